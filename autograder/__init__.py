@@ -1,0 +1,1 @@
+"""Staff wing: references, exercise specs, judge, grading, recording and build."""

@@ -1,0 +1,1 @@
+"""Reference implementations in plain PyTorch, independent of device and dtype; imports torch and math only."""
