@@ -1,1 +1,1 @@
-"""Reference implementations in plain PyTorch, independent of device and dtype; imports torch and math only."""
+"""Reference implementations in plain PyTorch, independent of device and dtype; import torch and math only."""
