@@ -1,0 +1,52 @@
+"""nbgrader source notebook → released notebook, with nbgrader's own preprocessors."""
+
+import copy
+
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
+    LockCells,
+    NbGraderPreprocessor,
+)
+
+
+class NamedStub(ClearSolutions):
+    """ClearSolutions whose stub names the exercise and what to write."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        """Replaces the solution regions of one cell."""
+        about = cell.metadata.get("anatomy") or {}
+        if about.get("todo"):
+            message = f"{about['exercise']}: {about['todo']}"
+            self.code_stub = {**self.code_stub, "python": f"raise NotImplementedError({_quote(message)})"}
+        return super().preprocess_cell(cell, resources, cell_index)
+
+
+def _quote(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class ForgetAuthorNotes(NbGraderPreprocessor):
+    """Drops what only the build needs from the cells' metadata."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        """Leaves nbgrader's metadata and tags alone."""
+        cell.metadata.pop("anatomy", None)
+        return cell, resources
+
+
+# The order of nbgrader's own GenerateAssignment, without what needs a database (see nbgrader_config.py for that).
+RELEASE_STEPS = (LockCells, NamedStub, ClearOutput, ForgetAuthorNotes, CheckCellMetadata, ComputeChecksums,
+                 ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata)
+
+
+def release_notebook(book):
+    """The notebook that a learner gets, from a source notebook (which is left untouched)."""
+    book, resources = copy.deepcopy(book), {}
+    for step in RELEASE_STEPS:
+        book, resources = step().preprocess(book, resources)
+    return book

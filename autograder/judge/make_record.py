@@ -1,0 +1,84 @@
+"""From a spec and a seed to a record: runs the reference, and on demand the mutants, on freshly built cases."""
+
+import hashlib
+import hmac
+
+import torch
+from anatomy import codec, runner
+from anatomy.records import CaseRecord, ExerciseRecord
+
+from .spec import Source
+
+PUBLIC_SEED = 20_17  # the year of "Attention Is All You Need"; any fixed number would do
+
+
+def case_seed(exercise_id, case_name, key=None):
+    """63-bit seed of one case. ``key`` None gives the public case; bytes give a case that only their holder knows."""
+    text = f"{exercise_id}/{case_name}".encode()
+    digest = hmac.new(key if key is not None else str(PUBLIC_SEED).encode(), text, hashlib.sha256).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def student_key(secret, student, unit):
+    """Key of one student's inputs in one unit: reproducible for a regrade, unknown without the course secret."""
+    return hmac.new(secret.encode(), f"{student}/{unit}".encode(), hashlib.sha256).digest()
+
+
+def make_record(exercise, key=None, device="cpu", with_mutants=True):
+    """ExerciseRecord of freshly built cases.
+
+    key: None for the public cases, or ``student_key(...)``. device: where the reference runs; inputs are always
+    drawn on the CPU, so that every device sees the same numbers. with_mutants: also run the known mistakes.
+    """
+    cases = []
+    for case in exercise.cases:
+        program = case.build(Source(case_seed(exercise.id, case.name, key)))
+        text, steps = program.text(exercise.targets[0]), program.finish(exercise.targets[0])
+        inputs = {n: runner._plain(t) for n, t in program.tensors.items()}
+        run = lambda impl, tensors=inputs, steps=steps: _run(exercise, impl, steps, tensors, device)
+        expected = run(exercise.reference)
+        outcomes = {"expected": expected}
+        if with_mutants:
+            outcomes |= {m.name: run(m.fn) for m in exercise.mutants}
+        cases.append(CaseRecord(case.name, case.shows, case.weight, text, steps, inputs, outcomes,
+                                _tolerances(exercise, steps, inputs, expected, device), case.rtol))
+    return ExerciseRecord(exercise.id, exercise.unit, exercise.title, exercise.points, list(exercise.targets),
+                          exercise.signature, list(exercise.forbidden), exercise.forbidden_message,
+                          {m.name: m.message for m in exercise.mutants}, cases)
+
+
+def _run(exercise, implementation, steps, tensors, device):
+    on_device = {n: t.to(device) for n, t in tensors.items()}
+    return runner.run(steps, on_device, exercise.functions(implementation))
+
+
+def _tolerances(exercise, steps, inputs, expected, device):
+    """Absolute tolerance per output tensor: 16 × the measured distance to the same run in float64, and never less
+    than 32 rounding steps of the largest entry (another order of summation moves the last digits)."""
+    outcome, tensors = expected
+    floats = {n for n, t in tensors.items() if t.is_floating_point() or t.is_complex()}
+    wide_inputs = {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()}
+    try:
+        wide_outcome, wide = _run(exercise, exercise.reference, steps, wide_inputs, device)
+    except Exception:
+        wide_outcome, wide = None, {}
+    result = {}
+    for name in sorted(floats):
+        t = tensors[name]
+        finite = t.double()[t.isfinite()]
+        scale = finite.abs().max().item() if finite.numel() else 0.0
+        tolerance = 32 * torch.finfo(t.dtype).eps * scale
+        twin = wide.get(name)
+        if twin is not None and twin.shape == t.shape and t.dtype != torch.float64:
+            gap = (t.double() - twin.double()).abs()
+            gap = gap[gap.isfinite()]
+            # Half-precision inputs may overflow in one run and not in the other; that is not rounding.
+            if gap.numel():
+                tolerance = max(tolerance, min(16 * gap.max().item(), 1e-2 * scale))
+        result[name] = tolerance
+    return result
+
+
+def decode_outcome(outcome, tensors):
+    """The decoded values of a program's steps (for tests and reports)."""
+    return [codec.decode(r["value"], tensors) if "value" in r else r for r in outcome["results"]]

@@ -1,0 +1,205 @@
+"""How an exercise is specified: cases, mutants, points. One spec serves check, trusted grading and the tests.
+
+A case is a builder: it gets a seeded source of random tensors and returns a program. The public cases are built
+once with a fixed seed and recorded; the grader builds them again with a seed that the student cannot know.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from anatomy import codec
+from anatomy.codec import Fn, Ref
+
+__all__ = ["Case", "Exercise", "Fn", "Mutant", "Program", "Ref", "Source", "call"]
+
+
+class Source:
+    """Seeded tensors for a case. The same seed gives the same case on every machine (CPU generator)."""
+
+    def __init__(self, seed):
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def randn(self, *shape, scale=1.0, dtype=torch.float32):
+        """Normal values of standard deviation ``scale``."""
+        return (torch.randn(*shape, generator=self.generator) * scale).to(dtype)
+
+    def uniform(self, *shape, low=0.0, high=1.0, dtype=torch.float32):
+        """Uniform values in [low, high)."""
+        return (low + (high - low) * torch.rand(*shape, generator=self.generator)).to(dtype)
+
+    def integers(self, low, high, *shape):
+        """int64 values in [low, high)."""
+        return torch.randint(low, high, shape, generator=self.generator)
+
+    def integer(self, low, high):
+        """One Python int in [low, high)."""
+        return int(torch.randint(low, high, (1,), generator=self.generator))
+
+    def number(self, low, high, digits=3):
+        """One Python float in [low, high), rounded, so that it reads well in a message."""
+        return round(float(low + (high - low) * torch.rand(1, generator=self.generator)), digits)
+
+    def choice(self, items):
+        """One of ``items``."""
+        return items[self.integer(0, len(items))]
+
+    def mask(self, *shape, keep=0.6):
+        """Boolean mask, True with probability ``keep``; the first entry of each row is True."""
+        mask = torch.rand(*shape, generator=self.generator) < keep
+        mask[..., 0] = True
+        return mask
+
+
+class Program:
+    """Steps to run on the learner's functions; see ``anatomy.runner`` for what they become.
+
+    ``Program().new("Attention", 8, 2, state={...}).call(x)`` builds a module, loads weights by name (strict) and
+    calls it. ``Program().call(a).call(b, cache=Ref(0, 1))`` makes two calls, the second with a part of the first's
+    result. Ref(i) is the result of step i, a ``new`` step included.
+    """
+
+    def __init__(self):
+        self.steps, self.tensors, self._module, self._text = [], {}, None, []
+
+    def _tree(self, value):
+        return codec.encode(value, self.tensors, prefix="i")
+
+    def new(self, fn, *args, state=None, train=False, **kwargs):
+        """Constructs a module; later calls go to it. ``state``: dict of tensors to load with strict=True."""
+        names = None
+        if state is not None:
+            names = {k: self._tree(v)["tensor"] for k, v in state.items()}
+        self.steps.append({"new": fn, "args": self._tree(list(args)), "kwargs": self._tree(kwargs), "state": names,
+                           "train": train})
+        self._module = len(self.steps) - 1
+        self._text.append(("m = " if state is not None else "m = ") + _call_text(fn, args, kwargs))
+        return self
+
+    def call(self, *args, fn=None, method=None, grad=None, cotangent=None, params=False, **kwargs):
+        """Calls a function (``fn``; default the first target) or the module made last.
+
+        grad: positions (int) or keyword names whose gradient is wanted; needs ``cotangent``, the gradient of the
+        first output. params: also return the gradient of every named parameter.
+        """
+        on = self._module if fn is None else None
+        step = {"call": fn, "on": on, "method": method, "args": self._tree(list(args)),
+                "kwargs": self._tree(kwargs), "grad": None}
+        if grad is not None or params:
+            wrt = {}
+            for g in grad or ():
+                node = step["args"]["list"][g] if isinstance(g, int) else dict(
+                    (k, v) for k, v in step["kwargs"]["dict"])[g]
+                wrt[f"argument {g}" if isinstance(g, int) else g] = node["tensor"]
+            step["grad"] = {"wrt": wrt, "params": params, "cotangent": self._tree(cotangent)["tensor"]}
+        self.steps.append(step)
+        target = "m" if on is not None else (fn or "{target}")
+        self._text.append(_call_text(target + (f".{method}" if method else ""), args, kwargs))
+        return self
+
+    def text(self, target):
+        """The program as a learner would type it, with tensors shown short."""
+        return "\n".join(t.replace("{target}", target) for t in self._text)
+
+    def finish(self, target):
+        """JSON form, with the default target filled in."""
+        for s in self.steps:
+            if "call" in s and s["call"] is None and s["on"] is None:
+                s["call"] = target
+        return {"steps": self.steps}
+
+
+def call(*args, **kwargs):
+    """A program of one call to the exercise's first target."""
+    return Program().call(*args, **kwargs)
+
+
+def _call_text(name, args, kwargs):
+    from anatomy.compare import show
+
+    def one(v):
+        if isinstance(v, Ref):
+            return f"result_{v.step}" + "".join(f"[{p!r}]" for p in v.path)
+        if isinstance(v, Fn):
+            return v.name
+        return show(v)
+
+    inside = [one(a) for a in args] + [f"{k}={one(v)}" for k, v in kwargs.items()]
+    return f"{name}({', '.join(inside)})"
+
+
+@dataclass
+class Case:
+    """One case of an exercise.
+
+    name: short slug. shows: the sentence that a learner reads. build: Source → Program. weight: share of the
+    points; 0 for a case that an identity or a stub would pass. rtol: relative tolerance where the default of 64
+    rounding steps does not fit (an approximation, a measured number).
+    """
+
+    name: str
+    shows: str
+    build: Callable[[Source], Program]
+    weight: float = 1.0
+    rtol: float | None = None
+
+
+@dataclass
+class Mutant:
+    """A mistake that learners really make: an implementation of it, and the sentence it deserves.
+
+    fn: the wrong function or class (a tuple where the exercise has several targets).
+    """
+
+    name: str
+    fn: Any
+    message: str
+
+
+@dataclass
+class Exercise:
+    """Everything the judge knows about one exercise.
+
+    id: semantic, frozen after release, e.g. ``rope.rotate_half``. unit: folder name. reference: the right function
+    or class (a tuple for several targets). alternatives: correct solutions written differently; they must pass.
+    targets: names in the learner's notebook; signature: of the first target. forbidden: names of torch functions
+    that would do it, with one sentence why.
+    """
+
+    id: str
+    unit: str
+    title: str
+    points: float
+    difficulty: int
+    minutes: int
+    signature: str
+    reference: Any
+    cases: list[Case]
+    mutants: list[Mutant]
+    alternatives: list[Any]
+    targets: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    forbidden_message: str = ""
+    concepts: list[str] = field(default_factory=list)
+
+    def __post_init__(self):
+        if not self.targets:
+            self.targets = (self.signature.split("(")[0],)
+        names = [c.name for c in self.cases]
+        problems = []
+        if len(set(names)) != len(names):
+            problems.append("two cases share a name")
+        if len({m.name for m in self.mutants}) != len(self.mutants):
+            problems.append("two mutants share a name")
+        if not any(c.weight for c in self.cases):
+            problems.append("no case has any weight")
+        if not 1 <= self.difficulty <= 5 or self.points <= 0 or self.minutes <= 0:
+            problems.append("difficulty is 1 to 5, points and minutes are positive")
+        if problems:
+            raise ValueError(f"exercise {self.id}: {'; '.join(problems)}")
+
+    def functions(self, implementation):
+        """dict target → function for a reference, alternative or mutant."""
+        items = implementation if isinstance(implementation, tuple) else (implementation,)
+        return dict(zip(self.targets, items, strict=True))

@@ -1,0 +1,108 @@
+"""Writes ``assets/recordings``: for each unit a JSON file (programs, words, tolerances) and a safetensors file.
+
+``python -m autograder.recording.record [--device cuda] [--unit 06-rope] [--out assets/recordings]``. The same
+commit and device give the same bytes. It needs torch, numpy and safetensors (and sympy for the proofs).
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from anatomy import records
+from safetensors.torch import save
+
+from autograder import exercises
+from autograder.judge.make_record import PUBLIC_SEED, make_record
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def slug(text):
+    """Lower-case name for use in a tensor key."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def device_facts(device):
+    """What a manifest says of the device that made a recording. A CPU is called cpu, nothing else."""
+    facts = {"device": device, "torch": torch.__version__.split("+")[0], "python": platform.python_version()}
+    if device.startswith("cuda"):
+        facts["name"] = torch.cuda.get_device_name()
+        facts["cuda"] = torch.version.cuda
+        query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        facts["driver"] = subprocess.run(query, capture_output=True, text=True).stdout.split("\n")[0].strip()
+    else:
+        facts["name"] = platform.machine()
+    return facts
+
+
+def record_unit(unit, device="cpu"):
+    """(JSON-ready dict, tensors) of one unit's public cases."""
+    store, listed = {}, []
+    for exercise in exercises.of_unit(unit):
+        record = make_record(exercise, device=device)
+        cases = []
+        for c in record.cases:
+            base = f"{record.id}/{slug(c.name)}"
+            store |= {f"{base}/in/{n}": t for n, t in c.tensors.items()}
+            outcomes = {}
+            for name, (outcome, tensors) in c.outcomes.items():
+                store |= {f"{base}/{name}/{n}": t for n, t in tensors.items()}
+                outcomes[name] = {"outcome": outcome, "tensors": sorted(tensors)}
+            cases.append({"name": c.name, "slug": slug(c.name), "shows": c.shows, "weight": c.weight, "call": c.call,
+                          "program": c.program, "inputs": sorted(c.tensors), "outcomes": outcomes, "atol": c.atol,
+                          "rtol": c.rtol})
+        fields = {k: getattr(record, k) for k in ("id", "unit", "title", "points", "targets", "signature", "forbidden",
+                                                  "forbidden_message", "mistakes")}
+        listed.append({**fields, "cases": cases})
+    return {"format": records.FORMAT, "unit": unit, "exercises": listed}, store
+
+
+def write_unit(unit, out, device="cpu"):
+    """Records one unit into the folder ``out``; both files are replaced only when both are complete."""
+    data, tensors = record_unit(unit, device)
+    out.mkdir(parents=True, exist_ok=True)
+    pairs = [(out / f"{unit}.json", (json.dumps(data, ensure_ascii=False, sort_keys=True, indent=0) + "\n").encode()),
+             (out / f"{unit}.safetensors", save(dict(sorted(tensors.items()))))]
+    for path, content in pairs:
+        path.with_suffix(path.suffix + ".tmp").write_bytes(content)
+    for path, _ in pairs:
+        os.replace(path.with_suffix(path.suffix + ".tmp"), path)
+    return len(data["exercises"]), sum(len(content) for _, content in pairs)
+
+
+def main(argv=None):
+    """Command line; returns an exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
+    parser.add_argument("--out", type=Path, default=ROOT / "assets" / "recordings")
+    options = parser.parse_args(argv)
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        print("No CUDA device here. Record on the CPU with DEVICE=cpu; the manifest will say so.", file=sys.stderr)
+        return 2
+    # TF32 would cost ten bits of mantissa in every matrix product, and with them the meaning of a tolerance.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    try:
+        chosen = options.unit or exercises.units()
+        for unit in chosen:
+            count, size = write_unit(unit, options.out, options.device)
+            print(f"{unit}: {count} exercises, {size / 1e3:.0f} kB")
+    except exercises.UnknownName as error:
+        print(error, file=sys.stderr)
+        return 2
+    manifest_path = options.out / "manifest.json"
+    manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
+    facts = {**device_facts(options.device), "seed": PUBLIC_SEED, "tf32": False, "made_by": "make record"}
+    manifest.update({unit: facts for unit in chosen})
+    manifest_path.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""The recording of one exercise: inputs, expected outcomes and the outcomes of known mistakes, for public cases.
+
+Written by ``autograder.recording``, read here. The grader builds the same objects live on fresh inputs, so that
+one judge (``anatomy.judging``) serves both.
+"""
+
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from safetensors import safe_open
+
+FORMAT = 1
+
+
+class MissingRecording(RuntimeError):
+    """No recording for a unit or exercise; the message says what to do."""
+
+
+@dataclass
+class CaseRecord:
+    """One case: a program with its input tensors, what the reference gave, and how far that may be missed.
+
+    outcomes: name → (outcome, tensors) with ``expected`` and one entry for each known mistake.
+    atol: output tensor name → absolute tolerance. rtol: relative tolerance, None for 64 rounding steps.
+    """
+
+    name: str
+    shows: str
+    weight: float
+    call: str
+    program: dict
+    tensors: dict
+    outcomes: dict
+    atol: dict
+    rtol: float | None = None
+    compare_dtype: bool = True
+
+
+@dataclass
+class ExerciseRecord:
+    """Everything that is needed to judge an exercise's public cases."""
+
+    id: str
+    unit: str
+    title: str
+    points: float
+    targets: list
+    signature: str
+    forbidden: list
+    forbidden_message: str
+    mistakes: dict
+    cases: list = field(default_factory=list)
+
+
+def assets_dir():
+    """The folder ``assets/``: beside ``course/``, or where ANATOMY_ASSETS says."""
+    return Path(os.environ.get("ANATOMY_ASSETS") or Path(__file__).resolve().parents[2] / "assets")
+
+
+@cache
+def _index(folder):
+    index = {}
+    for path in sorted(Path(folder).glob("*.json")):
+        if not path.name.startswith("manifest"):
+            for exercise in json.loads(path.read_text(encoding="utf-8"))["exercises"]:
+                index[exercise["id"]] = (path, exercise)
+    return index
+
+
+def known_exercises(unit=None):
+    """Ids of the recorded exercises, in course order; of one unit if given.
+
+    Raises MissingRecording if nothing is recorded at all.
+    """
+    folder = assets_dir() / "recordings"
+    index = _index(str(folder))
+    if not index:
+        raise MissingRecording(f"No recordings in {folder}. In the course's repository run `make record`; "
+                               "in a student package, unpack the zip again.")
+    return [i for i, (_, e) in index.items() if unit in (None, e["unit"])]
+
+
+def points_of(exercise_id):
+    """(unit, points, title) of a recorded exercise."""
+    entry = _index(str(assets_dir() / "recordings"))[exercise_id][1]
+    return entry["unit"], entry["points"], entry["title"]
+
+
+def load(exercise_id):
+    """ExerciseRecord from ``assets/recordings``.
+
+    Raises MissingRecording for an unknown id (with the nearest known ones), or when the tensor file is missing.
+    """
+    known = known_exercises()
+    if exercise_id not in known:
+        import difflib
+
+        near = difflib.get_close_matches(str(exercise_id), known, n=3, cutoff=0.4)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known[:8])}, …"
+        raise MissingRecording(f"There is no exercise {exercise_id!r}.{hint}")
+    path, data = _index(str(assets_dir() / "recordings"))[exercise_id]
+    tensor_file = path.with_suffix(".safetensors")
+    if not tensor_file.exists():
+        raise MissingRecording(f"{tensor_file.name} is missing beside {path.name}. Run `make record`, or unpack "
+                               "the student package again.")
+    data = dict(data)
+    cases = data.pop("cases")
+    with safe_open(str(tensor_file), framework="pt") as store:
+        def tensors(prefix, names):
+            return {n: store.get_tensor(f"{prefix}/{n}") for n in names}
+
+        loaded = []
+        for c in cases:
+            base = f"{exercise_id}/{c['slug']}"
+            outcomes = {k: (o["outcome"], tensors(f"{base}/{k}", o["tensors"])) for k, o in c["outcomes"].items()}
+            loaded.append(CaseRecord(c["name"], c["shows"], c["weight"], c["call"], c["program"],
+                                     tensors(f"{base}/in", c["inputs"]), outcomes, c["atol"], c["rtol"]))
+    return ExerciseRecord(**data, cases=loaded)

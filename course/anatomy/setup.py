@@ -1,0 +1,22 @@
+"""Is this environment the one that the course was tested with?"""
+
+import importlib.metadata
+import platform
+import sys
+
+NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "nbgrader", "jupyterlab")
+
+
+def environment_report():
+    """One line for each package the course needs, with what to do where one is missing. Nothing is sent anywhere."""
+    lines = [f"Python {platform.python_version()} on {platform.system()}"
+             + ("" if sys.version_info >= (3, 11) else "  ← the course needs 3.11 or newer")]
+    for package in NEEDED:
+        try:
+            lines.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            lines.append(f"{package}: missing  ← run `make lab` in the course folder")
+    from .progress import home
+
+    lines.append(f"progress is kept in {home()}")
+    print("\n".join(lines))

@@ -1,0 +1,158 @@
+"""SymPy expressions as plain trees, and equality of two of them.
+
+``sympify`` and ``srepr`` evaluate text as Python, so they are never used on anything that came from outside.
+An expression travels as nested lists with a short list of node names, and is compared by its value at random
+points (a counterexample is then something a learner can check by hand), then by ``sympy.simplify``.
+"""
+
+import cmath
+import random
+import sys
+
+MAX_NODES = 4_000
+_NAMES = ("Add", "Mul", "Pow", "cos", "sin", "tan", "exp", "log", "conjugate", "re", "im", "Abs")
+_CONSTANTS = {"Pi": cmath.pi, "ImaginaryUnit": 1j, "Exp1": cmath.e}
+
+
+class NotAnExpression(ValueError):
+    """The tree has a node that exercises do not use, or is too large."""
+
+
+def is_sympy(value):
+    """True for a SymPy expression or matrix. SymPy is not imported for anybody who does not use it."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(value, sympy.Basic | sympy.MatrixBase)
+
+
+def to_tree(value):
+    """Nested lists for a SymPy expression or matrix; unknown functions become ``["?", name]``."""
+    import sympy
+
+    if isinstance(value, sympy.MatrixBase):
+        return ["Matrix", *value.shape, *[to_tree(v) for v in value]]
+    if isinstance(value, sympy.Symbol):
+        return ["Symbol", value.name[:40]]
+    if isinstance(value, sympy.Rational):
+        return ["Rational", str(value.p)[:30], str(value.q)[:30]]
+    if isinstance(value, sympy.Float):
+        return ["Float", float(value)]
+    name = type(value).__name__
+    if name in _CONSTANTS:
+        return [name]
+    if name in _NAMES:
+        return [name, *[to_tree(a) for a in value.args]]
+    return ["?", name[:40]]
+
+
+class Expression:
+    """A received tree: can be evaluated at a point and shown; never evaluated as code.
+
+    Raises NotAnExpression when the tree is not one.
+    """
+
+    def __init__(self, tree):
+        self.tree, self.symbols, self._left = tree, set(), MAX_NODES
+        self._check(tree, 0)
+        self.shape = (tree[1], tree[2]) if tree[0] == "Matrix" else None
+
+    def _check(self, node, depth):
+        self._left -= 1
+        if self._left < 0 or depth > 60:
+            raise NotAnExpression("the expression is too large")
+        if not isinstance(node, list) or not node or not isinstance(node[0], str):
+            raise NotAnExpression("not an expression")
+        name, args = node[0], node[1:]
+        if name == "Symbol" and len(args) == 1 and isinstance(args[0], str):
+            self.symbols.add(args[0])
+        elif name == "Rational" and len(args) == 2 and all(isinstance(a, str) and len(a) <= 30 for a in args):
+            int(args[0]), int(args[1])
+        elif name == "Float" and len(args) == 1 and isinstance(args[0], int | float) or name in _CONSTANTS and not args:
+            pass
+        elif name == "Matrix" and depth == 0 and len(args) >= 2 and all(isinstance(a, int) for a in args[:2]):
+            if args[0] * args[1] != len(args) - 2 or args[0] < 1:
+                raise NotAnExpression("a matrix whose size does not fit its entries")
+            for a in args[2:]:
+                self._check(a, depth + 1)
+        elif name in _NAMES and args:
+            for a in args:
+                self._check(a, depth + 1)
+        else:
+            raise NotAnExpression(f"uses {str(args[0] if name == '?' and args else name)[:40]}, which is not needed here")
+
+    def at(self, point):
+        """Value (or list of values, for a matrix) with the symbols replaced by the numbers in ``point``."""
+        if self.shape:
+            return [_value(n, point) for n in self.tree[3:]]
+        return _value(self.tree, point)
+
+    def to_sympy(self):
+        """The SymPy object. Its size was checked on arrival."""
+        import sympy
+
+        def build(node):
+            name, args = node[0], node[1:]
+            if name == "Symbol":
+                return sympy.Symbol(args[0], real=True)
+            if name == "Rational":
+                return sympy.Rational(int(args[0]), int(args[1]))
+            if name == "Float":
+                return sympy.Float(args[0])
+            if name in _CONSTANTS:
+                return {"Pi": sympy.pi, "ImaginaryUnit": sympy.I, "Exp1": sympy.E}[name]
+            if name == "Matrix":
+                return sympy.Matrix(args[0], args[1], [build(a) for a in args[2:]])
+            return getattr(sympy, name)(*[build(a) for a in args])
+
+        return build(self.tree)
+
+    def __str__(self):
+        try:
+            return str(self.to_sympy())[:400]
+        except Exception:
+            return "an expression that SymPy cannot print"
+
+
+def _value(node, point):
+    name, args = node[0], node[1:]
+    if name == "Symbol":
+        return point[args[0]]
+    if name == "Rational":
+        return int(args[0]) / int(args[1])
+    if name == "Float":
+        return args[0]
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    v = [_value(a, point) for a in args]
+    if name == "Add":
+        return sum(v)
+    if name == "Mul":
+        product = 1
+        for x in v:
+            product *= x
+        return product
+    if name == "Pow":
+        return complex(v[0]) ** v[1]
+    return {"cos": cmath.cos, "sin": cmath.sin, "tan": cmath.tan, "exp": cmath.exp, "log": cmath.log,
+            "conjugate": lambda z: complex(z).conjugate(), "re": lambda z: complex(z).real,
+            "im": lambda z: complex(z).imag, "Abs": abs}[name](*v)
+
+
+def counterexample(got, expected, tries=24, seed=0):
+    """A point where two expressions differ, as (point, got value, expected value); None where none was found.
+
+    Two different analytic expressions agree at 24 random points with probability zero, up to rounding: agreement
+    within 1e-9 (relative) at all of them is accepted as equality.
+    """
+    rng = random.Random(seed)
+    names = sorted(got.symbols | expected.symbols)
+    for _ in range(tries):
+        point = {n: round(rng.uniform(0.2, 2.9), 3) for n in names}
+        want = expected.at(point)
+        try:
+            have = got.at(point)
+        except (ArithmeticError, ValueError, OverflowError, KeyError):
+            return point, "not defined here", want
+        pairs = zip(have, want, strict=True) if expected.shape else [(have, want)]
+        if any(not abs(h - w) <= 1e-9 * (1 + abs(w)) for h, w in pairs):
+            return point, have, want
+    return None

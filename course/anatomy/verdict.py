@@ -1,0 +1,102 @@
+"""What a check says: the same words in the notebook, in the autograde feedback and in the class report."""
+
+import html
+from dataclasses import asdict, dataclass, field
+
+
+@dataclass
+class Mistake:
+    """A mistake with a name. ``name`` is a slug such as ``no_scaling``; generic ones start with ``generic.``."""
+
+    name: str
+    message: str
+
+
+@dataclass
+class CaseResult:
+    """One case (or property) of an exercise."""
+
+    name: str
+    shows: str
+    passed: bool
+    points: float
+    max_points: float
+    sentence: str = ""
+    call: str = ""
+    expected: str = ""
+    got: str = ""
+
+
+@dataclass
+class Verdict:
+    """The outcome of one exercise.
+
+    passed: True when every case passed. score, max_score: points. mistakes: named mistakes, most telling first.
+    cases: every case tried, smallest first. seconds: time that the learner's code took.
+    """
+
+    exercise: str
+    passed: bool
+    score: float
+    max_score: float
+    mistakes: list[Mistake] = field(default_factory=list)
+    cases: list[CaseResult] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def first_failure(self):
+        """The smallest case that failed, or None."""
+        return next((c for c in self.cases if not c.passed), None)
+
+    def to_dict(self):
+        """Plain JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data):
+        """The inverse of to_dict."""
+        data = dict(data)
+        data["mistakes"] = [Mistake(**m) for m in data["mistakes"]]
+        data["cases"] = [CaseResult(**c) for c in data["cases"]]
+        return cls(**data)
+
+    def text(self):
+        """Plain text, as a terminal, a screen reader or a log shows it."""
+        if self.passed:
+            tried = "\n".join(f"  ✓ {c.shows}" for c in self.cases)
+            return f"✓ {self.exercise}: passed ({self.max_score:g} points)\nTried:\n{tried}"
+        lines = [f"✗ {self.exercise}: not yet ({sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass)"]
+        lines += [f"  {m.message}" for m in self.mistakes[:2]]
+        c = self.first_failure
+        if c:
+            lines.append(f"Smallest failing case: {c.shows}")
+            rows = [("call", c.call), ("expected", c.expected), ("got", c.got)]
+            lines += [f"  {k:9}{v}" for k, v in rows if v]
+            lines += [f"  {c.sentence}"] if c.sentence and not any(c.sentence in m.message for m in self.mistakes) else []
+        return "\n".join(lines)
+
+    def html(self):
+        """The same as an HTML fragment; every value is escaped, colors come from the notebook's theme."""
+        esc = html.escape
+        color = "var(--jp-success-color1,#1b7f3b)" if self.passed else "var(--jp-error-color1,#c62828)"
+        box = f"border-left:4px solid {color};padding:.4em .9em;margin:.3em 0"
+        if self.passed:
+            items = "".join(f"<li>{esc(c.shows)}</li>" for c in self.cases)
+            return (f'<div role="status" style="{box}"><b>✓ <code>{esc(self.exercise)}</code> passed</b> '
+                    f"({self.max_score:g} points)<details><summary>{len(self.cases)} things tried</summary>"
+                    f"<ul>{items}</ul></details></div>")
+        parts = [f'<div role="status" style="{box}"><b>✗ <code>{esc(self.exercise)}</code> not yet</b>: '
+                 f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"]
+        parts += [f"<p><b>{esc(m.message)}</b></p>" for m in self.mistakes[:1]]
+        parts += [f"<p>{esc(m.message)}</p>" for m in self.mistakes[1:2]]
+        c = self.first_failure
+        if c:
+            parts.append(f"<p>Smallest failing case: {esc(c.shows)}</p>")
+            rows = "".join(
+                f'<tr><th scope="row" style="text-align:left;vertical-align:top">{k}</th>'
+                f'<td style="text-align:left"><code style="white-space:pre-wrap">{esc(v)}</code></td></tr>'
+                for k, v in (("call", c.call), ("expected", c.expected), ("got", c.got)) if v)
+            parts.append(f"<table>{rows}</table>")
+            if c.sentence and not any(c.sentence in m.message for m in self.mistakes):
+                parts.append(f"<p>{esc(c.sentence)}</p>")
+        return "".join(parts) + "</div>"

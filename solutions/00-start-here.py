@@ -1,0 +1,177 @@
+# %% [markdown]
+# # Start here
+#
+# **You will be able to** run a cell, write an exercise, read what a check tells you, and find your progress again tomorrow.
+#
+# **Prerequisites:** Python functions, and tensors of any library (NumPy is fine). **Time:** 15 minutes.
+
+# %% [markdown]
+# ## A puzzle before anything else
+#
+# Three words wear numbers: *cat* = 1, *sat* = 5, *mat* = 9.
+# A machine mixes them into one number, and answers 7.4.
+#
+# Which word did it listen to most? By the end of this page you will have built that machine. It is the heart of every Transformer.
+
+# %% [markdown]
+# ## Run a cell
+#
+# Click the cell below and press **Shift + Enter**. It loads what this page needs.
+
+# %% setup=true
+import torch
+from anatomy import check, environment_report, predict, progress, quiz, reveal
+from anatomy.widgets import MixExplorer
+
+# %%
+environment_report()
+
+# %% [markdown]
+# ## Worked example: the machine with numbers
+#
+# Give *cat* weight 1, *sat* weight 2 and *mat* weight 7. Multiply each number by its weight, add up, divide by the total weight:
+#
+# $$\frac{1\cdot 1 + 2\cdot 5 + 7\cdot 9}{1 + 2 + 7} = \frac{74}{10} = 7.4$$
+
+# %%
+words = torch.tensor([1.0, 5.0, 9.0])
+weights = torch.tensor([1.0, 2.0, 7.0])
+(weights * words).sum() / weights.sum()
+
+# %% [markdown]
+# The machine listened to *mat* most: seven parts in ten.
+#
+# A real word wears many numbers, not one. With $T$ words of $D$ numbers each, the words form a tensor of shape $(T, D)$, and the answer has shape $(D,)$: the same mix for each column.
+
+# %% [markdown]
+# ## Predict first
+#
+# Before some results you are asked for a guess. A wrong guess that you wrote down teaches more than a right answer that you read.
+
+# %%
+predict("start.p1", "All three weights are multiplied by 10. The average…",
+        ["is 10 times larger", "stays the same", "is 10 times smaller"])
+
+# %%
+reveal("start.p1", lambda: f"{(10 * weights * words).sum() / (10 * weights).sum():.1f}, as before",
+       "The factor 10 stands in the numerator and in the denominator.")
+
+# %% [markdown]
+# ## Your first exercise
+#
+# Each exercise looks the same: a statement, a cell to write in, a check, and three hints that unfold when you click them.
+#
+# Try it in this order. **Run the check before you write anything**, and read what it says. Then write `return weights @ values`, which is wrong, and check again: the message names the mistake. Then make it right.
+
+# %% [markdown] statement="start.weighted_average"
+# Average the rows of `values`, each row counted as often as its weight says:
+#
+# $$\text{out} = \frac{\sum_t w_t\, v_t}{\sum_t w_t}$$
+#
+# Weights are positive and need not sum to 1. Rows are words, columns are their numbers.
+
+# %% exercise="start.weighted_average" todo="return the weighted average of the rows"
+def weighted_average(values, weights):
+    """Weighted average of rows.
+
+    Args:
+        values: (T, D) float tensor, one row per word.
+        weights: (T,) float tensor of positive weights.
+
+    Returns:
+        (D,) tensor, same dtype as values.
+    """
+    ### BEGIN SOLUTION
+    return weights @ values / weights.sum()
+    ### END SOLUTION
+
+# %% [markdown] hints="start.weighted_average"
+# 1. Work the two-row case of the check by hand. Which number do you divide by?
+# 2. `weights @ values` multiplies each row by its weight and adds the rows up: shapes $(T,)$ and $(T, D)$ give $(D,)$. One division is left.
+# 3. `return (weights @ values) / …`, where the dots are the sum of all weights.
+
+# %% [markdown]
+# ## Now see it move
+#
+# The picture below runs **your** function. Move the sliders with the mouse, or with Tab and the arrow keys. While the exercise is not solved, it shows a recorded solution in its place and says so.
+
+# %%
+MixExplorer(weighted_average)
+
+# %% [markdown]
+# ## Your progress
+#
+# Passed exercises are remembered on your disk. Close everything, come back tomorrow, and ask again.
+
+# %%
+progress("00-start-here")
+
+# %% [markdown]
+# ## Claim on trial
+#
+# > *"The weights must sum to 1, otherwise the average is meaningless."*
+#
+# You can decide this one yourself: compare weights that sum to 1 with the same weights times 50.
+
+# %%
+share = weights / weights.sum()
+(share * words).sum(), (50 * share * words).sum() / (50 * share).sum()
+
+# %% [markdown]
+# **Verdict: not as stated.** Dividing by the total does the normalizing. Attention makes its weights sum to 1 first (that is what softmax is for), and can then leave the division out.
+
+# %% [markdown]
+# ## The letters used in this course
+#
+# | letter | means | example |
+# |---|---|---|
+# | $B$ | batch: sentences side by side | 2 |
+# | $T$ | length of a sequence (of the queries) | 6 words |
+# | $S$ | number of keys, where it differs from $T$ | 9 |
+# | $d_{model}$ | numbers per word | 512 |
+# | $H$ | attention heads | 8 |
+# | $G$ | key and value heads (fewer than $H$ in newer models) | 2 |
+# | $D$ | numbers per head, often $d_{model}/H$ | 64 |
+#
+# Positions count from 0. A mask is boolean, and **True means "may look"**. Shapes are written in this order: $(B, H, T, D)$.
+
+# %% [markdown]
+# ## When a check fails
+#
+# - Read the bold line: it names the mistake where the check knows it.
+# - Copy the *smallest failing case* into a cell of its own, and print what happens inside.
+# - Unfold one hint, not three.
+# - Code that your answer needs goes into the answer's cell or into a new cell of yours, so that grading finds it.
+
+# %% [markdown]
+# ## Recap
+
+# %%
+quiz("A check shows 'got' and 'expected'. Which inputs are these for?",
+     {"the largest case": (False, "Large cases are hard to read."),
+      "the smallest case that fails": (True, "So you can work it by hand."),
+      "a random case each time": (False, "The cases of the check are always the same.")})
+
+# %%
+quiz("values has shape (T, D), weights (T,). What is the shape of weights @ values?",
+     {"(T,)": (False, "The axis T is summed over."), "(D,)": (True, "One number per column is left."),
+      "(T, D)": (False, "That would be before the sum.")})
+
+# %%
+quiz("In this course a mask entry is True. The query…",
+     {"may look at that key": (True, "True means may look, everywhere in this course."),
+      "may not look at it": (False, "Some libraries do it that way; this course does not.")})
+
+# %%
+quiz("You passed an exercise, then broke your function and checked again. Your progress…",
+     {"is lost": (False, "A pass is never taken back."), "stays": (True, "The best result counts.")})
+
+# %%
+quiz("Where does a helper function belong?",
+     {"in the answer cell or a new cell": (True, "Both are run when your work is graded."),
+      "inside a demonstration cell": (False, "Those are not run when your work is graded.")})
+
+# %% [markdown]
+# ## Where this lives in real models
+#
+# A weighted average whose weights are computed from the words themselves is *attention* ([Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473), [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)). That is the next unit: **01-attention**.

@@ -1,0 +1,117 @@
+"""The grade matrix: for every exercise, the reference and its alternatives pass, the stub and every mutant fail, and
+each failure names its mistake. Here through the instant check; tests/grading does the same through the trusted path."""
+
+import pytest
+import torch
+from anatomy import evaluate, records
+
+from autograder import exercises
+from autograder.judge.make_record import make_record, student_key
+
+ALL = exercises.all_exercises()
+each = pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.id)
+
+
+def as_tuple(implementation):
+    return implementation if isinstance(implementation, tuple) else (implementation,)
+
+
+def stub_for(exercise):
+    def stub(*args, **kwargs):
+        raise NotImplementedError(f"{exercise.id}: write it")
+
+    return (stub,) * len(exercise.targets)
+
+
+@each
+def test_reference_gets_full_marks(exercise):
+    verdict = evaluate(exercise.id, *as_tuple(exercise.reference))
+    assert verdict.passed and verdict.score == exercise.points, verdict.text()
+
+
+@each
+def test_every_alternative_gets_full_marks(exercise):
+    assert exercise.alternatives, "needs at least one correct solution written differently"
+    for alternative in exercise.alternatives:
+        verdict = evaluate(exercise.id, *as_tuple(alternative))
+        assert verdict.passed and verdict.score == exercise.points, verdict.text()
+
+
+@each
+def test_stub_gets_nothing(exercise):
+    verdict = evaluate(exercise.id, *stub_for(exercise))
+    assert not verdict.passed and verdict.score == 0
+    assert verdict.mistakes[0].name == "generic.not_written"
+
+
+@each
+def test_returning_the_input_gets_nothing(exercise):
+    first = lambda *args, **kwargs: args[0] if args else None
+    verdict = evaluate(exercise.id, *(first,) * len(exercise.targets))
+    assert not verdict.passed and verdict.score == 0, [c.name for c in verdict.cases if c.points]
+
+
+@each
+def test_every_mutant_fails_and_is_named(exercise):
+    assert len(exercise.mutants) >= 3, "needs at least three mistakes that learners really make"
+    wrong = []
+    for mutant in exercise.mutants:
+        verdict = evaluate(exercise.id, *as_tuple(mutant.fn))
+        names = [m.name for m in verdict.mistakes]
+        if verdict.passed or verdict.score >= exercise.points or names[:1] != [mutant.name]:
+            wrong.append(f"{mutant.name}: passed={verdict.passed}, score={verdict.score}, named {names}")
+        elif mutant.message not in verdict.text():
+            wrong.append(f"{mutant.name}: its message is not shown")
+    assert not wrong, "\n".join(wrong)
+
+
+@each
+def test_fresh_inputs_judge_the_same(exercise):
+    """The grader's inputs differ for every student: a mutant that only the public numbers expose would slip through."""
+    from anatomy import runner
+    from anatomy.judging import judge
+
+    for student in ("ada", "grace"):
+        record = make_record(exercise, student_key("secret", student, exercise.unit))
+        def verdict_of(implementation, record=record):
+            named = exercise.functions(implementation)
+            return judge(record, [runner.run(c.program, c.tensors, named, record.forbidden) for c in record.cases])
+
+        for right in (exercise.reference, *exercise.alternatives):
+            assert verdict_of(right).passed, verdict_of(right).text()
+        for mutant in exercise.mutants:
+            verdict = verdict_of(mutant.fn)
+            assert not verdict.passed and verdict.mistakes[0].name == mutant.name, (mutant.name, verdict.text())
+
+
+@each
+def test_recording_equals_a_live_run(exercise):
+    recorded, live = records.load(exercise.id), make_record(exercise, with_mutants=False)
+    assert [c.name for c in recorded.cases] == [c.name for c in live.cases], "run `make record`"
+    for a, b in zip(recorded.cases, live.cases, strict=True):
+        assert a.program == b.program and a.shows == b.shows and set(a.tensors) == set(b.tensors), "run `make record`"
+        assert all(torch.equal(a.tensors[n].nan_to_num(), b.tensors[n].nan_to_num()) for n in a.tensors)
+        (oa, ta), (ob, tb) = a.outcomes["expected"], b.outcomes["expected"]
+        assert [set(r) for r in oa["results"]] == [set(r) for r in ob["results"]]
+        for name, tensor in tb.items():
+            allowed = b.atol.get(name, 0.0)
+            if tensor.is_floating_point():
+                torch.testing.assert_close(ta[name], tensor, atol=max(allowed, 1e-12), rtol=1e-5, equal_nan=True)
+            else:
+                assert torch.equal(ta[name], tensor)
+
+
+@each
+def test_words_are_fit_to_read(exercise):
+    for case in exercise.cases:
+        assert 10 <= len(case.shows) <= 160 and not case.shows.endswith("."), case.shows
+    for mutant in exercise.mutants:
+        assert 20 <= len(mutant.message) <= 260 and mutant.message.endswith((".", "?")), mutant.message
+    messages = [m.message for m in exercise.mutants]
+    assert len(set(messages)) == len(messages), "two mutants say the same"
+
+
+def test_ids_are_unique_and_semantic():
+    ids = [e.id for e in ALL]
+    assert len(set(ids)) == len(ids)
+    assert all("." in i and i == i.lower() and not any(ch.isdigit() for ch in i.split(".")[0]) for i in ids)
