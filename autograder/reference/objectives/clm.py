@@ -50,9 +50,9 @@ def sequence_log_probability(logits: Tensor, targets: Tensor) -> Tensor:
 def perplexity(total_nll: float, tokens: int) -> float:
     """exp of the mean negative log-likelihood over *all* tokens.
 
-    Args: total_nll, summed in nats over a whole corpus; tokens, the number of predictions. Averaging
-    the perplexities of batches instead weights short batches too much and is never smaller than the
-    geometric mean. A uniform guess over V tokens has perplexity V.
+    Args: total_nll, summed in nats over a whole corpus; tokens, the number of predictions. A uniform
+    guess over V tokens has perplexity V. The mean of the perplexities of batches is another number: it
+    weighs tokens of short batches more, and at equal sizes it is never smaller (Jensen).
     Raises: ValueError when tokens < 1.
     """
     if tokens < 1:
