@@ -1,8 +1,8 @@
-"""The specs of all exercises. Each module (or package) ``uNN_name`` here holds a list ``EXERCISES``, in course order."""
+"""The specs of all exercises: each module (or package) ``uNN_name`` holds a list ``EXERCISES``, in course order."""
 
 import importlib
 import pkgutil
-from functools import cache, lru_cache
+from functools import cache
 
 
 class UnknownName(KeyError):

@@ -6,8 +6,9 @@ object is ever unpickled, because one of the two ends may be hostile.
 Tree grammar::
 
     tree   := null | true | number | string | {"list": [tree]} | {"tuple": [tree]} | {"dict": [[tree, tree]]}
-            | {"tensor": name} | {"complex_tensor": name of its real view (…, 2)} | {"dtype": "float16"} | {"int": "digits"} | {"float": "nan" | "inf" | "-inf"}
-            | {"complex": [re, im]} | {"sympy": node} | {"opaque": type name}
+            | {"tensor": name} | {"complex_tensor": name of its real view (…, 2)} | {"dtype": "float16"}
+            | {"int": "digits"} | {"float": "nan" | "inf" | "-inf"} | {"complex": [re, im]}
+            | {"sympy": node} | {"opaque": type name}
     (in programs only) {"ref": [step, path…]} | {"fn": name}
 """
 

@@ -173,9 +173,11 @@ def _number(v):
 
 def _sequence_difference(expected, got, atol, rtol, where):
     if not isinstance(got, list | tuple):
-        return Difference("type", f"{where} is {_kind(got)}, expected {len(expected)} values", show(expected), show(got))
+        return Difference("type", f"{where} is {_kind(got)}, expected {len(expected)} values",
+                          show(expected), show(got))
     if len(got) != len(expected):
-        return Difference("length", f"{where} has {len(got)} items, expected {len(expected)}", show(expected), show(got))
+        return Difference("length", f"{where} has {len(got)} items, expected {len(expected)}",
+                          show(expected), show(got))
     for i, (e, g) in enumerate(zip(expected, got, strict=True)):
         found = difference(e, g, atol, rtol, f"{where}[{i}]")
         if found:

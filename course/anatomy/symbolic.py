@@ -77,7 +77,8 @@ class Expression:
             for a in args:
                 self._check(a, depth + 1)
         else:
-            raise NotAnExpression(f"uses {str(args[0] if name == '?' and args else name)[:40]}, which is not needed here")
+            odd = str(args[0] if name == "?" and args else name)[:40]
+            raise NotAnExpression(f"uses {odd}, which is not needed here")
 
     def at(self, point):
         """Value (or list of values, for a matrix) with the symbols replaced by the numbers in ``point``."""

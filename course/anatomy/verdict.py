@@ -60,6 +60,10 @@ class Verdict:
         data["cases"] = [CaseResult(**c) for c in data["cases"]]
         return cls(**data)
 
+    def _adds(self, sentence):
+        """Is the sentence more than what the named mistakes say already?"""
+        return bool(sentence) and not any(sentence.lower() in m.message.lower() for m in self.mistakes)
+
     def text(self):
         """Plain text, as a terminal, a screen reader or a log shows it."""
         if self.passed:
@@ -72,7 +76,8 @@ class Verdict:
             lines.append(f"Smallest failing case: {c.shows}")
             rows = [("call", c.call), ("expected", c.expected), ("got", c.got)]
             lines += [f"  {k:9}{v}" for k, v in rows if v]
-            lines += [f"  {c.sentence}"] if c.sentence and not any(c.sentence in m.message for m in self.mistakes) else []
+            if self._adds(c.sentence):
+                lines.append(f"  {c.sentence}")
         return "\n".join(lines)
 
     def html(self):
@@ -97,6 +102,6 @@ class Verdict:
                 f'<td style="text-align:left"><code style="white-space:pre-wrap">{esc(v)}</code></td></tr>'
                 for k, v in (("call", c.call), ("expected", c.expected), ("got", c.got)) if v)
             parts.append(f"<table>{rows}</table>")
-            if c.sentence and not any(c.sentence in m.message for m in self.mistakes):
+            if self._adds(c.sentence):
                 parts.append(f"<p>{esc(c.sentence)}</p>")
         return "".join(parts) + "</div>"
