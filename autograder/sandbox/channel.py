@@ -1,0 +1,307 @@
+"""The grader's side of a session: requests out, untrusted answers in, every wait and every size bounded."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+
+from . import worker as w
+from .limits import Limits
+from .session import (
+    CELL_DIED,
+    CELL_TIMEOUT,
+    AskDied,
+    AskFailed,
+    AskTimeout,
+    CellResult,
+    DeadSession,
+    ReplyTooLarge,
+    Session,
+    StudentError,
+)
+
+_TEXTS_MAX = 3 * (w.TEXT_BYTES + 4)
+_GRACE = 2.0  # seconds that the head gets to confirm a kill before the whole session is given up
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+def clean(data: bytes) -> str:
+    """Untrusted bytes as text: invalid UTF-8 replaced, no colors, no control or direction-override characters."""
+    return _CONTROL_CHARACTERS.sub("", _ANSI.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n")))
+
+
+def _unpack_texts(body: bytes) -> list[str]:
+    texts, at = [], 0
+    for _ in range(3):
+        size = int.from_bytes(body[at : at + 4], "big")
+        texts.append(clean(body[at + 4 : at + 4 + size]))
+        at += 4 + size
+    return texts
+
+
+def _ending(status: int) -> str:
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = str(-status)
+        more = " (out of memory?)" if -status == signal.SIGKILL else ""
+        return f"the process was ended by signal {name}{more}"
+    return f"the process ended itself with exit code {status}"
+
+
+class _Died(Exception):
+    """The child of the request ended without a complete answer; the text says how."""
+
+
+class ChannelSession(Session):
+    """A Session over a connected stream socket to a ``worker.keeper``.
+
+    control: the grader's end. end: called once on close, ends the processes and removes the files.
+    """
+
+    def __init__(self, control: socket.socket, limits: Limits, end: Callable[[], None], start_timeout: float = 60.0):
+        self._control, self._limits, self._end = control, limits, end
+        self._dead = ""
+        self._left = float(limits.wall_seconds)
+        control.setblocking(False)
+        try:
+            self._number = 0
+            if self._read_control(w.NOTICE.size, time.monotonic() + start_timeout)[:1] != w.READY:
+                raise DeadSession(self._bury("the session did not start"))
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- Session ---------------------------------------------------------------------------------------------------
+    @property
+    def alive(self) -> bool:
+        return not self._dead
+
+    def execute(self, source: str, timeout: float = 10.0) -> CellResult:
+        began = time.monotonic()
+        head = self._limits.output_bytes.to_bytes(8, "big")
+        name, text, trace, out = CELL_TIMEOUT, f"the cell did not end within {timeout:g} s", "", bytearray()
+        try:
+            kind, body = self._request(w.EXECUTE, [head, _blob(source.encode())], timeout, _TEXTS_MAX, out)
+            if kind != w.CELL:
+                raise _Died("the answer was not a cell's")
+            name, text, trace = _unpack_texts(body)
+        except TimeoutError:
+            pass
+        except (_Died, ReplyTooLarge) as e:
+            name, text = CELL_DIED, str(e)
+        limit = self._limits.output_bytes
+        return CellResult(
+            stdout=clean(bytes(out[:limit])),
+            error_name=name or None,
+            error_text=text,
+            truncated=len(out) > limit,
+            traceback=trace,
+            seconds=time.monotonic() - began,
+        )
+
+    def ask(self, code: str, payload: bytes = b"", timeout: float = 10.0, max_bytes: int = 16 << 20) -> bytes:
+        parts = [max_bytes.to_bytes(8, "big"), _blob(code.encode()), _blob(payload)]
+        try:
+            kind, body = self._request(w.ASK, parts, timeout, max_bytes, None)
+        except TimeoutError:
+            raise AskTimeout(f"no answer within {timeout:g} s") from None
+        except _Died as e:
+            raise AskDied(f"{e} before it answered") from None
+        if kind == w.ERROR:
+            raise StudentError(*_unpack_texts(body))
+        if kind != w.REPLY:
+            raise AskFailed("the answer was not a reply")
+        return body
+
+    def close(self) -> None:
+        self._bury("the session is closed")
+
+    # ---- plumbing --------------------------------------------------------------------------------------------------
+    def _bury(self, why: str) -> str:
+        """End the session for good. Returns the reason that holds (the first one)."""
+        if not self._dead:
+            self._dead = why
+            try:
+                self._control.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            self._control.close()
+            self._end()
+        return self._dead
+
+    def _read_control(self, size: int, deadline: float) -> bytes:
+        """Up to ``size`` bytes from the control socket; fewer when the deadline passes or the other side is gone."""
+        data = b""
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        while len(data) < size:
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                break
+            try:
+                part = self._control.recv(size - len(data))
+            except BlockingIOError:
+                continue
+            except OSError:
+                break
+            if not part:
+                break
+            data += part
+        return data
+
+    def _request(self, command: bytes, parts: list[bytes], timeout: float, max_bytes: int, out: bytearray | None):
+        """Send one request; returns (frame type, body). Raises TimeoutError, _Died, ReplyTooLarge, DeadSession."""
+        if self._dead:
+            raise DeadSession(self._dead)
+        if self._left <= 0:
+            raise DeadSession(self._bury("the time for this submission is used up"))
+        began = time.monotonic()
+        deadline = began + min(timeout, self._left)
+        mine, theirs = socket.socketpair()
+        out_r, out_w = os.pipe()
+        try:
+            mine.setblocking(False)
+            os.set_blocking(out_r, False)
+            self._number += 1
+            header = w.COMMAND.pack(command, self._number)
+            socket.send_fds(self._control, [header], [theirs.fileno(), out_w])
+            theirs.close()
+            os.close(out_w)
+            out_w = -1
+            exchange = _Exchange(mine, out_r, b"".join(parts), max_bytes, out, self._limits.output_bytes)
+            return exchange.run(deadline, self._control, self._number)
+        except (TimeoutError, ReplyTooLarge):
+            mine.close()
+            self._kill_child()
+            raise
+        except OSError as e:
+            raise DeadSession(self._bury(f"the session's processes are gone ({e.strerror or e})")) from None
+        finally:
+            mine.close()
+            theirs.close()
+            os.close(out_r)
+            if out_w >= 0:
+                os.close(out_w)
+            self._left -= time.monotonic() - began
+
+    def _kill_child(self) -> None:
+        """Have the head kill the child at work; if it does not confirm, end the session."""
+        try:
+            self._control.send(w.COMMAND.pack(w.KILL, self._number))
+        except OSError:
+            self._bury("the session's processes are gone")
+            return
+        deadline, notice = time.monotonic() + _GRACE, True
+        while notice:
+            notice = self._read_control(w.NOTICE.size, deadline)
+            if len(notice) == w.NOTICE.size and w.NOTICE.unpack(notice)[:2] == (w.DIED, self._number):
+                return
+        self._bury("the session did not stop what it was told to stop")
+
+
+def _blob(data: bytes) -> bytes:
+    return len(data).to_bytes(8, "big") + data
+
+
+class _Exchange:
+    """One request's traffic: payload out, one frame in, printed output in, death notices in."""
+
+    def __init__(self, sock, out_fd, data, max_bytes, out, out_limit):
+        self.sock, self.out_fd = sock, out_fd
+        self.data, self.sent = memoryview(data), 0
+        self.max_bytes, self.out, self.out_limit = max_bytes, out, out_limit
+        self.frame, self.notice = bytearray(), b""
+
+    def run(self, deadline: float, control: socket.socket, number: int) -> tuple[bytes, bytes]:
+        poll = select.poll()
+        poll.register(self.sock, select.POLLIN | select.POLLOUT)
+        poll.register(control, select.POLLIN)
+        poll.register(self.out_fd, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._drain()
+                raise TimeoutError
+            died = None
+            for fd, event in poll.poll(left * 1000):
+                if fd == self.sock.fileno():
+                    if event & select.POLLOUT:
+                        self._send(poll)
+                    if event & ~select.POLLOUT and not self._receive():
+                        poll.unregister(self.sock)
+                elif fd == self.out_fd:
+                    if self._drain():
+                        poll.unregister(self.out_fd)
+                else:
+                    died = self._read_notice(control, number)
+            if died is not None:  # what the child sent before its end is in the socket by now
+                while self._receive():
+                    pass
+            done = self._complete()
+            if done or died is not None:
+                self._drain()
+                if done:
+                    return done
+                raise _Died(_ending(died))
+
+    def _send(self, poll) -> None:
+        try:
+            self.sent += self.sock.send(self.data[self.sent : self.sent + (1 << 20)])
+        except BlockingIOError:
+            return
+        except OSError:
+            self.sent = len(self.data)  # nobody reads any more: the answer or the notice tells why
+        if self.sent == len(self.data):
+            poll.modify(self.sock, select.POLLIN)
+
+    def _receive(self) -> bool:
+        """Read what is there, at most a piece; False at the end of the stream and where nothing is there."""
+        try:
+            part = self.sock.recv(1 << 20)
+        except OSError as e:
+            return isinstance(e, BlockingIOError)
+        self.frame += part
+        return bool(part)
+
+    def _complete(self) -> tuple[bytes, bytes] | None:
+        if len(self.frame) < w.FRAME.size:
+            return None
+        kind, size = w.FRAME.unpack_from(self.frame)
+        allowed = self.max_bytes if kind == w.REPLY else _TEXTS_MAX
+        if size > allowed:
+            raise ReplyTooLarge(f"a reply of {size} bytes, at most {allowed} are allowed")
+        if len(self.frame) < w.FRAME.size + size:
+            return None
+        return kind, bytes(self.frame[w.FRAME.size : w.FRAME.size + size])
+
+    def _drain(self) -> bool:
+        """Take printed output off the pipe, keep what the limit allows. True at the end of the stream."""
+        for _ in range(64):  # a flood must not keep us from looking at the clock
+            try:
+                part = os.read(self.out_fd, 1 << 16)
+            except BlockingIOError:
+                return False
+            if not part:
+                return True
+            if self.out is not None:
+                self.out += part[: max(0, self.out_limit + 1 - len(self.out))]
+        return False
+
+    def _read_notice(self, control: socket.socket, number: int) -> int | None:
+        """The exit status if the child of request ``number`` died; notices of earlier requests are passed over."""
+        part = control.recv(w.NOTICE.size - len(self.notice))
+        if not part:
+            raise OSError("hung up")
+        self.notice += part
+        if len(self.notice) < w.NOTICE.size:
+            return None
+        letter, which, status = w.NOTICE.unpack(self.notice)
+        self.notice = b""
+        return status if (letter, which) == (w.DIED, number) else None

@@ -1,0 +1,140 @@
+"""IPython without a front end: runs cells, prints plain text, and keeps displays, widgets and figures inert.
+
+``prepare`` is called once, before any fork; everything slow happens there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+
+from .worker import describe
+
+_NO_ERROR = ("", "", "")
+
+
+class CappedWriter(io.TextIOBase):
+    """Standard output and error of one cell: unbuffered UTF-8 to file descriptor 1, nothing past the budget.
+
+    The budget is shared by both streams. The grader cuts as well; this side saves the pipe and the time.
+    """
+
+    encoding, errors = "utf-8", "replace"
+
+    def __init__(self, budget: list[int]):
+        self._budget = budget
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        left = self._budget[0]
+        if left > 0 and text:
+            data = text[:left].encode("utf-8", "replace")[:left]
+            self._budget[0] -= len(data)
+            while data:
+                data = data[os.write(1, data) :]
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 1
+
+
+def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
+    """Import ``preload``, build the shell. Returns (run_cell, namespace of the student).
+
+    run_cell(source: str, limit: int) -> (error name, message, traceback), three empty strings when the cell ran;
+    limit in bytes of output.
+    """
+    os.environ["MPLBACKEND"] = "Agg"
+    for name in preload:
+        importlib.import_module(name)
+    # Figures are drawn into memory and shown to nobody: that is how it should be here, no reason to print a warning.
+    warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+    from traitlets.config import Config
+
+    class TextPublisher(DisplayPublisher):
+        def publish(self, data, metadata=None, **kwargs):
+            print(data.get("text/plain", ""))
+
+        def clear_output(self, wait=False):
+            pass
+
+    class CellShell(InteractiveShell):
+        display_pub_class = TextPublisher
+
+        def showtraceback(self, *args, **kwargs):  # reported through the result; IPython's is slow to make
+            pass
+
+        showsyntaxtraceback = showtraceback
+
+        def enable_gui(self, gui=None):
+            pass
+
+        def enable_matplotlib(self, gui=None):  # inline figures would be rendered after every cell
+            return "agg", "agg"
+
+        def init_sys_modules(self):
+            super().init_sys_modules()
+            sys.modules["__main__"] = self.user_module
+
+    config = Config()
+    config.HistoryManager.enabled = False  # no thread, no database
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.display_page = True
+    shell = CellShell.instance(config=config)
+    shell.display_formatter.active_types = ["text/plain"]
+    shell.displayhook.write_output_prompt = lambda: None
+    _inert_comms()
+
+    def run_cell(source: str, limit: int) -> tuple[str, str, str]:
+        budget = [limit + 1]  # one byte over, so that the grader can tell "full" from "cut"
+        sys.stdout, sys.stderr = CappedWriter(budget), CappedWriter(budget)
+        try:
+            result: ExecutionResult = shell.run_cell(source, store_history=False)
+            error = result.error_before_exec or result.error_in_exec
+        except BaseException as escaped:
+            error = escaped
+        if error is None:
+            return _NO_ERROR
+        # Drop the chain's own references: a frame kept alive would keep the cell's local tensors alive.
+        sys.last_value = sys.last_traceback = None
+        import IPython.core.interactiveshell as plumbing
+
+        return describe(error, (plumbing.__file__, __file__))
+
+    return run_cell, shell.user_ns
+
+
+def _inert_comms() -> None:
+    """Widgets talk through comms; without a front end they talk to nobody. ipykernel's would look for its kernel."""
+    try:
+        import comm
+        from comm.base_comm import BaseComm
+    except ImportError:
+        return
+
+    class SilentComm(BaseComm):
+        def publish_msg(self, *args, **kwargs):
+            pass
+
+    comm.create_comm = lambda *args, **kwargs: SilentComm(*args, **kwargs)
+
+
+def reseed(seed: int) -> None:
+    """Seed Python's, NumPy's and torch's generators: after a fork all sessions would otherwise draw the same."""
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed % 2**63)

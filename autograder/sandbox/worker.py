@@ -1,0 +1,262 @@
+"""The student's side of a session: the processes that run cells and answer questions.
+
+Three kinds of processes, each forked from the one before:
+
+``keeper``  waits. It reaps what the others leave behind and ends everything when the grader hangs up. In a sandbox it
+            is process 1 of its own process namespace, so that its end is the end of all.
+``head``    holds the submission's state and never runs student code after the fork. For every request it forks a
+child       which does the work. A cell's child that finishes takes over as head, and the old head goes; when it hangs
+            or dies the old head is still there, in the state before the cell. A question's child always goes.
+
+Nothing here is trusted by the grader once student code has run: this code keeps honest submissions apart from their
+own accidents, while ``channel.py`` defends against the dishonest ones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections.abc import Callable
+
+# Commands (grader to head; the first two carry a request socket and an output pipe) and notices (back). All have the
+# same shape: a letter, the request's number, and for DIED the exit status.
+EXECUTE, ASK, KILL = b"E", b"A", b"K"
+READY, DIED = b"H", b"D"
+COMMAND = struct.Struct(">cI")
+NOTICE = struct.Struct(">cIi")
+# Frames on the request socket: type, length, bytes.
+FRAME = struct.Struct(">cQ")
+REPLY, CELL, ERROR = b"R", b"C", b"X"
+TEXT_BYTES = 32 << 10  # cap of one piece of text (message, traceback) that a child sends
+
+
+def read_exactly(sock: socket.socket, size: int) -> bytes:
+    parts = []
+    while size:
+        part = sock.recv(min(size, 1 << 20))
+        if not part:
+            raise EOFError("the grader hung up")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def read_blob(sock: socket.socket) -> bytes:
+    return read_exactly(sock, int.from_bytes(read_exactly(sock, 8), "big"))
+
+
+def pack_texts(*texts: str) -> bytes:
+    blobs = [t.encode("utf-8", "replace")[:TEXT_BYTES] for t in texts]
+    return b"".join(len(b).to_bytes(4, "big") + b for b in blobs)
+
+
+def send_frame(sock: socket.socket, kind: bytes, body: bytes) -> None:
+    sock.sendall(FRAME.pack(kind, len(body)))
+    sock.sendall(body)
+
+
+def describe(error: BaseException, skip: tuple[str, ...]) -> tuple[str, str, str]:
+    """(class name, message, traceback); frames of the files in ``skip`` are the grader's plumbing, not shown."""
+    try:
+        text = str(error)
+    except BaseException:  # a student's __str__ may raise
+        text = "(the exception's message could not be made)"
+    tb = error.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename in skip:
+        tb = tb.tb_next
+    try:
+        lines = "".join(traceback.format_exception(type(error), error, tb))
+    except BaseException:
+        lines = ""
+    return type(error).__name__, text, lines[-TEXT_BYTES:]
+
+
+def keeper(control: socket.socket, run_cell: Callable, student_ns: dict, *, own_pid_namespace: bool) -> None:
+    """Fork the first head and wait for the end. Does not return.
+
+    control: connected stream socket to the grader. run_cell(source, limit) -> (name, text, traceback), see shell.py.
+    """
+    if own_pid_namespace and os.getpid() != 1:
+        raise RuntimeError("kill(-1) would reach processes outside the session")
+    if not own_pid_namespace and os.getpgrp() != os.getpid():
+        raise RuntimeError("killpg(0) would reach processes outside the session")
+    # Heads come and go; those whose parent has gone must become children of this process, or nobody would notice their
+    # end. Process 1 gets them anyway. Where the system cannot do it (macOS) only the grader's time limits notice.
+    adopts = own_pid_namespace or _adopt_orphans()
+    # A signal must wake poll(): Python's own handler writes a byte into this pipe.
+    wake_r, wake_w = os.pipe()
+    os.set_blocking(wake_r, False)
+    os.set_blocking(wake_w, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake_w)
+    if os.fork() == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(wake_r)
+        os.close(wake_w)
+        try:
+            control.sendall(NOTICE.pack(READY, 0, 0))
+            head(control, run_cell, student_ns, own_pid_namespace)
+        finally:
+            os._exit(0)
+    poll = select.poll()
+    poll.register(control.fileno(), 0)  # hang-up and errors only: the commands are the head's to read
+    poll.register(wake_r, select.POLLIN)
+    try:
+        while True:
+            events = dict(poll.poll())
+            if control.fileno() in events:
+                break
+            if wake_r in events:
+                os.read(wake_r, 512)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                if adopts:
+                    break  # nobody left to keep
+    finally:
+        if not own_pid_namespace:
+            os.killpg(0, signal.SIGKILL)
+        os._exit(0)
+
+
+def _adopt_orphans() -> bool:
+    if sys.platform != "linux":
+        return False
+    pr_set_child_subreaper = 36
+    return ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0) == 0
+
+
+def head(control: socket.socket, run_cell: Callable, student_ns: dict, own_pid_namespace: bool) -> None:
+    """Serve requests until the grader hangs up."""
+    command = None
+    while True:
+        letter, number, fds = command or _next_command(control)
+        command = None
+        if letter not in (EXECUTE, ASK) or len(fds) != 2:
+            if letter == KILL:  # too late, the work was done: say so, the grader waits for it
+                control.sendall(NOTICE.pack(DIED, number, 0))
+            continue
+        request, out = socket.socket(fileno=fds[0]), fds[1]
+        mine, theirs = socket.socketpair()
+        child = os.fork()
+        if child == 0:
+            mine.close()
+            if letter == ASK:
+                control.close()
+                _answer(request, out, student_ns)  # does not return
+            texts = _cell(request, out, run_cell)
+            theirs.sendall(b"+")
+            theirs.recv(1)  # the old head's end closes when it is gone: from now on this process is the head
+            theirs.close()
+            # Only now may the grader know: its next command must find the new head.
+            try:
+                send_frame(request, CELL, pack_texts(*texts))
+            except OSError:
+                pass  # it gave up in the meantime
+            request.close()
+            continue
+        theirs.close()
+        request.close()
+        os.close(out)
+        command = _attend(control, mine, child, number, own_pid_namespace)
+        mine.close()
+
+
+def _next_command(control: socket.socket) -> tuple[bytes, int, list[int]]:
+    data, fds, *_ = socket.recv_fds(control, COMMAND.size, 2)
+    if len(data) < COMMAND.size:  # hung up; commands are sent whole
+        os._exit(0)
+    return *COMMAND.unpack(data), fds
+
+
+def _attend(control: socket.socket, promotion: socket.socket, child: int, number: int, own_pid_namespace: bool):
+    """Wait until the child takes over (this process exits), ends, or has to be killed. Returns the next command."""
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(promotion, select.POLLIN)
+    command, pause = None, 50
+    while True:
+        # A child that ends closes its side of ``promotion``, which ends the wait at once; if something that it left
+        # behind keeps that side open, the time limit of the poll finds it a little later.
+        events = {fd for fd, _ in poll.poll(pause)}
+        if promotion.fileno() in events:
+            if promotion.recv(1) == b"+":
+                os._exit(0)
+            poll.unregister(promotion)
+            pause = 1
+        elif control.fileno() in events:
+            command = _next_command(control)
+            os.kill(child, signal.SIGKILL)
+        done, status = os.waitpid(child, 0 if command else os.WNOHANG)
+        if done:
+            break
+    if own_pid_namespace:
+        # Whatever else lives here belongs to this or an earlier cell: process 1 and this process are spared.
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    control.sendall(NOTICE.pack(DIED, number, os.waitstatus_to_exitcode(status)))
+    return command if command and command[0] != KILL else None
+
+
+def _redirect(fd: int) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+
+
+def _silence() -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    _redirect(null)
+    os.close(null)
+
+
+def _cell(request: socket.socket, out: int, run_cell: Callable) -> tuple[str, str, str]:
+    _redirect(out)
+    os.close(out)
+    limit = int.from_bytes(read_exactly(request, 8), "big")
+    source = read_blob(request).decode("utf-8", "replace")
+    me = os.getpid()
+    try:
+        texts = run_cell(source, limit)
+    except BaseException as error:  # only plumbing raises here: run_cell catches what the cell raises
+        texts = describe(error, ())
+    if os.getpid() != me:
+        os._exit(0)  # the cell forked, and this is its copy
+    _silence()
+    return texts
+
+
+def _answer(request: socket.socket, out: int, student_ns: dict) -> None:
+    try:
+        os.close(out)
+        _silence()
+        max_bytes = int.from_bytes(read_exactly(request, 8), "big")
+        code, payload = read_blob(request).decode(), read_blob(request)
+        try:
+            space = {"__name__": "ask", "payload": payload, "student_ns": student_ns, "reply": None}
+            exec(compile(code, "<ask>", "exec"), space)
+            reply = space["reply"]
+            if not isinstance(reply, bytes):
+                raise TypeError(f"the asked code left {type(reply).__name__} in reply, not bytes")
+        except BaseException as error:
+            send_frame(request, ERROR, pack_texts(*describe(error, (__file__, "<ask>"))))
+        else:
+            request.sendall(FRAME.pack(REPLY, len(reply)))
+            if len(reply) <= max_bytes:
+                request.sendall(reply)
+    finally:
+        os._exit(0)
