@@ -197,7 +197,7 @@ def deepnorm_init_(block: nn.Module, beta: float) -> None:
     become 0. Norms are left alone.
     """
     for name, parameter in block.named_parameters():
-        owner = name.rsplit(".", 2)[-2]
+        owner = name.split(".")[-2] if "." in name else ""
         if not owner.endswith("_proj"):
             continue
         if parameter.dim() < 2:
