@@ -143,9 +143,7 @@ def test_two_hops_of_the_sparse_transformer_reach_every_earlier_position(T, stri
 
 
 def test_fixed_summary_widths():
-    assert torch.equal(
-        sparse.fixed_masks(12, 4, 2)[1], loop_mask(12, lambda i, j: j <= i and j % 4 in (2, 3))
-    )
+    assert torch.equal(sparse.fixed_masks(12, 4, 2)[1], loop_mask(12, lambda i, j: j <= i and j % 4 in (2, 3)))
     with pytest.raises(ValueError, match="summary"):
         sparse.fixed_masks(12, 4, 5)
 
@@ -239,7 +237,7 @@ def test_gather_attention_equals_masked_dense_attention_for_any_mask(T, share, s
     torch.testing.assert_close(got, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("n, block", itertools.product([1, 2, 5], [1, 3]))
+@pytest.mark.parametrize("n, block", list(itertools.product([1, 2, 5], [1, 3])))
 def test_block_gather_attention_equals_masked_dense_attention(n, block):
     q, k, v = tensors(n * block)
     blocks = torch.rand(n, n, generator=gen()) < 0.6
