@@ -39,11 +39,11 @@ def source_notebook(unit):
 
     Raises SourceError with the name of the exercise or cell to mend.
     """
+    specs = {e.id: e for e in exercises.of_unit(unit)}
     path = source_path(unit)
     if not path.exists():
         raise SourceError(f"{unit}: {path.relative_to(ROOT)} does not exist")
     book = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    specs = {e.id: e for e in exercises.of_unit(unit)}
     seen = {"statement": [], "exercise": [], "hints": []}
     cells = []
     for number, cell in enumerate(book.cells, 1):

@@ -1,0 +1,55 @@
+"""Writes requirements.lock (learners) and requirements-staff.lock (tests, grading) from the running environment.
+
+``python -m autograder.build.lock`` (make lock). The versions are those that are installed and were tested; what
+the packages below need is followed through their metadata, extras included.
+"""
+
+import importlib.metadata
+import re
+import sys
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+LEARNER = ("torch", "numpy", "matplotlib", "jupyterlab", "notebook", "ipywidgets", "anywidget", "nbgrader", "jupytext",
+           "safetensors", "sympy", "nbclient", "nbconvert", "setuptools")
+STAFF = ("dask", "distributed", "pytest", "pytest-xdist", "hypothesis", "playwright", "transformers", "ruff",
+         "psycopg2-binary", "psutil")
+HEAD = "# Exact versions that the course was tested with (Python 3.11). Written by `make lock`, not by hand.\n"
+
+
+def closure(roots):
+    """dict name → version of ``roots`` and everything they need here."""
+    found, todo, done = {}, [(r, frozenset()) for r in roots], set()
+    while todo:
+        name, extras = todo.pop()
+        key = re.sub(r"[-_.]+", "-", name).lower()
+        if (key, extras) in done:
+            continue
+        done.add((key, extras))
+        try:
+            distribution = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # needed on another platform only
+        # "2.13.0+cpu" names a build, not a version: the lock must fit every platform.
+        found[key] = distribution.version.split("+")[0]
+        for text in distribution.requires or []:
+            need = Requirement(text)
+            if need.marker is None or any(need.marker.evaluate({"extra": e}) for e in (*extras, "")):
+                todo.append((need.name, frozenset(need.extras)))
+    return found
+
+
+def main():
+    """Writes both files."""
+    learner, everything = closure(LEARNER), closure(LEARNER + STAFF)
+    for name, versions in (("requirements.lock", learner),
+                           ("requirements-staff.lock", {k: v for k, v in everything.items() if k not in learner})):
+        lines = "".join(f"{k}=={v}\n" for k, v in sorted(versions.items()))
+        (ROOT / name).write_text(HEAD + lines)
+        print(f"{name}: {len(versions)} packages")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

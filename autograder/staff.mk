@@ -1,0 +1,54 @@
+# Targets for authors, instructors and developers. Included by the Makefile; not part of a student package.
+EDITABLE = -e course -e .
+BEFORE_LAB = build
+DEVICE ?= cpu
+WORKERS ?= 2
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: build record test lint release grade report bench bench-grading bench-widgets lock system-packages
+
+$(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
+	$(PIP) install --quiet -r requirements-staff.lock
+	@touch $@
+
+build: $(VENV)/.ready ## write the notebooks in solutions/ and course/ from solutions/*.py
+	$(BIN)/python -m autograder.build
+
+record: $(VENV)/.ready ## run the references and write assets/recordings (DEVICE=cuda|cpu)
+	$(BIN)/python -m autograder.recording.record --device $(DEVICE)
+	$(BIN)/python -m autograder.recording.widgets
+
+test: $(VENV)/.ready-staff ## run every test (ARGS="-k rope" for some)
+	$(BIN)/python -m autograder.build --check
+	$(BIN)/ruff check --quiet .
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+lint: $(VENV)/.ready-staff ## check the code's style
+	$(BIN)/ruff check .
+
+release: $(VENV)/.ready build ## write dist/: the student package, a zip of the learner's wing alone
+	$(BIN)/python -m autograder.build.package
+
+grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir)
+	@test -n "$(SUBMITTED)" || { echo "Say which folder: make grade SUBMITTED=dir (laid out student/unit/unit.ipynb)"; exit 2; }
+	$(BIN)/python -m autograder.grading "$(SUBMITTED)" $(ARGS)
+
+report: $(VENV)/.ready-staff ## write the class report from the last grading
+	$(BIN)/python -m autograder.grading.report $(ARGS)
+
+bench: $(VENV)/.ready-staff ## time the instant checks
+	$(BIN)/python benchmarks/instant_check.py
+
+bench-widgets: $(VENV)/.ready-staff ## time key press to pixels in a real JupyterLab
+	$(BIN)/python benchmarks/widget_latency.py
+
+bench-grading: $(VENV)/.ready-staff ## submissions per minute against stock nbgrader
+	$(BIN)/python benchmarks/grading_speed.py $(ARGS)
+
+lock: $(VENV)/.ready-staff ## write the lock files from this environment
+	$(BIN)/python -m autograder.build.lock
+
+system-packages: ## Debian packages that some tests need (browser, sandbox, database); needs root
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	  chromium bubblewrap postgresql fonts-dejavu-core > /dev/null

@@ -1,0 +1,48 @@
+"""The two ways to install give the same set, and the files that say so are in step."""
+
+import importlib.metadata
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pins(name):
+    lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9.-]+==[A-Za-z0-9.]+", line) for line in lines), "every line is an exact pin"
+    return dict(line.split("==") for line in lines)
+
+
+def test_environment_yml_installs_the_locked_set():
+    text = (ROOT / "environment.yml").read_text()
+    items = re.findall(r"^ {6}- (.+)$", text, re.M)
+    assert items == ["-r requirements.lock", "-e course"], "conda users must get exactly what make lab installs"
+    makefile = (ROOT / "Makefile").read_text()
+    assert "install --quiet -r requirements.lock" in makefile and "EDITABLE = -e course" in makefile
+    wanted = re.search(r"- python=(\S+)", text)[1]
+    assert f"Python {wanted}" in (ROOT / "requirements.lock").read_text()
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-staff.lock"])
+def test_what_runs_here_is_what_is_locked(name):
+    wrong = {}
+    for package, version in pins(name).items():
+        have = importlib.metadata.version(package).split("+")[0]
+        if have != version:
+            wrong[package] = (have, version)
+    assert not wrong, f"installed against locked: {wrong}"
+
+
+def test_locks_do_not_overlap_and_torch_is_pinned():
+    learner, staff = pins("requirements.lock"), pins("requirements-staff.lock")
+    assert not set(learner) & set(staff)
+    assert "torch" in learner and not any(p.startswith(("nvidia", "triton")) for p in {*learner, *staff})
+
+
+def test_every_make_target_is_explained():
+    for name in ("Makefile", "autograder/staff.mk"):
+        for line in (ROOT / name).read_text().splitlines():
+            if re.match(r"^[a-z-]+:(?!=)", line):
+                assert "## " in line, f"{name}: {line}"

@@ -1,0 +1,99 @@
+"""Every notebook: written to the course's measure, and run from a clean kernel with the solutions in."""
+
+import json
+import re
+import time
+from pathlib import Path
+from statistics import median
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder import exercises
+
+ROOT = Path(__file__).resolve().parents[2]
+UNITS = exercises.units()
+SECONDS_PER_UNIT, SECONDS_PER_CELL = 120, 20
+
+
+def source(unit):
+    return nbformat.read(ROOT / "solutions" / unit / f"{unit}.ipynb", as_version=4)
+
+
+def words(text):
+    text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|\|[^\n]*\|", " ", text, flags=re.S)
+    return len(re.findall(r"[\w'’-]+", text))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_cells_are_short(unit):
+    book = source(unit)
+    lengths = [len(c.source.split("\n")) for c in book.cells if c.cell_type == "code"]
+    assert median(lengths) <= 8 and max(lengths) <= 30, f"median {median(lengths)}, longest {max(lengths)}"
+    long = [c.source[:60] for c in book.cells
+            if c.cell_type == "markdown" and not c.id.startswith("hint-") and words(c.source) > 100]
+    assert not long, f"text cells over 100 words: {long}"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_unit_has_its_parts(unit):
+    text = "\n".join(c.source for c in source(unit).cells)
+    assert "You will be able to" in text and "Prerequisites" in text and "minutes" in text
+    for part in ("predict(", "reveal(", "Claim on trial", "Worked example", "Where this lives in real models", "progress("):
+        assert part.lower() in text.lower(), f"{unit} lacks: {part}"
+    assert text.count("quiz(") >= 5 and "uzzle" in text
+    assert "arxiv.org/abs/" in text
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_images_have_alt_text_and_nothing_comes_from_elsewhere(unit):
+    for cell in source(unit).cells:
+        if cell.cell_type == "markdown":
+            assert not re.search(r"!\[\]\(", cell.source), "an image without alt text"
+            assert not re.search(r"!\[[^\]]*\]\(https?:", cell.source), "an image from the network"
+            assert "<img" not in cell.source or 'alt="' in cell.source
+        else:
+            assert not re.search(r"urlopen|requests\.|wget|from_pretrained|load_dataset", cell.source)
+            assert "plt.show()" not in cell.source, "show figures with described(...), which carries alt text"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [*UNITS, "gallery"])
+def test_runs_from_a_clean_kernel_with_solutions(unit, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANATOMY_RUN_ALL", "1")
+    path = ROOT / ("course" if unit == "gallery" else "solutions") / unit / f"{unit}.ipynb"
+    book = nbformat.read(path, as_version=4)
+    spent = {}
+
+    class Timed(NotebookClient):
+        async def async_execute_cell(self, cell, cell_index, **kwargs):
+            start = time.perf_counter()
+            try:
+                return await super().async_execute_cell(cell, cell_index, **kwargs)
+            finally:
+                spent[cell_index] = time.perf_counter() - start
+
+    start = time.perf_counter()
+    Timed(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    total = time.perf_counter() - start
+    print(f"{unit}: {total:.1f} s, longest cell {max(spent.values()):.1f} s")
+    assert total < SECONDS_PER_UNIT, f"{unit} took {total:.0f} s"
+    slow = {book.cells[i].source[:50]: round(s, 1) for i, s in spent.items() if s > SECONDS_PER_CELL}
+    assert not slow, slow
+    noisy = [c.source[:60] for c in book.cells if c.cell_type == "code"
+             for o in c.outputs if o.output_type == "stream" and o.name == "stderr"]
+    assert not noisy, f"cells that print warnings: {noisy}"
+    checks = [c for c in book.cells if c.cell_type == "code" and c.id.startswith("check-")]
+    assert all("passed" in json.dumps(c.outputs) for c in checks)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_released_notebook_runs_up_to_the_first_check(unit, tmp_path):
+    """With the stubs still empty nothing fails before the learner's first check, and that check says what to do."""
+    book = nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4)
+    at = next(i for i, c in enumerate(book.cells) if c.id.startswith("check-"))
+    book.cells = book.cells[:at + 1]
+    book.cells[at].metadata["tags"] = ["raises-exception"]
+    NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert "is not written yet" in json.dumps(book.cells[at].outputs)

@@ -1,0 +1,97 @@
+"""The wall between the learner's wing (course/, assets/) and the staff wing (solutions/, autograder/)."""
+
+import ast
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RELEASED = sorted((ROOT / "course").glob("*/*.ipynb"))
+SOURCES = sorted((ROOT / "solutions").glob("*/*.ipynb"))
+
+
+def code_cells(path):
+    return [c for c in json.loads(path.read_text())["cells"] if c["cell_type"] == "code"]
+
+
+def text_of(cell):
+    return "".join(cell["source"])
+
+
+def solution_lines(path):
+    """Lines inside solution regions of a source notebook that are long enough to be telling."""
+    lines = set()
+    for cell in code_cells(path):
+        for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", text_of(cell), re.S):
+            lines |= {line.strip() for line in region.split("\n") if len(line.strip()) >= 30}
+    return lines
+
+
+def test_there_is_something_to_guard():
+    assert len(RELEASED) >= 3 and len(SOURCES) >= 3
+    assert all(solution_lines(p) for p in SOURCES if "07" not in p.name[:2]), "no solution text found: is the regex stale?"
+
+
+def test_learner_code_imports_nothing_from_the_staff():
+    for path in sorted((ROOT / "course").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else \
+                [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(n.split(".")[0] in ("autograder", "solutions", "tests") for n in names), f"{path.name}: {names}"
+
+
+def test_learner_package_runs_where_the_staff_wing_does_not_exist(tmp_path):
+    """Imported from a copy of course/ and assets/ alone, with everything else out of reach."""
+    subprocess.run(["cp", "-r", str(ROOT / "course"), str(ROOT / "assets"), str(tmp_path)], check=True)
+    code = ("import sys; sys.path = [p for p in sys.path if 'site-packages' in p or 'lib/python' in p]; "
+            f"sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]; "
+            f"sys.path.insert(0, {str(tmp_path / 'course')!r}); "
+            "import anatomy, anatomy.widgets, importlib.util; "
+            f"assert anatomy.__file__.startswith({str(tmp_path)!r}), anatomy.__file__; "
+            "v = anatomy.evaluate('start.weighted_average', lambda values, weights: weights @ values / weights.sum()); "
+            "assert v.passed, v.text(); assert 'autograder' not in sys.modules")
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", RELEASED, ids=lambda p: p.stem)
+def test_released_notebooks_hold_no_solution(path):
+    text = "\n".join(text_of(c) for c in json.loads(path.read_text())["cells"])
+    for marker in ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN", "autograder."):
+        assert marker not in text, f"{marker} in {path.name}"
+    source = ROOT / "solutions" / path.parent.name / path.name
+    if not source.exists():
+        return
+    answers = {text_of(c) for c in code_cells(source) if "BEGIN SOLUTION" in text_of(c)}
+    released = [text_of(c) for c in code_cells(path)]
+    # A line that the source shows outside its solution regions too (in prose or a worked example) is no secret.
+    shown = "\n".join(re.sub(r"### BEGIN SOLUTION\n.*?### END SOLUTION", "", text_of(c), flags=re.S)
+                      for c in json.loads(source.read_text())["cells"])
+    leaked = [line for line in solution_lines(source) if line not in shown and any(line in r for r in released)]
+    assert answers and not leaked, leaked
+
+
+@pytest.mark.parametrize("path", RELEASED + SOURCES, ids=lambda p: f"{p.parts[-3]}-{p.stem}")
+def test_committed_notebooks_have_no_outputs_and_no_widget_state(path):
+    book = json.loads(path.read_text())
+    assert "widgets" not in book["metadata"], "saved widget state destroys the PNG fallback"
+    for cell in code_cells(path):
+        assert cell["outputs"] == [] and cell["execution_count"] is None
+
+
+def test_no_reference_or_mutant_code_in_the_learner_wing():
+    """Names that only the staff's side defines must not be defined in the learner's package."""
+    staff = set()
+    for path in (ROOT / "autograder" / "reference").rglob("*.py"):
+        staff |= {n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef | ast.ClassDef)
+                  and not n.name.startswith("_") and n.name not in ("forward",)}
+    assert "apply_rope" in staff and "scaled_dot_product_attention" in staff
+    for path in sorted((ROOT / "course" / "anatomy").rglob("*.py")):
+        defined = {n.name for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        both = defined & staff
+        assert not both, f"{path.relative_to(ROOT)} defines {sorted(both)}, which learners are asked to write"
