@@ -329,6 +329,6 @@ def test_counts_of_the_three_architectures():
 
 def test_encoder_decoder_parameters_equal_torchs_transformer():
     with torch.device("meta"):
-        model = nn.Transformer(12, 3, 3, 2, dim_feedforward=8, batch_first=True)
+        model = nn.Transformer(12, 2, 3, 2, dim_feedforward=8, batch_first=True)
     found = sum(p.numel() for n, p in model.named_parameters() if "attn" in n)
     assert ref.encoder_decoder_counts(3, 2, 1, 1, 1, 12, 3).parameters == found

@@ -1,0 +1,405 @@
+"""Oracles: Hugging Face LLaMA, GPT-NeoX and GPT-J rotary code, its scaling functions, loops over pairs in
+Python floats, and pinned values."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import GPTNeoXConfig, LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.gpt_neox import modeling_gpt_neox as neox
+from transformers.models.gptj import modeling_gptj as gptj
+from transformers.models.llama import modeling_llama as llama
+
+from autograder.reference import rope, rope_scaling
+
+FAST = settings(max_examples=25, deadline=None, derandomize=True)
+sizes = st.integers(1, 5)
+even = st.integers(1, 8).map(lambda n: 2 * n)
+
+
+def draw(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def draw_ids(*shape, seed=0, high=500):
+    """Position ids with offsets, gaps and repeats."""
+    return torch.randint(0, high, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def loop_rope(x, ids, base, pair):
+    """x (B, H, T, D), ids (B, T); pair(i, D) names the two features of pair i."""
+    B, H, T, D = x.shape
+    out = torch.empty_like(x)
+    for b in range(B):
+        for h in range(H):
+            for t in range(T):
+                for i in range(D // 2):
+                    angle = int(ids[b, t]) * base ** (-2 * i / D)
+                    c, s = math.cos(angle), math.sin(angle)
+                    m, n = pair(i, D)
+                    first, second = float(x[b, h, t, m]), float(x[b, h, t, n])
+                    out[b, h, t, m] = c * first - s * second
+                    out[b, h, t, n] = s * first + c * second
+    return out
+
+
+def neighbors(i, D):
+    return 2 * i, 2 * i + 1
+
+
+def halves(i, D):
+    return i, i + D // 2
+
+
+# one plane
+
+
+def test_rotation_matrix_pinned():
+    quarter = rope.rotation_matrix_2d(math.pi / 2)
+    torch.testing.assert_close(quarter, torch.tensor([[0.0, -1], [1, 0]], dtype=torch.float64))
+    third = rope.rotation_matrix_2d(torch.tensor([math.pi / 3], dtype=torch.float64))
+    expected = torch.tensor([[[0.5, -(0.75**0.5)], [0.75**0.5, 0.5]]], dtype=torch.float64)
+    torch.testing.assert_close(third, expected)
+
+
+@FAST
+@given(sizes, sizes, st.integers(0, 99))
+def test_complex_product_equals_matrix(oracle_report, a, b, seed):
+    x, angle = draw(a, b, 2, seed=seed), 10 * draw(a, b, seed=seed + 1)
+    expected = (rope.rotation_matrix_2d(angle) @ x[..., None])[..., 0]
+    oracle_report("rotate_complex / matrix", rope.rotate_complex(x, angle), expected)
+
+
+def test_rotate_complex_errors_and_dtype():
+    with pytest.raises(ValueError, match="pair"):
+        rope.rotate_complex(torch.zeros(3), 1.0)
+    assert rope.rotate_complex(torch.ones(3, 2, dtype=torch.bfloat16), 1.0).dtype == torch.bfloat16
+
+
+@FAST
+@given(st.integers(-50, 50), st.integers(-50, 50), even)
+def test_rotations_compose_to_the_relative_one(m, n, D):
+    matrix = rope.rope_matrix
+    torch.testing.assert_close(matrix(m, D).T @ matrix(n, D), matrix(n - m, D), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        matrix(m, D).T @ matrix(m, D), torch.eye(D, dtype=torch.float64), rtol=0, atol=1e-13
+    )
+
+
+# frequencies
+
+
+@pytest.mark.parametrize("D, base", [(128, 10000.0), (64, 500000.0), (10, 123.4), (2, 10000.0)])
+def test_frequencies_equal_a_loop(oracle_report, D, base):
+    got = rope.rope_frequencies(D, base)
+    assert got.dtype == torch.float32
+    expected = torch.tensor([base ** (-2 * i / D) for i in range(D // 2)], dtype=torch.float64)
+    oracle_report("rope_frequencies / Python", got, expected.float(), rtol=1e-7, atol=0)
+
+
+def test_frequencies_pinned():
+    expected = torch.tensor([1.0, 0.1, 0.01, 0.001])
+    torch.testing.assert_close(rope.rope_frequencies(8), expected, rtol=1e-7, atol=0)
+
+
+def test_longest_wavelength_pinned():
+    lengths = rope.wavelengths(128)
+    assert round(float(lengths[-1])) == 54410
+    assert float(lengths[0]) == pytest.approx(2 * math.pi)
+
+
+@pytest.mark.parametrize("D", [0, 7, -2])
+def test_frequencies_errors(D):
+    with pytest.raises(ValueError, match="even"):
+        rope.rope_frequencies(D)
+
+
+# the rotation
+
+
+@FAST
+@given(sizes, sizes, sizes, even, st.sampled_from([10000.0, 500000.0, 7.0]), st.integers(0, 99))
+def test_layouts_equal_loops(oracle_report, B, H, T, D, base, seed):
+    x, ids = draw(B, H, T, D, seed=seed), draw_ids(B, T, seed=seed)
+    interleaved = loop_rope(x, ids, base, neighbors)
+    oracle_report("apply_rope / loop", rope.apply_rope(x, ids, base), interleaved)
+    oracle_report("apply_rope_complex / loop", rope.apply_rope_complex(x, ids, base), interleaved)
+    half = loop_rope(x, ids, base, halves)
+    oracle_report("apply_rope_half / loop", rope.apply_rope_half(x, ids, base), half)
+
+
+def test_rope_equals_its_block_diagonal_matrix(oracle_report):
+    x, ids = draw(1, 1, 6, 10), torch.tensor([0, 1, 5, 17, 4, 1000])
+    expected = torch.stack([rope.rope_matrix(int(m), 10) @ x[0, 0, t] for t, m in enumerate(ids)])
+    oracle_report("apply_rope / block-diagonal matrix", rope.apply_rope(x, ids)[0, 0], expected)
+
+
+def test_rope_pinned():
+    # D = 4: θ = 1 and 0.01. Position 1 turns the first pair by 1 rad and the second by 0.01.
+    x = torch.tensor([1.0, 0, 1, 0]).view(1, 1, 1, 4)
+    c, s = 0.54030231, 0.84147098
+    c2, s2 = 0.99995000, 0.00999983
+    out = rope.apply_rope(x, torch.tensor([1])).flatten()
+    torch.testing.assert_close(out, torch.tensor([c, s, c2, s2]))
+    x = torch.tensor([1.0, 1, 0, 0]).view(1, 1, 1, 4)
+    half = rope.apply_rope_half(x, torch.tensor([1])).flatten()
+    torch.testing.assert_close(half, torch.tensor([c, c2, s, s2]))
+
+
+def test_rotate_half_pinned():
+    x = torch.tensor([1.0, 2, 3, 4, 5, 6])
+    assert rope.rotate_half(x).tolist() == [-4, -5, -6, 1, 2, 3]
+    assert torch.equal(rope.rotate_half(rope.rotate_half(x)), -x)
+    with pytest.raises(ValueError, match="even"):
+        rope.rotate_half(torch.zeros(3))
+
+
+def test_permutation_pinned():
+    assert rope.interleaved_to_half_permutation(6).tolist() == [0, 2, 4, 1, 3, 5]
+
+
+@FAST
+@given(sizes, even, st.integers(0, 99))
+def test_permutation_turns_one_layout_into_the_other(T, D, seed):
+    q, k = draw(2, 3, T, D, seed=seed), draw(2, 3, T, D, seed=seed + 1)
+    ids, p = draw_ids(2, T, seed=seed), rope.interleaved_to_half_permutation(D)
+    q1, k1 = rope.apply_rope(q, ids), rope.apply_rope(k, ids)
+    q2, k2 = rope.apply_rope_half(q[..., p], ids), rope.apply_rope_half(k[..., p], ids)
+    torch.testing.assert_close(q2, q1[..., p], rtol=0, atol=1e-14)
+    scores = q1 @ k1.transpose(-2, -1)
+    torch.testing.assert_close(q2 @ k2.transpose(-2, -1), scores, rtol=1e-12, atol=1e-12)
+
+
+@FAST
+@given(st.integers(1, 6), even, st.integers(0, 400), st.integers(0, 99))
+def test_scores_depend_on_distances_only(T, D, shift, seed):
+    q, k = draw(1, 2, T, D, seed=seed), draw(1, 2, T, D, seed=seed + 1)
+    ids = draw_ids(T, seed=seed)
+    for apply in (rope.apply_rope, rope.apply_rope_half, rope.apply_rope_complex):
+        scores = apply(q, ids) @ apply(k, ids).transpose(-2, -1)
+        moved = apply(q, ids + shift) @ apply(k, ids + shift).transpose(-2, -1)
+        torch.testing.assert_close(moved, scores, rtol=0, atol=1e-11)
+        torch.testing.assert_close(apply(q, ids).norm(dim=-1), q.norm(dim=-1))
+
+
+def test_scores_do_depend_on_distances():
+    q = torch.ones(1, 1, 1, 8, dtype=torch.float64)
+    for apply in (rope.apply_rope, rope.apply_rope_half, rope.apply_rope_complex):
+        turned = [float((apply(q, torch.tensor([m])) * q).sum()) for m in range(4)]
+        expected = [2 * sum(math.cos(m * 10.0**-i) for i in range(4)) for m in range(4)]
+        assert turned == pytest.approx(expected, abs=1e-12)  # 8, 7.07, 5.13, 3.93
+
+
+def test_score_of_one_pair_has_both_a_cosine_and_a_sine_term():
+    q, k, m, n = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -1.0]), 5, 2
+    place = lambda v, p: rope.apply_rope(v.double().view(1, 1, 1, 2), torch.tensor([p])).flatten()
+    got = float(place(q, m) @ place(k, n))
+    dot, cross = 1.0 * 3 + 2 * -1, 1.0 * -1 - 2 * 3
+    # cross = q₀k₁ - q₁k₀; R(m)q·R(n)k = q·R(n-m)k.
+    assert got == pytest.approx(dot * math.cos(m - n) + cross * math.sin(m - n), abs=1e-12)
+    assert abs(got - dot * math.cos(m - n)) > 0.9
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("apply", [rope.apply_rope, rope.apply_rope_half, rope.apply_rope_complex])
+def test_output_dtype_and_precision(oracle_report, dtype, apply):
+    x, ids = draw(2, 3, 5, 16).to(dtype), draw_ids(2, 5, high=8000)
+    # Angles are float32: off by about position·6e-8, hence 1e-3 at 8000 whatever the dtype.
+    oracle_report("rope / float64", apply(x, ids), apply(x.double(), ids).to(dtype), atol=1e-2 if
+                  dtype == torch.bfloat16 else 2e-3)
+
+
+def test_one_dimensional_ids_mean_the_same_for_every_sequence():
+    x, ids = draw(3, 2, 4, 6), torch.tensor([7, 8, 11, 0])
+    assert torch.equal(rope.apply_rope(x, ids), rope.apply_rope(x, ids.expand(3, 4)))
+
+
+@pytest.mark.parametrize("ids", [torch.zeros(3), torch.zeros(3, 4), torch.zeros(1, 1, 4), torch.tensor(1)])
+def test_position_id_errors(ids):
+    for apply in (rope.apply_rope, rope.apply_rope_half, rope.apply_rope_complex):
+        with pytest.raises(ValueError, match="position_ids"):
+            apply(torch.zeros(2, 3, 4, 6), ids)
+
+
+@FAST
+@given(sizes, even, even, st.integers(0, 99))
+def test_partial_rope_leaves_the_tail(T, rotary, rest, seed):
+    x, ids = draw(2, 2, T, rotary + rest, seed=seed), draw_ids(2, T, seed=seed)
+    pairs = (rope.apply_partial_rope, rope.apply_rope), (rope.apply_partial_rope_half, rope.apply_rope_half)
+    for partial, full in pairs:
+        out = partial(x, ids, rotary)
+        assert torch.equal(out[..., rotary:], x[..., rotary:])
+        assert torch.equal(out[..., :rotary], full(x[..., :rotary], ids))
+        assert torch.equal(partial(x, ids, rotary + rest), full(x, ids))
+
+
+@pytest.mark.parametrize("rotary", [0, 3, 10])
+def test_partial_rope_errors(rotary):
+    with pytest.raises(ValueError):
+        rope.apply_partial_rope(torch.zeros(1, 1, 2, 8), torch.arange(2), rotary)
+
+
+# Hugging Face
+
+
+def llama_config(head_dim=16, max_positions=2048, **parameters):
+    parameters = {"rope_type": "default", "rope_theta": 10000.0, **parameters}
+    return LlamaConfig(
+        hidden_size=4 * head_dim,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        head_dim=head_dim,
+        max_position_embeddings=max_positions,
+        rope_parameters=parameters,
+    )
+
+
+@pytest.mark.parametrize("B, T, D, theta", [(1, 7, 16, 10000.0), (3, 5, 10, 10000.0), (2, 9, 64, 500000.0)])
+def test_half_split_equals_llama(oracle_report, B, T, D, theta):
+    q, k, ids = draw(B, 4, T, D, dtype=torch.float32), draw(B, 4, T, D, seed=1).float(), draw_ids(B, T, high=60)
+    cos, sin = llama.LlamaRotaryEmbedding(llama_config(D, rope_theta=theta))(q, ids)
+    expected = llama.apply_rotary_pos_emb(q, k, cos, sin)
+    for x, y in zip((q, k), expected, strict=True):
+        oracle_report("apply_rope_half / LLaMA", rope.apply_rope_half(x, ids, theta), y, atol=2e-5)
+
+
+def test_far_positions_stay_as_close_to_float64_as_llama(oracle_report):
+    q, ids = draw(1, 4, 8, 64, dtype=torch.float32), draw_ids(1, 8, high=100_000)
+    cos, sin = llama.LlamaRotaryEmbedding(llama_config(64))(q, ids)
+    theirs = llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    exact = rope.apply_rope_half(q.double(), ids)
+    ours_off = float((rope.apply_rope_half(q, ids) - exact).abs().max())
+    oracle_report("LLaMA at 1e5 / float64", theirs.double(), exact, atol=0.05)
+    assert ours_off <= float((theirs - exact).abs().max()) + 1e-4
+
+
+def test_bfloat16_is_closer_to_float64_than_llama():
+    q, ids = draw(1, 4, 50, 64).bfloat16(), torch.arange(50)[None]
+    cos, sin = llama.LlamaRotaryEmbedding(llama_config(64))(q, ids)
+    theirs = llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    exact = rope.apply_rope_half(q.double(), ids)
+    off = lambda out: float((out.double() - exact).square().mean().sqrt())
+    assert off(rope.apply_rope_half(q, ids)) < off(theirs) < 0.02
+
+
+def test_partial_half_split_equals_gpt_neox(oracle_report):
+    config = GPTNeoXConfig(hidden_size=80, num_attention_heads=4, rope_parameters={
+        "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.4})
+    q, ids = draw(2, 4, 7, 20, dtype=torch.float32), draw_ids(2, 7, high=60)
+    cos, sin = neox.GPTNeoXRotaryEmbedding(config)(q, ids)
+    assert cos.shape[-1] == 8
+    expected = neox.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    oracle_report("partial half-split / GPT-NeoX", rope.apply_partial_rope_half(q, ids, 8), expected, atol=2e-5)
+
+
+def test_partial_interleaved_equals_gpt_j(oracle_report):
+    q, ids, rotary = draw(2, 4, 7, 20, dtype=torch.float32), draw_ids(2, 7, high=60), 12
+    table = gptj.create_sinusoidal_positions(60, rotary)[ids]
+    sin, cos = table.chunk(2, dim=-1)
+    by_token = q.transpose(1, 2)  # GPT-J rotates (B, T, H, D)
+    turned = gptj.apply_rotary_pos_emb(by_token[..., :rotary], sin, cos)
+    expected = torch.cat([turned, by_token[..., rotary:]], dim=-1).transpose(1, 2)
+    got = rope.apply_partial_rope(q, ids, rotary)
+    oracle_report("partial interleaved / GPT-J", got, expected, atol=2e-5)
+
+
+# scaling
+
+
+def test_position_interpolation():
+    ids = torch.tensor([[0, 3, 8]])
+    assert rope_scaling.position_interpolation(ids, 4).tolist() == [[0, 0.75, 2]]
+    x = draw(1, 2, 3, 8)
+    squeezed = rope.apply_rope(x, rope_scaling.position_interpolation(ids, 4))
+    slowed = rope_scaling.apply_scaled_rope(x, ids, rope.rope_frequencies(8, dtype=torch.float64) / 4)
+    torch.testing.assert_close(squeezed, slowed)
+
+
+def test_position_interpolation_equals_hugging_face(oracle_report):
+    frequencies, _ = ROPE_INIT_FUNCTIONS["linear"](llama_config(rope_type="linear", factor=4.0))
+    got = rope.rope_frequencies(16) / 4
+    oracle_report("position interpolation / HF linear", got, frequencies, atol=0, rtol=3e-7)
+
+
+def test_ntk_base_pinned():
+    assert rope_scaling.ntk_base(10000.0, 8, 128) == pytest.approx(82684.6, abs=0.05)
+    assert rope_scaling.ntk_base(10000.0, 1, 128) == 10000.0
+
+
+@FAST
+@given(st.integers(2, 64).map(lambda n: 2 * n), st.floats(1, 64))
+def test_ntk_base_slows_the_slowest_pair_by_s_and_keeps_the_fastest(D, s):
+    before = rope.rope_frequencies(D, dtype=torch.float64)
+    after = rope.rope_frequencies(D, rope_scaling.ntk_base(10000.0, s, D), dtype=torch.float64)
+    assert float(before[-1] / after[-1]) == pytest.approx(s, rel=1e-9)
+    assert after[0] == 1
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 8.0])
+@pytest.mark.parametrize("length", [7, 2048, 2049, 5000, 100_000])
+def test_dynamic_ntk_equals_hugging_face(oracle_report, factor, length):
+    config = llama_config(rope_type="dynamic", factor=factor)
+    expected, _ = ROPE_INIT_FUNCTIONS["dynamic"](config, seq_len=length)
+    base = rope_scaling.dynamic_ntk_base(10000.0, 16, length, 2048, factor)
+    if length <= 2048:
+        assert base == 10000.0
+    got = rope.rope_frequencies(16, base)
+    oracle_report("dynamic_ntk_base / HF dynamic", got, expected, atol=0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("D, theta, s, original, fast, slow", [
+    (128, 10000.0, 16.0, 4096, 32, 1), (64, 500000.0, 4.0, 8192, 32, 1), (16, 10000.0, 8.0, 64, 32, 1),
+    (20, 10000.0, 2.5, 1000, 8, 2), (128, 10000.0, 1.0, 4096, 32, 1), (4, 1e6, 40.0, 100, 3, 1)])
+def test_yarn_equals_hugging_face(oracle_report, D, theta, s, original, fast, slow):
+    config = llama_config(D, int(original * s), rope_type="yarn", factor=s, rope_theta=theta,
+                          original_max_position_embeddings=original, beta_fast=fast, beta_slow=slow)
+    expected, factor = ROPE_INIT_FUNCTIONS["yarn"](config)
+    got = rope_scaling.yarn_frequencies(D, theta, s, original, fast, slow)
+    oracle_report("yarn_frequencies / HF yarn", got, expected, atol=0, rtol=2e-6)
+    assert rope_scaling.yarn_temperature(s) == pytest.approx(factor, rel=1e-12)
+
+
+def test_yarn_rope_equals_llama_with_yarn(oracle_report):
+    config = llama_config(32, 1024, rope_type="yarn", factor=4.0, original_max_position_embeddings=256)
+    q, ids = draw(2, 4, 7, 32, dtype=torch.float32), draw_ids(2, 7, high=100)
+    cos, sin = llama.LlamaRotaryEmbedding(config)(q, ids)
+    expected = llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    frequencies, t = rope_scaling.yarn_frequencies(32, 10000.0, 4, 256), rope_scaling.yarn_temperature(4)
+    got = rope_scaling.apply_scaled_rope_half(q, ids, frequencies, t)
+    oracle_report("YaRN rotation / LLaMA with yarn", got, expected, atol=3e-5)
+
+
+def test_yarn_ramp_pinned():
+    # D = 128, L = 4096, base 1e4: pair 20 is the last kept, pair 46 the first divided by s.
+    ramp = rope_scaling.yarn_ramp(128, 10000.0, 4096)
+    assert int((ramp == 0).sum()) == 21 and int((ramp == 1).sum()) == 64 - 46
+    turns = 4096 * rope.rope_frequencies(128, dtype=torch.float64) / (2 * math.pi)
+    assert bool((turns[ramp == 0] > 32).all()) and bool((turns[ramp == 1] < 1).all())
+    assert rope_scaling.yarn_temperature(1) == 1.0
+    assert rope_scaling.yarn_temperature(math.e**5) == pytest.approx(1.5)
+
+
+def test_scaled_rope_layouts_agree():
+    x, ids, p = draw(2, 3, 5, 8), draw_ids(2, 5), rope.interleaved_to_half_permutation(8)
+    frequencies = rope_scaling.yarn_frequencies(8, 10000.0, 4, 64)
+    a = rope_scaling.apply_scaled_rope(x, ids, frequencies, 1.2)
+    b = rope_scaling.apply_scaled_rope_half(x[..., p], ids, frequencies, 1.2)
+    torch.testing.assert_close(b, a[..., p])
+    torch.testing.assert_close(a.norm(dim=-1), 1.2 * x.norm(dim=-1))
+
+
+def test_scaling_errors():
+    for call in (
+        lambda: rope_scaling.position_interpolation(torch.arange(3), 0.5),
+        lambda: rope_scaling.ntk_base(1e4, 0.9, 8),
+        lambda: rope_scaling.ntk_base(1e4, 2, 2),
+        lambda: rope_scaling.dynamic_ntk_base(1e4, 7, 10, 5),
+        lambda: rope_scaling.yarn_frequencies(8, 1e4, 0.1, 64),
+        lambda: rope_scaling.yarn_temperature(0),
+        lambda: rope_scaling.apply_scaled_rope(torch.zeros(1, 1, 2, 8), torch.arange(2), torch.ones(3)),
+    ):
+        with pytest.raises(ValueError):
+            call()
