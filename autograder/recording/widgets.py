@@ -1,0 +1,93 @@
+"""Writes ``assets/recordings/widgets``: for each widget its inputs and the reference's tables, and one manifest.
+
+``python -m autograder.recording.widgets [--device cuda] [--out assets/recordings/widgets]``. The inputs are drawn
+once, here, so that the learner's package needs no random numbers and both functions see the same values. The
+references run in float64 and are then rounded, which keeps the bytes equal from one machine to the next.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+from pathlib import Path
+
+import torch
+from anatomy.widgets import mix, rope
+from safetensors.numpy import save
+
+from autograder.exercises.u00_start_here import weighted_average
+from autograder.reference.rope import apply_rope
+
+ROOT = Path(__file__).resolve().parents[2]
+SEED = 20210420
+
+
+def rope_inputs(generator):
+    """q and k for each D. In every plane q has length 1 and k 0.8; k leads or trails q by up to 1.2 rad.
+
+    The lead is never 0 in all planes: with k parallel to q the score would be even in m − n, and a rotation in
+    the wrong direction could not be told from a right one.
+    """
+    inputs = {}
+    for D in rope.DIMS:
+        angle = 2 * math.pi * torch.rand(D // 2, generator=generator, dtype=torch.float64)
+        lead = 1.2 * (2 * torch.rand(D // 2, generator=generator, dtype=torch.float64) - 1)
+        for name, length, a in (("q", 1.0, angle), ("k", 0.8, angle + lead)):
+            inputs[f"{name}{D}"] = length * torch.stack([a.cos(), a.sin()], dim=-1).flatten()
+    return inputs
+
+
+# file stem → (widget, inputs, reference)
+WIDGETS = {"mix": (mix.MixExplorer, lambda generator: {"values": torch.tensor([[1.0], [5.0], [9.0]])}, weighted_average),
+           "rope": (rope.RopeExplorer, rope_inputs, apply_rope)}
+
+
+def recording(name, device="cpu"):
+    """Arrays of one widget's file: its inputs, and the reference's tables under ``ref_``; float32."""
+    widget, draw, function = WIDGETS[name]
+    # One seed per file, so that adding a widget leaves the others' bytes alone.
+    generator = torch.Generator().manual_seed(SEED + sum(name.encode()))
+    inputs = {k: v.float() for k, v in draw(generator).items()}
+
+    def on_device(*tensors, **options):
+        moved = [t.to(device) if isinstance(t, torch.Tensor) else t for t in tensors]
+        return function(*moved, **options)
+
+    tables = widget.measure(on_device, {k: v.double() for k, v in inputs.items()})
+    return {**{k: v.numpy() for k, v in inputs.items()},
+            **{f"ref_{k}": v.astype("float32") for k, v in tables.items()}}
+
+
+def record(out, device="cpu"):
+    """Write every file and manifest.json into ``out``; returns the manifest."""
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for name in WIDGETS:
+        arrays = recording(name, device)
+        data = save(arrays)
+        (out / f"{name}.safetensors").write_bytes(data)
+        files[f"{name}.safetensors"] = {
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "tensors": {k: list(v.shape) for k, v in sorted(arrays.items())},
+        }
+    manifest = {
+        "device": torch.cuda.get_device_name() if str(device).startswith("cuda") else "cpu",
+        "torch": torch.__version__.split("+")[0], "seed": SEED, "computed in": "float64", "stored as": "float32", "files": files,
+    }
+    text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+    (out / "manifest.json").write_text(text, encoding="utf-8")
+    return manifest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", default=ROOT / "assets" / "recordings" / "widgets")
+    options = parser.parse_args()
+    for name, entry in record(options.out, options.device)["files"].items():
+        print(name, entry["sha256"][:12], f"{len(entry['tensors'])} tensors")
+
+
+if __name__ == "__main__":
+    main()

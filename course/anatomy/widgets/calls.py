@@ -1,0 +1,62 @@
+"""Calling a learner's function for a widget: what counts as not written yet, and what a wrong result is told."""
+
+import dis
+from pathlib import Path
+
+import torch
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+class WrongOutput(ValueError):
+    """The learner's function returned something that cannot be drawn; the message is one sentence."""
+
+    def _render_traceback_(self):
+        # IPython prints these lines in place of a traceback, which would point into the widget's code.
+        return [f"{type(self).__name__}: {self}"]
+
+
+def call(fn, name, expected, *tensors, **options):
+    """The result of ``fn(*tensors, **options)`` as a plain detached tensor.
+
+    expected: the shape it must have. The function gets copies, so that one which writes into its arguments
+    does not spoil the next call. Raises WrongOutput for anything but a floating tensor of that shape;
+    whatever the function itself raises passes through.
+    """
+    result = fn(*(t.clone() if isinstance(t, torch.Tensor) else t for t in tensors), **options)
+    asked = f"{name} must return a floating-point tensor of shape {tuple(expected)} here"
+    if not isinstance(result, torch.Tensor):
+        raise WrongOutput(f"{asked}, and it returned {_article(type(result).__name__)}.")
+    if tuple(result.shape) != tuple(expected):
+        raise WrongOutput(f"{asked}, and it returned shape {tuple(result.shape)}.")
+    if not result.is_floating_point():
+        raise WrongOutput(f"{asked}, and it returned dtype {str(result.dtype).removeprefix('torch.')}.")
+    return result.detach().cpu()
+
+
+def unwritten(error):
+    """Name of the function that a NotImplementedError says is not written, or None.
+
+    torch raises the same class when a kernel lacks a dtype (softmax of integers, say). That is a bug of the
+    learner's to be shown, so only an error that Python code raised on purpose counts: the last instruction
+    of the innermost frame must be a ``raise``.
+    """
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    last = frames[-1]
+    code = last.tb_frame.f_code
+    if code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]:
+        return None
+    # A stub may raise through a helper of this package; the learner's function is the frame before it.
+    for frame in reversed(frames):
+        code = frame.tb_frame.f_code
+        if _PACKAGE not in Path(code.co_filename).parents:
+            return code.co_name
+    return last.tb_frame.f_code.co_name
+
+
+def _article(word):
+    return "None" if word == "NoneType" else f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

@@ -1,0 +1,29 @@
+"""What the widgets' still pictures share: Okabe–Ito colors, always beside a line style or a letter."""
+
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+BLUE, VERMILLION, GRAY = "#0072B2", "#D55E00", "#6b6b6b"
+DIVERGING = LinearSegmentedColormap.from_list("vermillion-blue", [VERMILLION, "#ffffff", BLUE])
+SEQUENTIAL = LinearSegmentedColormap.from_list("white-blue", ["#ffffff", BLUE])
+DASHES = (0, (4, 3))
+
+
+def new_figure(width, height):
+    """An empty figure of that many inches; no pyplot, so nothing is left open behind a notebook's back."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plain(axes, title, xlabel="", ylabel=""):
+    """Title, labels and small ticks."""
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.set_xlabel(xlabel, fontsize=9)
+    axes.set_ylabel(ylabel, fontsize=9)
+    axes.tick_params(labelsize=8)
+
+
+def number(x):
+    """A short number for a description: 0.25, 1.2e-07, 54,410."""
+    if x == 0 or 1e-3 <= abs(x) < 1e3:
+        return f"{x:.3g}"
+    return f"{x:,.0f}" if abs(x) >= 1e3 else f"{x:.1e}"
