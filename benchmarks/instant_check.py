@@ -1,0 +1,52 @@
+"""How long a learner waits for a check: every exercise, reference and first mutant, in one warm process.
+
+``make bench``. Prints the median and the slowest; the goal is a median of 100 ms, the limit 200 ms.
+"""
+
+import os
+import statistics
+import tempfile
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ["ANATOMY_HOME"] = tempfile.mkdtemp()
+
+from anatomy import evaluate  # noqa: E402
+from anatomy.progress import note  # noqa: E402
+from autograder import exercises  # noqa: E402
+
+REPEATS = 5
+
+
+def seconds(exercise, implementation):
+    """Median wall time of a check with its recording read anew, as a first press of Shift+Enter does."""
+    functions = implementation if isinstance(implementation, tuple) else (implementation,)
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        verdict = evaluate(exercise.id, *functions)
+        note(verdict)
+        verdict.html()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def measure():
+    """List of (exercise id, seconds for the reference, seconds for the first mutant)."""
+    return [(e.id, seconds(e, e.reference), seconds(e, e.mutants[0].fn)) for e in exercises.all_exercises()]
+
+
+def main():
+    """Prints a table and the summary line."""
+    rows = measure()
+    print(f"{'exercise':40} {'right':>8} {'wrong':>8}   (ms, median of {REPEATS})")
+    for name, right, wrong in rows:
+        print(f"{name:40} {right * 1e3:8.1f} {wrong * 1e3:8.1f}")
+    every = sorted(t for row in rows for t in row[1:])
+    p95 = every[int(0.95 * (len(every) - 1))]
+    print(f"{len(rows)} exercises: median {statistics.median(every) * 1e3:.1f} ms, p95 {p95 * 1e3:.1f} ms, "
+          f"slowest {every[-1] * 1e3:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
