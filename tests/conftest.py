@@ -12,3 +12,16 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 def own_home(tmp_path, monkeypatch):
     """No test sees the developer's own progress, nor leaves any."""
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "anatomy-home"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--unit", action="append", help="the grade matrix of this unit only, e.g. 06-rope")
+
+
+def pytest_generate_tests(metafunc):
+    """A test with an argument ``exercise`` runs once for each exercise of the course (or of the --unit asked for)."""
+    if "exercise" in metafunc.fixturenames:
+        from autograder import exercises
+
+        chosen = [e for u in metafunc.config.getoption("unit") or exercises.units() for e in exercises.of_unit(u)]
+        metafunc.parametrize("exercise", chosen, ids=lambda e: e.id)

@@ -1,15 +1,11 @@
 """The grade matrix: for every exercise, the reference and its alternatives pass, the stub and every mutant fail, and
 each failure names its mistake. Here through the instant check; tests/grading does the same through the trusted path."""
 
-import pytest
 import torch
 from anatomy import evaluate, records
 
 from autograder import exercises
 from autograder.judge.make_record import make_record, student_key
-
-ALL = exercises.all_exercises()
-each = pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.id)
 
 
 def as_tuple(implementation):
@@ -23,13 +19,11 @@ def stub_for(exercise):
     return (stub,) * len(exercise.targets)
 
 
-@each
 def test_reference_gets_full_marks(exercise):
     verdict = evaluate(exercise.id, *as_tuple(exercise.reference))
     assert verdict.passed and verdict.score == exercise.points, verdict.text()
 
 
-@each
 def test_every_alternative_gets_full_marks(exercise):
     assert exercise.alternatives, "needs at least one correct solution written differently"
     for alternative in exercise.alternatives:
@@ -37,21 +31,18 @@ def test_every_alternative_gets_full_marks(exercise):
         assert verdict.passed and verdict.score == exercise.points, verdict.text()
 
 
-@each
 def test_stub_gets_nothing(exercise):
     verdict = evaluate(exercise.id, *stub_for(exercise))
     assert not verdict.passed and verdict.score == 0
     assert verdict.mistakes[0].name == "generic.not_written"
 
 
-@each
 def test_returning_the_input_gets_nothing(exercise):
     first = lambda *args, **kwargs: args[0] if args else None
     verdict = evaluate(exercise.id, *(first,) * len(exercise.targets))
     assert not verdict.passed and verdict.score == 0, [c.name for c in verdict.cases if c.points]
 
 
-@each
 def test_every_mutant_fails_and_is_named(exercise):
     assert len(exercise.mutants) >= 3, "needs at least three mistakes that learners really make"
     wrong = []
@@ -65,7 +56,6 @@ def test_every_mutant_fails_and_is_named(exercise):
     assert not wrong, "\n".join(wrong)
 
 
-@each
 def test_fresh_inputs_judge_the_same(exercise):
     """The grader's inputs differ for every student: a mutant that only the public numbers expose would slip through."""
     from anatomy import runner
@@ -84,7 +74,6 @@ def test_fresh_inputs_judge_the_same(exercise):
             assert not verdict.passed and verdict.mistakes[0].name == mutant.name, (mutant.name, verdict.text())
 
 
-@each
 def test_recording_equals_a_live_run(exercise):
     recorded, live = records.load(exercise.id), make_record(exercise, with_mutants=False)
     assert [c.name for c in recorded.cases] == [c.name for c in live.cases], "run `make record`"
@@ -101,7 +90,6 @@ def test_recording_equals_a_live_run(exercise):
                 assert torch.equal(ta[name], tensor)
 
 
-@each
 def test_words_are_fit_to_read(exercise):
     for case in exercise.cases:
         assert 10 <= len(case.shows) <= 160 and not case.shows.endswith("."), case.shows
@@ -112,6 +100,6 @@ def test_words_are_fit_to_read(exercise):
 
 
 def test_ids_are_unique_and_semantic():
-    ids = [e.id for e in ALL]
+    ids = [e.id for e in exercises.all_exercises()]
     assert len(set(ids)) == len(ids)
     assert all("." in i and i == i.lower() and not any(ch.isdigit() for ch in i.split(".")[0]) for i in ids)
