@@ -69,7 +69,7 @@ def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
 @_at_least_float32
 def leaky_relu_derivative(x: Tensor, slope: float = 0.01) -> Tensor:
     """1 for x > 0, else slope (slope at 0)."""
-    return torch.where(x > 0, 1.0, slope).to(x.dtype)
+    return torch.where(x > 0, torch.ones_like(x), slope)  # two bare numbers would make it float32
 
 
 @_at_least_float32
