@@ -1,0 +1,33 @@
+"""A JupyterLab over a copy of the course, shared by the browser tests."""
+
+import os
+import shutil
+
+import pytest
+
+from tests.widgets.conftest import browser  # noqa: F401 (a fixture)
+from tests.widgets.lab import ROOT, start_lab
+
+
+@pytest.fixture(scope="session")
+def course_copy(tmp_path_factory):
+    """course/, solved/ (the source notebooks) and assets/, so that a test may edit and save without harm."""
+    folder = tmp_path_factory.mktemp("lab")
+    for name, source in (("course", "course"), ("solved", "solutions")):
+        for book in (ROOT / source).glob("*/*.ipynb"):
+            (folder / name / book.parent.name).mkdir(parents=True)
+            shutil.copy(book, folder / name / book.parent.name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def lab(course_copy):
+    """Address of the running JupyterLab. Its kernels see predictions as made, and keep progress in the copy."""
+    before = dict(os.environ)
+    os.environ |= {"ANATOMY_RUN_ALL": "1", "ANATOMY_HOME": str(course_copy / "home")}
+    try:
+        with start_lab(course_copy) as url:
+            yield url
+    finally:
+        os.environ.clear()
+        os.environ |= before

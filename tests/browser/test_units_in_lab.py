@@ -1,0 +1,138 @@
+"""Each unit in a real JupyterLab in a real browser: run all with solutions, no error, widgets move by keyboard."""
+
+import json
+
+import pytest
+
+from autograder import exercises
+from tests.widgets.lab import open_notebook, run_all, shut_down_kernel
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells
+  .map((c, i) => ({ i, id: c.id, type: c.cell_type, count: c.execution_count, outputs: c.outputs || [] }))"""
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SHOW = """(i) => { const book = window.jupyterapp.shell.currentWidget.content;
+  book.activeCellIndex = i; book.scrollToItem(i, 'start'); }"""
+
+
+def wait_until_run(page, timeout=150_000):
+    """Waits until every code cell has run, or one has failed."""
+    page.wait_for_function(
+        "() => { const cells = window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
+        ".filter((c) => c.cell_type === 'code');"
+        "const failed = (c) => c.outputs.some((o) => o.output_type === 'error');"
+        "return cells.every((c) => c.execution_count) || cells.some(failed) }",
+        timeout=timeout, polling=250)
+    page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.status === 'idle'",
+        timeout=timeout)
+
+
+@pytest.fixture
+def page(browser):  # noqa: F811
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    yield page
+    context.close()
+
+
+def move(page, widget):
+    """Focuses each control of a widget and presses a key; returns the names of those that moved nothing."""
+    still = []
+    controls = widget.locator("input[type=range]:visible, select:visible")
+    for k in range(controls.count()):
+        control = controls.nth(k)
+        before = widget.get_attribute("data-key")
+        control.focus()
+        at_end = control.evaluate("(n) => n.tagName === 'INPUT' ? n.value === n.max : n.selectedIndex === n.length - 1")
+        page.keyboard.press("ArrowLeft" if at_end and control.get_attribute("type") else
+                            "ArrowUp" if at_end else "ArrowRight" if control.get_attribute("type") else "ArrowDown")
+        try:
+            page.wait_for_function("([n, before]) => n.dataset.key !== before",
+                                   arg=[widget.element_handle(), before], timeout=4000)
+        except Exception:
+            still.append(control.evaluate("(n) => n.labels[0]?.textContent"))
+    return still, controls.count()
+
+
+def run_and_move(page, lab, path):
+    open_notebook(page, lab, path)
+    run_all(page)
+    wait_until_run(page)
+    cells = page.evaluate(CELLS)
+    errors = [(c["id"], o["ename"], o["evalue"][:300]) for c in cells for o in c["outputs"]
+              if o["output_type"] == "error"]
+    assert not errors, errors
+    assert all(c["count"] for c in cells if c["type"] == "code")
+    found = [c for c in cells if any(WIDGET in o.get("data", {}) and "image/png" in o["data"] for o in c["outputs"])]
+    moved = 0
+    for cell in found:
+        page.evaluate(SHOW, cell["i"])
+        widget = page.locator(f".jp-Cell >> nth={cell['i']} >> .ta").first
+        if not widget.count():
+            widget = page.locator(".jp-mod-active .ta").first
+        widget.wait_for(timeout=20_000)
+        still, count = move(page, widget)
+        assert not still, f"{cell['id']}: these controls move nothing: {still}"
+        moved += count
+    shut_down_kernel(page)
+    assert not [p for p in page.problems if "ResizeObserver" not in p], page.problems
+    return len(found), moved
+
+
+@pytest.mark.xdist_group("lab")
+@pytest.mark.parametrize("unit", exercises.units())
+def test_unit_runs_and_its_widgets_move(page, lab, unit):
+    widgets, controls = run_and_move(page, lab, f"solved/{unit}/{unit}.ipynb")
+    print(f"{unit}: {widgets} widgets, {controls} controls")
+    assert widgets >= 1 and controls >= 2
+
+
+@pytest.mark.xdist_group("lab")
+def test_gallery_runs_without_any_code_of_the_learner(page, lab):
+    widgets, controls = run_and_move(page, lab, "course/gallery/gallery.ipynb")
+    assert widgets >= 5 and controls >= 12
+
+
+def edit(page, cell_id, text):
+    page.evaluate("""([id, text]) => { const book = window.jupyterapp.shell.currentWidget.content;
+      for (const cell of book.model.cells) if (cell.id === id) cell.sharedModel.setSource(text); }""", [cell_id, text])
+
+
+def run_cell(page, cell_id):
+    """Runs one cell through JupyterLab's own command; returns its outputs."""
+    page.evaluate("""async (id) => { const book = window.jupyterapp.shell.currentWidget.content;
+      const i = [...book.model.cells].findIndex((c) => c.id === id); book.activeCellIndex = i; book.deselectAll();
+      await window.jupyterapp.commands.execute('notebook:run-cell'); }""", cell_id)
+    return next(c["outputs"] for c in page.evaluate(CELLS) if c["id"] == cell_id)
+
+
+@pytest.mark.xdist_group("lab")
+def test_the_students_loop(page, lab):
+    """Stub, wrong answer, right answer: what a student at 11 pm sees, in the browser."""
+    open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
+    cells = page.evaluate(CELLS)
+    setup = next(c["id"] for c in cells if c["type"] == "code")
+    solve, check = "solve-start-weighted_average", "check-start-weighted_average"
+    for cell in (setup, solve):
+        assert not [o for o in run_cell(page, cell) if o["output_type"] == "error"]
+    assert "is not written yet" in json.dumps(run_cell(page, check))
+    edit(page, solve, "def weighted_average(values, weights):\n    return weights @ values")
+    run_cell(page, solve)
+    outputs = run_cell(page, check)
+    assert "Divide it by the sum of the weights." in json.dumps(outputs)
+    page.get_by_text("Divide it by the sum of the weights.").first.wait_for()
+    assert page.locator("text=/site-packages|judging.py|checks.py/").count() == 0, "a traceback of the package is shown"
+    edit(page, solve, "def weighted_average(values, weights):\n    return weights @ values / weights.sum()")
+    run_cell(page, solve)
+    outputs = run_cell(page, check)
+    assert not [o for o in outputs if o["output_type"] == "error"]
+    page.get_by_text("things tried").first.wait_for()
+    last = [c["id"] for c in cells if c["type"] == "code"][-6:]
+    shown = json.dumps([run_cell(page, c) for c in (i["id"] for i in cells if i["type"] == "code") if c not in
+                        (setup, solve, check, *last)])
+    assert "1/1 exercises" in shown
+    shut_down_kernel(page)
