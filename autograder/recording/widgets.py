@@ -37,9 +37,16 @@ def rope_inputs(generator):
     return inputs
 
 
+def mix_inputs(generator):
+    """Three words' numbers, chosen to be easy to average in one's head."""
+    return {"values": torch.tensor([[1.0], [5.0], [9.0]])}
+
+
 # file stem → (widget, inputs, reference)
-WIDGETS = {"mix": (mix.MixExplorer, lambda generator: {"values": torch.tensor([[1.0], [5.0], [9.0]])}, weighted_average),
-           "rope": (rope.RopeExplorer, rope_inputs, apply_rope)}
+WIDGETS = {
+    "mix": (mix.MixExplorer, mix_inputs, weighted_average),
+    "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
+}
 
 
 def recording(name, device="cpu"):
@@ -73,7 +80,8 @@ def record(out, device="cpu"):
         }
     manifest = {
         "device": torch.cuda.get_device_name() if str(device).startswith("cuda") else "cpu",
-        "torch": torch.__version__.split("+")[0], "seed": SEED, "computed in": "float64", "stored as": "float32", "files": files,
+        "torch": torch.__version__.split("+")[0], "seed": SEED, "computed in": "float64", "stored as": "float32",
+        "files": files,
     }
     text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
     (out / "manifest.json").write_text(text, encoding="utf-8")

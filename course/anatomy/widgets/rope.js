@@ -121,7 +121,7 @@ function motion(ui, bar, N) {
     play.textContent = "Pause";
     ui.readout.setAttribute("aria-live", "off"); // six announcements a second would help nobody
   });
-  bar.append(html("small", { style: "color: var(--ta-soft)" }, "m and n move together: the score should stand still"));
+  bar.append(html("span", { class: "ta-note" }, "m and n move together: the score should stand still"));
   const obey = () => { stop(); play.hidden = calm.matches; };
   obey();
   calm.addEventListener("change", obey);
@@ -177,7 +177,9 @@ function dialPanel(ui, parent) {
       // Each letter stands near its tip, on the side away from the other arrow.
       const turnsLeft = q[0] * k[1] - q[1] * k[0] > 0 ? 1 : -1;
       [q, k].forEach(([x, y], j) => {
-        const length = Math.hypot(x, y) || 1;
+        const length = Math.hypot(x, y);
+        dial.names[j].style.visibility = length > 0 ? "visible" : "hidden";
+        if (!(length > 0 && length < Infinity)) return; // also when it is not a number
         const out = Math.max(Math.min(length * scale, dial.r) - 7, 0);
         const [ux, uy] = [x / length, -y / length];
         const side = 9 * (j === 0 ? turnsLeft : -turnsLeft);

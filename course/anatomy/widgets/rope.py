@@ -127,7 +127,7 @@ class RopeExplorer(TableWidget):
         curve.legend(fontsize=8)
         plain(curve, "Score against m − n", "m − n", "q·k")
         heat = fig.add_subplot(grid[1, 1])
-        top = np.nanmax(np.abs(S))
+        top = np.abs(S[np.isfinite(S)]).max(initial=1e-9)
         image = heat.imshow(S, cmap=DIVERGING, vmin=-top, vmax=top)
         heat.plot(self.n, self.m, "s", markerfacecolor="none", markeredgecolor="black", markersize=8)
         fig.colorbar(image, ax=heat).ax.tick_params(labelsize=8)

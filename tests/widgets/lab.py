@@ -1,0 +1,125 @@
+"""A JupyterLab on a free loopback port, with config, runtime and home of its own, and Chromium to drive it.
+
+Used by the browser tests and by benchmarks/widget_latency.py::
+
+    with start_lab(folder) as url, sync_playwright() as pw:
+        browser = pw.chromium.launch(**chromium())
+        page = browser.new_page()
+        open_notebook(page, url, "example.ipynb")
+        run_all(page)
+        shut_down_kernel(page)
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Only what a headless run needs: no sandbox (containers have no user namespaces), no traffic of its own.
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]
+
+_KERNEL_IDLE = """() => {
+  const panel = window.jupyterapp?.shell.currentWidget;
+  return panel?.context?.sessionContext?.session?.kernel?.status === 'idle';
+}"""
+
+
+class NoChromium(RuntimeError):
+    """Chromium is not installed; the message says how to get it."""
+
+
+def chromium():
+    """Keyword arguments of playwright's launch(). Raises NoChromium."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        raise NoChromium("The browser tests need Chromium on the PATH (Debian: apt-get install chromium). "
+                         "They are not skipped, because without them nothing shows that the widgets work.")
+    return {"executable_path": path, "headless": True, "args": FLAGS}
+
+
+def free_port():
+    """A port that nobody listens on just now."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@contextmanager
+def start_lab(folder, timeout=60):
+    """Serve ``folder``; yields the address. The package is importable in its kernels. Raises RuntimeError."""
+    private = Path(tempfile.mkdtemp(prefix="lab-"))
+    port = free_port()
+    env = {**os.environ, "HOME": str(private), "IPYTHONDIR": str(private / "ipython"),
+           "PYTHONPATH": os.pathsep.join([str(ROOT / "course"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
+    for kind in ("CONFIG_DIR", "RUNTIME_DIR", "DATA_DIR"):
+        env[f"JUPYTER_{kind}"] = str(private / kind.lower())
+    for kind in ("SETTINGS", "WORKSPACES"):
+        env[f"JUPYTERLAB_{kind}_DIR"] = str(private / kind.lower())
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
+        "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=",
+        f"--ServerApp.root_dir={Path(folder).resolve()}", "--LabApp.expose_app_in_browser=True",
+        "--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
+    log = private / "lab.log"
+    with open(log, "wb") as sink:
+        server = subprocess.Popen(command, env=env, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                urllib.request.urlopen(f"{url}/api", timeout=1).read()
+                break
+            except (urllib.error.URLError, OSError):
+                if server.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}") from None
+                time.sleep(0.05)
+        yield url
+    finally:
+        server.send_signal(signal.SIGTERM)
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)  # its own session, so nobody else's processes
+            server.wait()
+        shutil.rmtree(private, ignore_errors=True)
+
+
+def open_notebook(page, url, name, timeout=60_000):
+    """Open a notebook of the served folder and wait for its idle kernel."""
+    page.goto(f"{url}/doc/tree/{name}")
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=timeout)
+    page.wait_for_function(_KERNEL_IDLE, timeout=timeout)
+
+
+def run_all(page):
+    """Start all cells; the caller waits for what they show."""
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+
+
+def shut_down_kernel(page):
+    """Shut down the kernel of the notebook on show."""
+    page.evaluate("async () => { await window.jupyterapp.shell.currentWidget.context.sessionContext.shutdown() }")
+
+
+def write_notebook(path, *cells):
+    """A notebook of code cells, with fixed ids."""
+    import nbformat
+
+    book = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3",
+                                                             "language": "python"}})
+    for i, source in enumerate(cells):
+        book.cells.append(nbformat.v4.new_code_cell(source, id=f"cell-{i}"))
+    nbformat.write(book, path)
+    return path

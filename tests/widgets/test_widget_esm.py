@@ -1,0 +1,262 @@
+"""Tier 2: each widget's script alone in Chromium with a fake model, and the exported page."""
+
+import pytest
+from anatomy.widgets import MixExplorer, RopeExplorer
+
+from .conftest import tables_of
+from .learners import right_average, right_rope, sign_rope, unfinished
+
+pytestmark = pytest.mark.browser
+
+# widget → (function, [(role, accessible name, trait, key that moves it)])
+WIDGETS = {
+    RopeExplorer: (right_rope, [
+        ("slider", "query position m", "m", "ArrowRight"),
+        ("slider", "key position n", "n", "ArrowLeft"),
+        ("slider", "base of the angles", "base", "ArrowRight"),
+        ("slider", "head dimension D", "dim", "ArrowLeft"),
+    ]),
+    MixExplorer: (right_average, [
+        ("slider", "weight of cat", "first", "ArrowRight"),
+        ("slider", "weight of sat", "second", "ArrowLeft"),
+        ("slider", "weight of mat", "third", "End"),
+    ]),
+}
+CONTROLS = [(widget, *control) for widget, (_, controls) in WIDGETS.items() for control in controls]
+EACH = pytest.mark.parametrize("widget", WIDGETS, ids=lambda w: w.__name__)
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+def make(widget, **state):
+    return widget(WIDGETS[widget][0], **state)
+
+
+def settle(page):
+    """Two frames: one for the drawing that was asked for, one for it to be on the screen."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def trait(page, name):
+    return page.evaluate("(name) => model.get(name)", name)
+
+
+@pytest.mark.parametrize("widget, role, name, trait_name, key", CONTROLS,
+                         ids=[f"{c[0].__name__}-{c[3]}" for c in CONTROLS])
+def test_keyboard_moves_every_control_and_the_picture(stage, widget, role, name, trait_name, key):
+    page = stage(make(widget))
+    before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
+    control = page.get_by_role(role, name=name, exact=True)
+    control.focus()
+    settle(page)
+    focused = page.locator(".ta").screenshot()
+    assert focused != picture  # the focus can be seen
+    page.keyboard.press(key)
+    settle(page)
+    assert trait(page, trait_name) != before
+    assert page.evaluate("() => model.saves") == 1
+    control.blur()
+    settle(page)
+    assert page.locator(".ta").screenshot() != picture
+
+
+@EACH
+def test_every_focusable_element_keeps_its_keys_and_has_a_name(stage, widget):
+    page = stage(make(widget))
+    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
+    assert page.evaluate(f"() => [...{elements}].length") >= len(WIDGETS[widget][1])
+    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
+    snapshot = page.locator("body").aria_snapshot()
+    for role, name, *_ in WIDGETS[widget][1]:
+        assert f'- {role} "{name}"' in snapshot, snapshot
+    for unnamed in ("- slider:", "- button:", "- img\n", "- combobox:", "- radio\n"):
+        assert unnamed not in snapshot + "\n", snapshot
+
+
+@EACH
+def test_all_controls_are_listed_here(stage, widget):
+    assert {c[2] for c in WIDGETS[widget][1]} == set(widget.controls)
+
+
+@EACH
+def test_tab_reaches_every_control_and_shows_the_focus(stage, widget):
+    page = stage(make(widget))
+    reached = set()
+    for _ in range(len(WIDGETS[widget][1]) + 4):
+        page.keyboard.press("Tab")
+        found = page.evaluate("""() => {
+          const e = document.activeElement;
+          const named = e.closest('fieldset')?.querySelector('legend') || e.labels?.[0];
+          const name = e.labels?.length ? named.textContent : '';
+          return [name, getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e).outlineWidth)];
+        }""")
+        if found[0]:
+            reached.add(found[0])
+            assert found[1] != "none" and found[2] >= 2
+    assert reached == set(page.locator(".ta-control label, .ta legend").all_text_contents())
+
+
+@EACH
+def test_readout_is_live_and_follows(stage, widget):
+    page = stage(make(widget))
+    readout = page.locator(".ta [aria-live=polite]")
+    before = readout.text_content()
+    for role, name, _, key in WIDGETS[widget][1]:
+        page.get_by_role(role, name=name, exact=True).press(key)
+        settle(page)
+    assert readout.text_content() != before and "NaN" not in readout.text_content()
+
+
+@EACH
+def test_cleanup_leaves_nothing_behind(stage, widget):
+    page = stage(make(widget))
+    assert page.evaluate("() => held.media > 0 && held.observers > 0")  # else the counting counts nothing
+    page.evaluate("() => cleanup()")
+    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
+    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+
+
+@EACH
+def test_refreshed_tables_are_drawn(stage, widget):
+    fresh = widget(unfinished)
+    page = stage(fresh)
+    before = page.locator(".ta").screenshot()
+    assert "not written yet" in page.locator(".ta-notice").text_content()
+    fresh.refresh(WIDGETS[widget][0])
+    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
+    settle(page)
+    assert page.locator(".ta-notice").is_hidden()
+    assert page.locator(".ta").screenshot() != before
+
+
+@EACH
+@SCHEMES
+def test_exported_page_works_from_a_file(browser, tmp_path, widget, scheme):
+    path = make(widget).save_html(tmp_path / "page.html")
+    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
+    page, errors, asked = context.new_page(), [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector(".ta-svg")
+    role, name, _, key = WIDGETS[widget][1][0]
+    readout = page.locator(".ta-readout").text_content()
+    page.get_by_role(role, name=name, exact=True).press(key)
+    settle(page)
+    assert page.locator(".ta-readout").text_content() != readout
+    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == scheme
+    assert not errors and asked == [path.as_uri()]
+    context.close()
+
+
+CONTRAST = """() => {
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const color = numbers(getComputedStyle(e).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const e of document.querySelectorAll('.ta *')) {
+    const own = [...e.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim());
+    if (!own || e.dataset.ink || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e);
+    const ink = numbers(e.namespaceURI.includes('svg') ? style.fill : style.color);
+    const [a, b] = [light(ink), light(behind(e))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), e.textContent.trim().slice(0, 40), parseFloat(style.fontSize)]);
+  }
+  return found;
+}"""
+
+
+@EACH
+@SCHEMES
+def test_all_words_can_be_read(browser, tmp_path, widget, scheme):
+    """Contrast of at least 4.5 (WCAG AA) and 11 px, in the exported page, in either scheme."""
+    wrong = widget(unfinished)
+    path = wrong.save_html(tmp_path / "page.html")
+    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector(".ta-svg")
+    found = page.evaluate(CONTRAST)
+    assert len(found) > 15
+    assert [f for f in found if f[0] < 4.5] == []
+    assert [f for f in found if f[2] < 11] == []
+    context.close()
+
+
+@EACH
+@pytest.mark.parametrize("width", [900, 830])
+def test_nothing_is_cut_off_or_overlaps(stage, widget, width):
+    page = stage(make(widget), viewport={"width": width, "height": 900})
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    clashes = page.evaluate("""() => {
+      const texts = [...document.querySelectorAll('.ta-svg text:not(.ta-strong)')].filter((t) => t.textContent);
+      const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
+      const clash = [];
+      boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+        const w = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+        const h = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+        if (w > 1 && h > 3) clash.push([a, b]);
+      }));
+      return clash;
+    }""")
+    assert clashes == []
+
+
+@EACH
+def test_lab_theme_wins_over_the_systems(stage, widget):
+    page = stage(make(widget), color_scheme="light")
+    before = page.locator(".ta").screenshot()
+    page.evaluate("() => { document.body.dataset.jpThemeLight = 'false' }")
+    settle(page)
+    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == "dark"
+    assert page.locator(".ta").screenshot() != before
+
+
+def test_rope_play_moves_both_and_the_score_stands_still(stage):
+    page = stage(make(RopeExplorer, m=60, n=55))
+    score = page.locator(".ta-readout").text_content().split("score")[1]
+    page.get_by_role("button", name="Play: advance both").press("Enter")
+    seen = set()
+    for _ in range(8):
+        page.wait_for_timeout(160)
+        seen.add((trait(page, "m"), trait(page, "n")))
+    assert len(seen) > 3 and all(m - n == 5 for m, n in seen)
+    assert page.locator(".ta-readout").get_attribute("aria-live") == "off"
+    page.get_by_role("button", name="Pause").press("Space")
+    stopped = trait(page, "m")
+    page.wait_for_timeout(400)
+    assert trait(page, "m") == stopped
+    assert page.locator(".ta-readout").text_content().split("score")[1] == score
+    page.get_by_role("button", name="Play: advance both").press("Enter")
+    page.evaluate("() => cleanup()")
+    stopped = trait(page, "m")
+    page.wait_for_timeout(400)
+    assert trait(page, "m") == stopped
+
+
+def test_rope_with_reduced_motion_steps_but_does_not_play(stage):
+    page = stage(make(RopeExplorer), reduced_motion="reduce")
+    assert page.get_by_role("button", name="Play: advance both").count() == 0
+    page.get_by_role("button", name="Step both +1").press("Enter")
+    assert (trait(page, "m"), trait(page, "n")) == (10, 5)
+
+
+def test_rope_words_beside_the_numbers(stage):
+    good = stage(make(RopeExplorer)).locator(".ta-word").all_text_contents()
+    assert good == ["ok", "ok", "same"]
+    bad = stage(RopeExplorer(sign_rope)).locator(".ta-word").all_text_contents()
+    assert bad == ["broken", "broken", "differs"]
+
+
+def test_rope_that_gives_nan_is_said_and_not_drawn(stage):
+    page = stage(RopeExplorer(lambda x, position_ids, base=1e4: x * float("nan")))
+    assert "NaN" in page.locator(".ta-readout").text_content()
+    assert page.locator(".ta-word").all_text_contents() == ["broken", "broken", "differs"]
+    assert page.locator("circle.ta-here").evaluate("(e) => e.style.visibility") == "hidden"
