@@ -11,11 +11,11 @@ from .verdict import Mistake
 def generic(record, case, outcome, tensors, problem, passed):
     """One or two Mistakes for the first failing case; always at least one."""
     name, want = problem.kind, None
+    if name == "not_written":
+        return [Mistake("generic.not_written", f"{record.targets[0]} is not written yet: replace the line that "
+                        "raises NotImplementedError.")]
     if name == "raised":
-        if "NotImplementedError" in problem.sentence:
-            return [Mistake("generic.not_written", f"{record.targets[0]} is not written yet: replace the line that "
-                            "raises NotImplementedError.")]
-        return [Mistake("generic.raised", problem.sentence[0].upper() + problem.sentence[1:])]
+        return [Mistake("generic.raised", problem.sentence)]
     if name in ("missing", "signature", "mutated", "raises", "length", "keys", "expression"):
         extra = {"missing": " Run the cell that defines it, then check again."}.get(name, "")
         return [Mistake(f"generic.{name}", _sentence(problem.sentence) + extra)]

@@ -67,7 +67,7 @@ def outcome_difference(case, expected, got, atol, rtol):
         theirs = have["results"][i]
         where = "the result" if single else f"the result of step {i + 1}"
         if "raises" in step or "raises" in theirs:
-            found = _raise_difference(step, theirs)
+            found = _raise_difference(step, theirs, want_tensors)
         else:
             found = difference(codec.decode(step["value"], want_tensors), codec.decode(theirs["value"], have_tensors),
                                allowed, rtol, where)
@@ -84,15 +84,16 @@ def outcome_difference(case, expected, got, atol, rtol):
     return None
 
 
-def _raise_difference(step, theirs):
+def _raise_difference(step, theirs, want_tensors):
     if "raises" not in theirs:
-        value = theirs.get("value")
-        got = "no error" if not isinstance(value, dict | list) else "a result instead of an error"
-        return Difference("raises", f"a {step['raises'][0]} should be raised here", step["raises"][0], got)
+        return Difference("raises", f"a {step['raises'][0]} should be raised here", step["raises"][0], "no error")
     name, message, line = (str(p) for p in theirs["raises"])
     if "raises" not in step:
+        expected = show(codec.decode(step["value"], want_tensors)) if step["value"] is not None else "a result"
+        if name == "NotImplementedError":
+            return Difference("not_written", "", expected, "nothing yet")
         at = f" (at: {line})" if line else ""
-        return Difference("raised", f"your code raised {name}: {message}{at}", "a result", f"{name}: {message}"[:200])
+        return Difference("raised", f"Your code raised {name}: {message}{at}", expected, f"{name}: {message}"[:200])
     if name != step["raises"][0]:
         return Difference("raises", f"a {step['raises'][0]} should be raised here, not {name}",
                           step["raises"][0], f"{name}: {message}"[:200])

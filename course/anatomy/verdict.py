@@ -68,7 +68,7 @@ class Verdict:
         """Plain text, as a terminal, a screen reader or a log shows it."""
         if self.passed:
             tried = "\n".join(f"  ✓ {c.shows}" for c in self.cases)
-            return f"✓ {self.exercise}: passed ({self.max_score:g} points)\nTried:\n{tried}"
+            return f"✓ {self.exercise}: passed ({_points(self.max_score)})\nTried:\n{tried}"
         lines = [f"✗ {self.exercise}: not yet ({sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass)"]
         lines += [f"  {m.message}" for m in self.mistakes[:2]]
         c = self.first_failure
@@ -77,7 +77,7 @@ class Verdict:
             rows = [("call", c.call), ("expected", c.expected), ("got", c.got)]
             lines += [f"  {k:9}{v}" for k, v in rows if v]
             if self._adds(c.sentence):
-                lines.append(f"  {c.sentence}")
+                lines.append(f"  {_capital(c.sentence)}")
         return "\n".join(lines)
 
     def html(self):
@@ -88,7 +88,7 @@ class Verdict:
         if self.passed:
             items = "".join(f"<li>{esc(c.shows)}</li>" for c in self.cases)
             return (f'<div role="status" style="{box}"><b>✓ <code>{esc(self.exercise)}</code> passed</b> '
-                    f"({self.max_score:g} points)<details><summary>{len(self.cases)} things tried</summary>"
+                    f"({_points(self.max_score)})<details><summary>{len(self.cases)} things tried</summary>"
                     f"<ul>{items}</ul></details></div>")
         parts = [f'<div role="status" style="{box}"><b>✗ <code>{esc(self.exercise)}</code> not yet</b>: '
                  f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"]
@@ -103,5 +103,13 @@ class Verdict:
                 for k, v in (("call", c.call), ("expected", c.expected), ("got", c.got)) if v)
             parts.append(f"<table>{rows}</table>")
             if self._adds(c.sentence):
-                parts.append(f"<p>{esc(c.sentence)}</p>")
+                parts.append(f"<p>{esc(_capital(c.sentence))}</p>")
         return "".join(parts) + "</div>"
+
+
+def _points(n):
+    return f"{n:g} point{'' if n == 1 else 's'}"
+
+
+def _capital(sentence):
+    return sentence[:1].upper() + sentence[1:]
