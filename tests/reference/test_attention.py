@@ -27,9 +27,7 @@ def loop_attention(q, k, v, mask):
     S, Dv = v.shape
     out = torch.zeros(T, Dv, dtype=torch.float64)
     for i in range(T):
-        scores = {
-            j: sum(float(q[i, c] * k[j, c]) for c in range(D)) / D**0.5 for j in range(S) if mask[i, j]
-        }
+        scores = {j: sum(float(q[i, c] * k[j, c]) for c in range(D)) / D**0.5 for j in range(S) if mask[i, j]}
         peak = max(scores.values(), default=0.0)
         total = sum(math.exp(s - peak) for s in scores.values())
         for j, s in scores.items():
@@ -93,7 +91,11 @@ def test_softmax_of_an_empty_row_is_empty():
 @FAST
 @given(sizes, sizes, sizes, sizes, sizes, sizes, st.integers(0, 99))
 def test_sdpa_equals_torch(oracle_report, B, H, T, S, D, Dv, seed):
-    q, k, v = draw(B, H, T, D, seed=seed), 9 * draw(B, H, S, D, seed=seed + 1), draw(B, H, S, Dv, seed=seed + 2)
+    q, k, v = (
+        draw(B, H, T, D, seed=seed),
+        9 * draw(B, H, S, D, seed=seed + 1),
+        draw(B, H, S, Dv, seed=seed + 2),
+    )
     mask = draw(B, 1, T, S, seed=seed + 3) > 0
     mask[..., 0] = True
     name = "attention / F.scaled_dot_product_attention"
@@ -212,8 +214,10 @@ def torch_twin(layer, d_model, H, bias):
     return twin
 
 
-@pytest.mark.parametrize("B, T, S, d_model, H, bias", [(1, 5, 5, 12, 3, True), (2, 7, 3, 12, 4, False),
-                                                       (3, 1, 6, 10, 1, True), (2, 6, 11, 8, 8, True)])
+@pytest.mark.parametrize(
+    "B, T, S, d_model, H, bias",
+    [(1, 5, 5, 12, 3, True), (2, 7, 3, 12, 4, False), (3, 1, 6, 10, 1, True), (2, 6, 11, 8, 8, True)],
+)
 def test_multi_head_attention_equals_torch(oracle_report, B, T, S, d_model, H, bias):
     torch.manual_seed(0)
     layer = ref.MultiHeadAttention(d_model, H, bias).double()

@@ -58,10 +58,14 @@ def test_plain_gelu_equals_gpt2(oracle_report):
     theirs = seeded(GPT2MLP(40, GPT2Config(n_embd=10, n_head=2, resid_pdrop=0.0)))
     ours = ffn.FeedForward(10, 40, activations.gelu_tanh).double()
     state = theirs.state_dict()  # Conv1D stores (in, out)
-    ours.load_state_dict({
-        "up_proj.weight": state["c_fc.weight"].T, "up_proj.bias": state["c_fc.bias"],
-        "down_proj.weight": state["c_proj.weight"].T, "down_proj.bias": state["c_proj.bias"],
-    })
+    ours.load_state_dict(
+        {
+            "up_proj.weight": state["c_fc.weight"].T,
+            "up_proj.bias": state["c_fc.bias"],
+            "down_proj.weight": state["c_proj.weight"].T,
+            "down_proj.bias": state["c_proj.bias"],
+        }
+    )
     x = draw(2, 3, 10)
     oracle_report("FeedForward / GPT-2", ours(x), theirs(x))
 
@@ -75,8 +79,10 @@ def test_gated_variants_equal_a_loop(oracle_report, d_model, d_ff, name, seed):
     value = {k: v.detach() for k, v in layer.state_dict().items()}
     out = value["down_proj.bias"].clone()
     for unit in range(d_ff):
-        gate, up = (sum(value[f"{p}.weight"][unit, c] * x[c] for c in range(d_model)) + value[f"{p}.bias"][unit]
-                    for p in ("gate_proj", "up_proj"))
+        gate, up = (
+            sum(value[f"{p}.weight"][unit, c] * x[c] for c in range(d_model)) + value[f"{p}.bias"][unit]
+            for p in ("gate_proj", "up_proj")
+        )
         for c in range(d_model):
             out[c] += value["down_proj.weight"][c, unit] * activation(gate) * up
     oracle_report("gated variants / loop over units", layer(x), out)
@@ -128,7 +134,10 @@ def test_feed_forward_acts_on_each_position_alone():
 @pytest.mark.parametrize("d_model, d_ff", [(3, 7), (768, 3072)])
 def test_parameter_counts_equal_real_layers(d_model, d_ff, bias):
     with torch.device("meta"):
-        plain, gated = ffn.FeedForward(d_model, d_ff, bias=bias), ffn.GatedFeedForward(d_model, d_ff, bias=bias)
+        plain, gated = (
+            ffn.FeedForward(d_model, d_ff, bias=bias),
+            ffn.GatedFeedForward(d_model, d_ff, bias=bias),
+        )
     count = lambda module: sum(p.numel() for p in module.parameters())
     assert ffn.ffn_parameters(d_model, d_ff, bias) == count(plain)
     assert ffn.gated_ffn_parameters(d_model, d_ff, bias) == count(gated)

@@ -134,7 +134,9 @@ def test_cast_orders_of_llama_and_gemma_differ():
 @FAST
 @given(sizes, sizes, st.integers(2, 20), st.integers(0, 99))
 def test_layer_norm_backward_equals_autograd(oracle_report, B, T, d, seed):
-    x, weight, bias = (draw(*s, seed=seed + i).requires_grad_() for i, s in enumerate([(B, T, d), (d,), (d,)]))
+    x, weight, bias = (
+        draw(*s, seed=seed + i).requires_grad_() for i, s in enumerate([(B, T, d), (d,), (d,)])
+    )
     grad = draw(B, T, d, seed=seed + 9)
     F.layer_norm(x, (d,), weight, bias, 0.1).backward(grad)
     got = norms.layer_norm_backward(grad, x.detach(), weight.detach(), 0.1)
@@ -186,13 +188,16 @@ def test_norms_of_images_equal_torch(oracle_report, N, groups, per_group, height
     x = draw(N, C, height, width, seed=seed) * 2 + 1
     eps = 0.01
     pairs = {
-        "batch_norm / F.batch_norm": (norms.batch_norm(x, 1, eps),
-                                      F.batch_norm(x, None, None, training=True, eps=eps)),
+        "batch_norm / F.batch_norm": (
+            norms.batch_norm(x, 1, eps),
+            F.batch_norm(x, None, None, training=True, eps=eps),
+        ),
         "instance_norm / F.instance_norm": (norms.instance_norm(x, eps), F.instance_norm(x, eps=eps)),
         "group_norm / F.group_norm": (norms.group_norm(x, groups, eps), F.group_norm(x, groups, eps=eps)),
         "layer norm of an image / F.layer_norm": (
             norms.normalize_over(x, norms.NORM_AXES["layer"]["NCHW"], eps),
-            F.layer_norm(x, x.shape[1:], eps=eps)),
+            F.layer_norm(x, x.shape[1:], eps=eps),
+        ),
     }
     for name, (got, expected) in pairs.items():
         oracle_report(name, got, expected)
@@ -225,7 +230,9 @@ def test_group_norm_between_layer_and_instance_norm():
 def test_batch_norm_inference_equals_torch(oracle_report, dtype):
     x, mean, variance = draw(3, 4, 5, dtype=dtype), draw(4, seed=1, dtype=dtype), draw(4, dtype=dtype).exp()
     expected = F.batch_norm(x, mean, variance, training=False)
-    oracle_report("batch_norm_inference / F.batch_norm", norms.batch_norm_inference(x, mean, variance), expected)
+    oracle_report(
+        "batch_norm_inference / F.batch_norm", norms.batch_norm_inference(x, mean, variance), expected
+    )
 
 
 def test_padding_changes_batch_norm_but_not_layer_norm():
@@ -237,8 +244,11 @@ def test_padding_changes_batch_norm_but_not_layer_norm():
 
 
 def test_errors():
-    for call in (lambda x: norms.layer_norm(x, torch.ones(3)), lambda x: norms.layer_norm(x, bias=torch.ones(1)),
-                 lambda x: norms.rms_norm(x, torch.ones(2, 4))):
+    for call in (
+        lambda x: norms.layer_norm(x, torch.ones(3)),
+        lambda x: norms.layer_norm(x, bias=torch.ones(1)),
+        lambda x: norms.rms_norm(x, torch.ones(2, 4)),
+    ):
         with pytest.raises(ValueError, match=r"must have shape \(4,\)"):
             call(torch.zeros(2, 4))
 

@@ -9,9 +9,7 @@ from autograder.reference.attention import attention_weights
 from autograder.reference.positions.relative import relative_positions
 
 
-def shaw_index(
-    T: int, S: int, k: int, offset: int = 0, device: torch.device | str | None = None
-) -> Tensor:
+def shaw_index(T: int, S: int, k: int, offset: int = 0, device: torch.device | str | None = None) -> Tensor:
     """Row of the relative tables for every pair: clip(j - i, -k, k) + k.
 
     Returns: (T, S) int64 in 0 … 2k. Raises: ValueError when k < 0.

@@ -21,7 +21,9 @@ def t5_bucket_starts(num_buckets: int, max_distance: int) -> list[int]:
     exact = num_buckets // 2
     wide = num_buckets - exact
     if exact < 1 or max_distance <= exact:
-        raise ValueError(f"need 2 or more buckets and max_distance > {exact}, got {num_buckets}, {max_distance}")
+        raise ValueError(
+            f"need 2 or more buckets and max_distance > {exact}, got {num_buckets}, {max_distance}"
+        )
     starts = list(range(exact))
     n = exact
     for b in range(wide):

@@ -1,0 +1,417 @@
+"""Relative attention: Shaw, Transformer-XL, T5, DeBERTa. Oracles: Hugging Face Wav2Vec2-BERT, XLNet, T5,
+DeBERTa v1 and v2 with copied weights, and loops over pairs."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from transformers import DebertaConfig, DebertaV2Config, T5Config, Wav2Vec2BertConfig, XLNetConfig
+from transformers.models.deberta import modeling_deberta as deberta_v1
+from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta_v2
+from transformers.models.t5.modeling_t5 import T5Attention
+from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
+from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAttention
+
+from autograder.reference.attention import merge_heads, scaled_dot_product_attention, split_heads
+from autograder.reference.positions import deberta, shaw, t5_buckets, transformer_xl
+
+FAST = settings(max_examples=20, deadline=None, derandomize=True)
+sizes = st.integers(1, 5)
+
+
+def draw(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def seeded(module, scale=0.5):
+    torch.manual_seed(0)
+    for p in module.parameters():
+        nn.init.normal_(p, std=scale)
+    return module.double().eval()
+
+
+# Shaw
+
+
+def loop_shaw(q, k, v, rel_k, rel_v, mask, offset):
+    B, H, T, D = q.shape
+    S, Dv = v.shape[-2:]
+    out = torch.zeros(B, H, T, Dv, dtype=torch.float64)
+    row = lambda i, j, table: table[
+        min(max(j - i - offset, -(len(table) // 2)), len(table) // 2) + len(table) // 2
+    ]
+    for b in range(B):
+        for h in range(H):
+            for i in range(T):
+                allowed = [j for j in range(S) if mask[i, j]]
+                scores = [float(q[b, h, i] @ (k[b, h, j] + row(i, j, rel_k))) / math.sqrt(D) for j in allowed]
+                total = sum(math.exp(s) for s in scores)
+                for j, s in zip(allowed, scores, strict=True):
+                    out[b, h, i] += math.exp(s) / total * (v[b, h, j] + row(i, j, rel_v))
+    return out
+
+
+@FAST
+@given(
+    sizes,
+    sizes,
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.integers(0, 99),
+)
+def test_shaw_equals_a_loop_over_pairs(oracle_report, T, S, D, Dv, clip_k, clip_v, offset, seed):
+    q, k, v = draw(2, 3, T, D, seed=seed), draw(2, 3, S, D, seed=seed + 1), draw(2, 3, S, Dv, seed=seed + 2)
+    rel_k, rel_v = draw(2 * clip_k + 1, D, seed=seed + 3), draw(2 * clip_v + 1, Dv, seed=seed + 4)
+    mask = draw(T, S, seed=seed + 5) > 0
+    got = shaw.shaw_attention(q, k, v, rel_k, rel_v, mask, offset)
+    oracle_report("shaw_attention / loop over pairs", got, loop_shaw(q, k, v, rel_k, rel_v, mask, offset))
+
+
+def test_shaw_with_zero_values_table_equals_wav2vec2_bert(oracle_report):
+    config = Wav2Vec2BertConfig(
+        hidden_size=12,
+        num_attention_heads=3,
+        position_embeddings_type="relative_key",
+        left_max_position_embeddings=2,
+        right_max_position_embeddings=2,
+        attention_dropout=0.0,
+    )
+    config._attn_implementation = "eager"
+    theirs = seeded(Wav2Vec2BertSelfAttention(config))
+    x = draw(2, 7, 12)
+    q, k, v = (split_heads(p(x), 3) for p in (theirs.linear_q, theirs.linear_k, theirs.linear_v))
+    out = shaw.shaw_attention(q, k, v, theirs.distance_embedding.weight, torch.zeros(5, 4, dtype=x.dtype))
+    oracle_report("shaw on keys / Wav2Vec2-BERT", theirs.linear_out(merge_heads(out)), theirs(x)[0])
+
+
+def test_shaw_index_pinned():
+    assert shaw.shaw_index(3, 5, 2).tolist() == [[2, 3, 4, 4, 4], [1, 2, 3, 4, 4], [0, 1, 2, 3, 4]]
+    assert shaw.shaw_index(1, 4, 1, offset=3).tolist() == [[0, 0, 0, 1]]
+
+
+def test_shaw_with_empty_tables_is_plain_attention():
+    q, k, v = draw(1, 2, 3, 4), draw(1, 2, 5, 4, seed=1), draw(1, 2, 5, 6, seed=2)
+    zeros = torch.zeros(7, 4, dtype=q.dtype), torch.zeros(7, 6, dtype=q.dtype)
+    torch.testing.assert_close(shaw.shaw_attention(q, k, v, *zeros), scaled_dot_product_attention(q, k, v))
+
+
+def test_shaw_errors():
+    with pytest.raises(ValueError, match="2K\\+1 rows"):
+        shaw.shaw_scores(draw(1, 1, 2, 4), draw(1, 1, 2, 4), draw(6, 4))
+    with pytest.raises(ValueError, match="negative"):
+        shaw.shaw_index(2, 2, -1)
+
+
+# Transformer-XL and XLNet
+
+
+@FAST
+@given(sizes, sizes, st.integers(1, 6), st.integers(0, 5), st.integers(0, 99))
+def test_relative_shift_equals_gather_and_a_loop(B, H, T, memory, seed):
+    S = T + memory
+    x = draw(B, H, T, T + S - 1, seed=seed)
+    shifted = transformer_xl.relative_shift(x)
+    assert torch.equal(shifted, transformer_xl.relative_shift_by_gather(x))
+    for i in range(T):
+        for j in range(S):
+            assert torch.equal(shifted[..., i, j], x[..., i, j - i + T - 1])
+
+
+@FAST
+@given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 99))
+def test_relative_shift_equals_xlnet(oracle_report, T, memory, seed):
+    S = T + memory
+    x = draw(2, 3, T, T + S, seed=seed)  # XLNet keeps one more distance, S, which nobody uses
+    expected = XLNetRelativeAttention.rel_shift_bnij(x, klen=S)
+    oracle_report("relative_shift / XLNet", transformer_xl.relative_shift(x[..., 1:]), expected)
+
+
+def test_relative_shift_pinned():
+    # Columns are distances 2, 1, 0, -1, -2 from the query.
+    x = torch.tensor([[2, 1, 0, -1, -2]] * 3)
+    assert transformer_xl.relative_shift(x).tolist() == [[0, -1, -2], [1, 0, -1], [2, 1, 0]]
+    with pytest.raises(ValueError, match="columns"):
+        transformer_xl.relative_shift(torch.zeros(4, 3))
+
+
+@FAST
+@given(st.integers(1, 5), st.integers(0, 4), st.integers(1, 3), st.integers(1, 4), st.integers(0, 99))
+def test_four_terms_equal_a_loop(oracle_report, T, memory, H, D, seed):
+    S = T + memory
+    q, k, r = (
+        draw(2, H, T, D, seed=seed),
+        draw(2, H, S, D, seed=seed + 1),
+        draw(H, T + S - 1, D, seed=seed + 2),
+    )
+    u, v = draw(H, D, seed=seed + 3), draw(H, D, seed=seed + 4)
+    expected = torch.zeros(2, H, T, S, dtype=torch.float64)
+    for b in range(2):
+        for h in range(H):
+            for i in range(T):
+                for j in range(S):
+                    encoded = r[h, S - 1 - (memory + i - j)]  # row of distance memory + i - j
+                    terms = (q[b, h, i] @ k[b, h, j], q[b, h, i] @ encoded, u[h] @ k[b, h, j], v[h] @ encoded)
+                    expected[b, h, i, j] = sum(terms) / math.sqrt(D)
+    oracle_report(
+        "transformer_xl_scores / loop", transformer_xl.transformer_xl_scores(q, k, r, u, v), expected
+    )
+
+
+@pytest.mark.parametrize("T, memory", [(5, 0), (5, 3), (1, 6)])
+def test_layer_equals_xlnet(oracle_report, T, memory):
+    d, H, S = 12, 3, T + memory
+    config = XLNetConfig(vocab_size=10, d_model=d, n_head=H, n_layer=1, d_inner=8, dropout=0.0)
+    theirs = seeded(XLNetRelativeAttention(config))
+    ours = transformer_xl.TransformerXLAttention(d, H).double()
+    names = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "r_proj": "r"}
+    state = {f"{mine}.weight": getattr(theirs, other).reshape(d, d).T for mine, other in names.items()}
+    state |= {"o_proj.weight": theirs.o.reshape(d, d), "u": theirs.r_w_bias, "v": theirs.r_r_bias}
+    ours.load_state_dict(state, strict=True)
+    x, mems = draw(2, T, d), draw(2, memory, d, seed=1)
+    encoded = XLNetModel(config).relative_positional_encoding(T, S, bsz=2).double()  # (T+S, B, d)
+    mask = draw(T, S, seed=2) > -0.5
+    mask[:, 0] = True
+    forbidden = (~mask)[:, :, None, None].double().expand(T, S, 2, 1)
+    time_first = mems.transpose(0, 1) if memory else None
+    expected = theirs(x.transpose(0, 1), None, forbidden, None, encoded, None, mems=time_first)[0]
+    got = theirs.layer_norm(ours(x, mems if memory else None, mask) + x)
+    oracle_report("TransformerXLAttention / XLNet", got, expected.transpose(0, 1), rtol=1e-6, atol=1e-6)
+
+
+def test_memory_gets_no_gradient():
+    layer, memory = transformer_xl.TransformerXLAttention(8, 2).double(), draw(1, 3, 8).requires_grad_()
+    layer(draw(1, 2, 8), memory).sum().backward()
+    assert memory.grad is None and layer.r_proj.weight.grad is not None
+    with pytest.raises(ValueError, match="divisible"):
+        transformer_xl.TransformerXLAttention(8, 3)
+    with pytest.raises(ValueError, match="distances"):
+        transformer_xl.transformer_xl_scores(
+            *(torch.zeros(1, 1, 2, 2),) * 2, torch.zeros(1, 2, 2), torch.zeros(1, 2), torch.zeros(1, 2)
+        )
+
+
+# T5
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("buckets, distance", [(32, 128), (32, 256), (16, 64), (8, 20), (6, 33), (128, 1024)])
+def test_buckets_equal_hugging_face(oracle_report, bidirectional, buckets, distance):
+    position = torch.arange(-2000, 2001)
+    expected = T5Attention._relative_position_bucket(position, bidirectional, buckets, distance)
+    got = t5_buckets.t5_relative_bucket(position, bidirectional, buckets, distance)
+    oracle_report("t5_relative_bucket / T5", got, expected)
+
+
+def test_buckets_pinned():
+    past = -torch.arange(32)
+    both = [*range(8), *[8] * 4, *[9] * 4, *[10] * 7, *[11] * 9]
+    assert t5_buckets.t5_relative_bucket(past).tolist() == both
+    assert t5_buckets.t5_relative_bucket(-past[1:]).tolist() == [16 + b for b in both[1:]]
+    causal = [*range(16), *[16] * 3, *[17] * 2, *[18] * 3, *[19] * 3, *[20] * 4, 21]
+    assert t5_buckets.t5_relative_bucket(past, bidirectional=False).tolist() == causal
+    assert t5_buckets.t5_relative_bucket(-past, bidirectional=False).tolist() == [0] * 32
+    far = torch.tensor([-127, -128, -10_000])
+    assert t5_buckets.t5_relative_bucket(far).tolist() == [15] * 3
+
+
+@pytest.mark.parametrize("arguments", [(True, 2, 128), (False, 1, 128), (True, 32, 8)])
+def test_bucket_errors(arguments):
+    with pytest.raises(ValueError, match="buckets"):
+        t5_buckets.t5_relative_bucket(torch.arange(3), *arguments)
+
+
+@pytest.mark.parametrize("decoder", [True, False])
+@pytest.mark.parametrize("B, T", [(1, 20), (3, 7)])
+def test_t5_attention_equals_hugging_face(oracle_report, decoder, B, T):
+    H, D = 3, 5
+    config = T5Config(
+        d_model=11,
+        d_kv=D,
+        num_heads=H,
+        dropout_rate=0.0,
+        is_decoder=decoder,
+        relative_attention_num_buckets=8,
+        relative_attention_max_distance=16,
+    )
+    config._attn_implementation = "eager"
+    theirs = seeded(T5Attention(config, has_relative_attention_bias=True, layer_idx=0))
+    table = t5_buckets.T5RelativeBias(H, not decoder, 8, 16).double()
+    table.load_state_dict({"weight": theirs.relative_attention_bias.weight})
+    x = draw(B, T, 11)
+    mask = torch.ones(T, T, dtype=torch.bool).tril() if decoder else None
+    added = None if mask is None else torch.where(mask, 0.0, -torch.inf).double()[None, None]
+    q, k, v = (split_heads(p(x), H) for p in (theirs.q, theirs.k, theirs.v))
+    got = theirs.o(merge_heads(t5_buckets.t5_attention(q, k, v, table(T, T), mask)))
+    oracle_report("t5_attention / T5", got, theirs(x, mask=added)[0])
+
+
+def test_bias_with_an_offset_is_a_row_of_the_full_one():
+    table = t5_buckets.T5RelativeBias(2, bidirectional=False)
+    full = table(9, 9)
+    assert full.shape == (1, 2, 9, 9)
+    assert torch.equal(table(2, 9, offset=7), full[:, :, 7:])
+
+
+# DeBERTa
+
+
+def loop_deberta(qc, kc, kr, qr, p2c_from):
+    """p2c_from names the pair whose δ picks the query row: (j, i) in the paper, (i, j) in released code."""
+    B, H, T, D = qc.shape
+    two_k = kr.shape[-2]
+    delta = lambda a, b: min(max(a - b + two_k // 2, 0), two_k - 1)
+    out = torch.zeros(B, H, T, T, dtype=torch.float64)
+    for b in range(B):
+        for h in range(H):
+            for i in range(T):
+                for j in range(T):
+                    c2c = qc[b, h, i] @ kc[b, h, j]
+                    c2p = qc[b, h, i] @ kr[h, delta(i, j)]
+                    p2c = kc[b, h, j] @ qr[h, delta(*p2c_from(i, j))]
+                    out[b, h, i, j] = (c2c + c2p + p2c) / math.sqrt(3 * D)
+    return out
+
+
+def draw_deberta(T, k, H=2, D=3, seed=0):
+    shapes = (2, H, T, D), (2, H, T, D), (H, 2 * k, D), (H, 2 * k, D)
+    return [draw(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
+
+
+@FAST
+@given(st.integers(1, 7), st.integers(1, 5), st.integers(0, 99))
+def test_deberta_scores_equal_loops(oracle_report, T, k, seed):
+    tensors = draw_deberta(T, k, seed=seed)
+    paper = loop_deberta(*tensors, lambda i, j: (j, i))
+    oracle_report("deberta_scores / loop of the paper", deberta.deberta_scores(*tensors), paper)
+    released = loop_deberta(*tensors, lambda i, j: (i, j))
+    got = deberta.deberta_scores_released(*tensors)
+    oracle_report("deberta_scores_released / loop", got, released)
+
+
+def test_deberta_index_pinned():
+    assert deberta.deberta_index(4, 2).tolist() == [[2, 1, 0, 0], [3, 2, 1, 0], [3, 3, 2, 1], [3, 3, 3, 2]]
+    with pytest.raises(ValueError, match="positive"):
+        deberta.deberta_index(3, 0)
+    with pytest.raises(ValueError, match="2k rows"):
+        deberta.deberta_scores(*(torch.zeros(1, 1, 2, 2),) * 2, *(torch.zeros(1, 3, 2),) * 2)
+
+
+@FAST
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))
+def test_paper_and_released_code_differ_by_a_reversed_table(T, k, seed):
+    qc, kc, kr, qr = draw_deberta(T, k, seed=seed)
+    paper = deberta.deberta_scores(qc, kc, kr, qr)
+    released = deberta.deberta_scores_released(qc, kc, kr, deberta.released_query_table(qr))
+    same = torch.isclose(paper, released, rtol=1e-10, atol=1e-12)
+    distance = torch.arange(T)[:, None] - torch.arange(T)
+    assert same[..., distance < k].all()
+    if T > k:
+        assert not same[..., distance >= k].any()
+
+
+def v2_layer(d, H, k):
+    config = DebertaV2Config(
+        hidden_size=d,
+        num_attention_heads=H,
+        relative_attention=True,
+        max_relative_positions=k,
+        position_buckets=-1,
+        pos_att_type=["c2p", "p2c"],
+        share_att_key=False,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    return seeded(deberta_v2.DisentangledSelfAttention(config))
+
+
+@pytest.mark.parametrize("B, T, k", [(1, 7, 3), (3, 5, 8), (2, 9, 2)])
+def test_disentangled_attention_equals_deberta_v2(oracle_report, B, T, k):
+    d, H = 12, 3
+    theirs, ours = v2_layer(d, H, k), deberta.DisentangledAttention(d, H).double()
+    names = {
+        "q_proj": "query_proj",
+        "k_proj": "key_proj",
+        "v_proj": "value_proj",
+        "pos_k_proj": "pos_key_proj",
+        "pos_q_proj": "pos_query_proj",
+    }
+    state = {
+        f"{mine}.{part}": getattr(getattr(theirs, other), part)
+        for mine, other in names.items()
+        for part in ("weight", "bias")
+    }
+    state |= {"o_proj.weight": torch.eye(d), "o_proj.bias": torch.zeros(d)}  # theirs projects elsewhere
+    ours.load_state_dict(state, strict=True)
+    x, table = draw(B, T, d), draw(2 * k, d, seed=1)
+    lengths = torch.arange(T) < T - 1
+    mask = (lengths[:, None] & lengths)[None, None].expand(B, 1, T, T)
+    relative = deberta_v2.build_relative_position(x, x)
+    expected = theirs(x, mask, relative_pos=relative, rel_embeddings=table)[0]
+    got = ours(x, table, mask)
+    # A fully masked row is zeros here and uniform there; compare the rows of real tokens.
+    oracle_report(
+        "DisentangledAttention / DeBERTa-v2", got[:, lengths], expected[:, lengths], rtol=1e-6, atol=1e-6
+    )
+    everything = torch.ones(B, 1, T, T, dtype=torch.bool)
+    expected = theirs(x, everything, relative_pos=relative, rel_embeddings=table)[0]
+    oracle_report("DisentangledAttention / DeBERTa-v2", ours(x, table), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_scores_equal_deberta_v1(oracle_report):
+    d, H, k, T = 12, 3, 8, 6
+    config = DebertaConfig(
+        hidden_size=d,
+        num_attention_heads=H,
+        relative_attention=True,
+        max_relative_positions=k,
+        pos_att_type=["c2p", "p2c"],
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    theirs = seeded(deberta_v1.DisentangledSelfAttention(config))
+    x, table = draw(2, T, d), draw(2 * k, d, seed=1)
+    # v1 stores q, k, v of one head next to each other, and has no key bias.
+    q, key, v = theirs.in_proj(x).view(2, T, H, 3 * d // H).transpose(1, 2).chunk(3, dim=-1)
+    q = q + theirs.q_bias.view(H, 1, -1)
+    v = v + theirs.v_bias.view(H, 1, -1)
+    kr, qr = (split_heads(p(table)[None], H)[0] for p in (theirs.pos_proj, theirs.pos_q_proj))
+    got = merge_heads(torch.softmax(deberta.deberta_scores_released(q, key, kr, qr), -1) @ v)
+    relative = deberta_v1.build_relative_position(x, x)
+    mask = torch.ones(2, 1, T, T)
+    expected = theirs(x, mask, relative_pos=relative, rel_embeddings=table)[0]
+    oracle_report("deberta_scores_released / DeBERTa v1", got, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_the_papers_p2c_index_is_not_the_released_one():
+    """What decides claim 29: the two readings of the third term differ on the released weights' code."""
+    theirs = v2_layer(12, 3, 4)
+    x, table = draw(1, 6, 12), draw(8, 12, seed=1)
+    qc, kc = (split_heads(p(x), 3) for p in (theirs.query_proj, theirs.key_proj))
+    kr, qr = (split_heads(p(table)[None], 3)[0] for p in (theirs.pos_key_proj, theirs.pos_query_proj))
+    relative = deberta_v2.build_relative_position(x, x)
+    _, weights = theirs(x, torch.ones(1, 1, 6, 6), True, relative_pos=relative, rel_embeddings=table)
+    off = lambda scores: float((torch.softmax(scores, -1) - weights).abs().max().detach())
+    assert off(deberta.deberta_scores_released(qc, kc, kr, qr)) < 1e-6
+    assert off(deberta.deberta_scores(qc, kc, kr, qr)) > 0.1
+
+
+def test_without_positions_the_scale_still_counts_three_terms():
+    qc, kc, kr, qr = draw_deberta(4, 3)
+    zeros = torch.zeros_like(kr)
+    expected = qc @ kc.transpose(-2, -1) / math.sqrt(9)
+    torch.testing.assert_close(deberta.deberta_scores(qc, kc, zeros, zeros), expected)
+    with pytest.raises(ValueError, match="divisible"):
+        deberta.DisentangledAttention(8, 3)
+
+
+def test_enhanced_mask_decoder_query_adds_absolute_positions():
+    hidden, absolute = draw(2, 3, 4), draw(3, 4, seed=1)
+    out = deberta.enhanced_mask_decoder_query(hidden, absolute)
+    for t in range(3):
+        assert torch.equal(out[1, t], hidden[1, t] + absolute[t])
