@@ -1,0 +1,370 @@
+"""Softmax, scaled dot-product attention, the variance of the scores, and what a permutation does."""
+
+import math
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.reference import attention as ref
+
+INF = math.inf
+
+
+# --- softmax -------------------------------------------------------------------------------------------------------
+def by_logsumexp(x, dim=-1):
+    """exp(x − logsumexp(x)), which needs no shift of its own."""
+    return torch.exp(x - torch.logsumexp(x, dim=dim, keepdim=True))
+
+
+def by_slices(x, dim=-1):
+    """One slice at a time, with the axis moved to the end."""
+    rows = x.movedim(dim, -1)
+    flat = [(row - row.max()).exp() / (row - row.max()).exp().sum() for row in rows.reshape(-1, rows.shape[-1])]
+    return torch.stack(flat).reshape(rows.shape).movedim(-1, dim)
+
+
+def no_shift(x, dim=-1):
+    e = torch.exp(x)
+    return e / e.sum(dim=dim, keepdim=True)
+
+
+def global_shift(x, dim=-1):
+    e = torch.exp(x - x.max())
+    return e / e.sum(dim=dim, keepdim=True)
+
+
+def mean_shift(x, dim=-1):
+    e = torch.exp(x - x.mean(dim=dim, keepdim=True))
+    return e / e.sum(dim=dim, keepdim=True)
+
+
+def last_axis(x, dim=-1):
+    return ref.softmax(x, -1)
+
+
+def one_sum(x, dim=-1):
+    e = torch.exp(x - x.max())
+    return e / e.sum()
+
+
+def lost_axis(x, dim=-1):
+    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return e / e.sum(dim=dim)
+
+
+def unnormalized(x, dim=-1):
+    return torch.exp(x - x.amax(dim=dim, keepdim=True))
+
+
+SOFTMAX = Exercise(
+    id="attention.softmax", unit="01-attention", title="A softmax that survives large scores", points=2, difficulty=2,
+    minutes=10, signature="softmax(x, dim=-1)", reference=ref.softmax, alternatives=[by_logsumexp, by_slices],
+    forbidden=("softmax", "log_softmax", "softmin", "_softmax", "scaled_dot_product_attention"),
+    forbidden_message="Use exp, a maximum, a sum and a division.",
+    cases=[
+        Case("two rows", "scores ln 3 and 0 share the weight 3 to 1, and equal scores share it equally",
+             lambda g: call(torch.tensor([[math.log(3), 0.0], [5.0, 5.0]]))),
+        Case("other axis", "with dim=0 it is the columns that sum to 1",
+             lambda g: call(g.randn(3, 3), dim=0)),
+        # x − logsumexp(x) is a right answer that loses digits where x is large: a step at 10000 is 0.001.
+        Case("shifted", "scores of 1001, 1002 and 1003 get the weights of 1, 2 and 3, and nothing overflows",
+             lambda g: call(1000 + torch.tensor([[1.0, 2.0, 3.0]])), rtol=2e-3),
+        Case("far apart", "two rows whose sizes differ by 4000, and one row that spreads over 20000",
+             lambda g: call(torch.tensor([[1.0, 2.0, 0.0], [-4000.0, -4001.0, -4002.0], [-1e4, 0.0, 1e4]])), rtol=2e-3),
+        Case("forbidden keys", "a score of minus infinity gets weight 0, exactly",
+             lambda g: call(torch.where(torch.tensor([True, False, True, True, False]), g.randn(2, 5), -INF))),
+        Case("batch", "a float16 tensor of shape (2, 3, 4, 5) keeps its shape and dtype",
+             lambda g: call(g.randn(2, 3, 4, 5, dtype=torch.float16), dim=-2)),
+    ],
+    mutants=[
+        Mutant("no_shift", no_shift, "exp of a large score is infinite, and ∞/∞ is NaN. Subtract the largest score "
+               "of the slice first: the factor it adds cancels in the ratio."),
+        Mutant("global_shift", global_shift, "One maximum is taken over the whole tensor, so slices far below it turn "
+               "into 0/0. Take the maximum along dim, with keepdim=True."),
+        Mutant("mean_shift", mean_shift, "The mean is subtracted. A score far above the mean still overflows: subtract "
+               "the maximum, so that the largest exponent is 0."),
+        Mutant("last_axis", last_axis, "The softmax runs over the last axis whatever dim says. Use dim in the maximum "
+               "and in the sum."),
+        Mutant("one_sum", one_sum, "The sum runs over the whole tensor, so all entries together sum to 1. Sum along "
+               "dim only."),
+        Mutant("lost_axis", lost_axis, "The sum lost its axis, so the division lines up with the wrong slices. Sum "
+               "with keepdim=True."),
+        Mutant("unnormalized", unnormalized, "These are the exponentials. Divide them by their sum along dim, so that "
+               "each slice sums to 1."),
+    ],
+)
+
+
+# --- scaled dot-product attention ----------------------------------------------------------------------------------
+def by_einsum(q, k, v, mask=None):
+    """The same with einsum and torch.where."""
+    scores = torch.einsum("...td,...sd->...ts", q, k) * k.shape[-1] ** -0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, torch.full_like(scores, -INF))
+    return torch.einsum("...ts,...sv->...tv", torch.softmax(scores, -1), v)
+
+
+def by_queries(q, k, v, mask=None):
+    """One query at a time; the forbidden weights are 0 because exp(−∞) is."""
+    out = []
+    for t in range(q.shape[-2]):
+        s = (q[..., t : t + 1, :] * k).sum(-1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            rows = mask.expand(*mask.shape[:-2], q.shape[-2], k.shape[-2])
+            s = s.masked_fill(~rows[..., t, :], -INF)
+        w = ref.softmax(s)
+        out.append((w[..., None] * v).sum(-2))
+    return torch.stack(out, dim=-2)
+
+
+def _attend(scores, v, mask, fill=-INF):
+    if mask is not None:
+        scores = scores.masked_fill(~mask, fill)
+    return torch.softmax(scores, -1) @ v
+
+
+def no_scale(q, k, v, mask=None):
+    return _attend(q @ k.mT, v, mask)
+
+
+def scale_by_d(q, k, v, mask=None):
+    return _attend(q @ k.mT / q.shape[-1], v, mask)
+
+
+def scale_by_dv(q, k, v, mask=None):
+    return _attend(q @ k.mT / math.sqrt(v.shape[-1]), v, mask)
+
+
+def scale_by_keys(q, k, v, mask=None):
+    return _attend(q @ k.mT / math.sqrt(k.shape[-2]), v, mask)
+
+
+def over_queries(q, k, v, mask=None):
+    scores = ref.attention_scores(q, k)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -INF)
+    return torch.softmax(scores, -2) @ v
+
+
+def ignores_q(q, k, v, mask=None):
+    scores = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
+    return _attend(scores, v, mask)
+
+
+def inverted_mask(q, k, v, mask=None):
+    return _attend(ref.attention_scores(q, k), v, None if mask is None else ~mask)
+
+
+def mask_after(q, k, v, mask=None):
+    w = torch.softmax(ref.attention_scores(q, k), -1)
+    return (w if mask is None else w * mask) @ v
+
+
+def zero_fill(q, k, v, mask=None):
+    return _attend(ref.attention_scores(q, k), v, mask, fill=0.0)
+
+
+def mask_ignored(q, k, v, mask=None):
+    return _attend(ref.attention_scores(q, k), v, None)
+
+
+def _masked_call(g, B, H, T, S, D, Dv, mask):
+    return call(g.randn(B, H, T, D), g.randn(B, H, S, D), g.randn(B, H, S, Dv), mask=mask)
+
+
+ATTENTION = Exercise(
+    id="attention.scaled_dot_product", unit="01-attention", title="Scaled dot-product attention", points=3,
+    difficulty=3, minutes=15, signature="scaled_dot_product_attention(q, k, v, mask=None)",
+    reference=ref.scaled_dot_product_attention, alternatives=[by_einsum, by_queries],
+    forbidden=("scaled_dot_product_attention", "multi_head_attention_forward"),
+    forbidden_message="Write the three steps: scores, weights, weighted sum.",
+    cases=[
+        Case("by hand", "scores 2 ln 3 and 0 become ln 3 and 0 once divided by √4, so the weights are 3/4 and 1/4",
+             lambda g: call(torch.tensor([[1.0, 0.0, 0.0, 0.0]]),
+                            torch.tensor([[2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 7.0, 0.0, 0.0]]),
+                            torch.tensor([[0.0, 8.0], [4.0, 0.0]]))),
+        Case("odd sizes", "3 queries of size 2 meet 5 keys, and values of size 7",
+             lambda g: call(g.randn(3, 2), g.randn(5, 2), g.randn(5, 7)), weight=2),
+        Case("square", "4 queries, 4 keys, everything of size 4, so that a wrong axis cannot hide behind an error",
+             lambda g: call(g.randn(4, 4), g.randn(4, 4), g.randn(4, 4))),
+        Case("large", "q and k scaled up by 30: the scores pass 1000, the result stays finite",
+             lambda g: call(g.randn(3, 8, scale=30), g.randn(5, 8, scale=30), g.randn(5, 2))),
+        Case("mask by hand", "True means may look: the query sees keys 0 and 2 of three equal ones",
+             lambda g: call(torch.zeros(1, 2), torch.ones(3, 2), torch.tensor([[2.0], [100.0], [4.0]]),
+                            mask=torch.tensor([[True, False, True]]))),
+        Case("mask per query", "a mask of shape (T, S) for a batch of 2 with 3 heads",
+             lambda g: _masked_call(g, 2, 3, 4, 6, 5, 3, _mixed_mask(g, 4, 6))),
+        Case("mask per key", "a mask of shape (B, 1, 1, S) serves all heads and all queries",
+             lambda g: _masked_call(g, 2, 3, 4, 6, 5, 3, _mixed_mask(g, 2, 6)[:, None, None])),
+    ],
+    mutants=[
+        Mutant("no_scale", no_scale, "The scores are not divided by √D, so the weights are too sharp. Divide q·k by "
+               "the square root of q's last size."),
+        Mutant("scale_by_d", scale_by_d, "The scores are divided by D. Divide by its square root: it is the standard "
+               "deviation of q·k that should become 1."),
+        Mutant("scale_by_dv", scale_by_dv, "The scores are divided by the square root of v's last size. It is the size "
+               "of q and k that makes the dot products grow: use q.shape[-1]."),
+        Mutant("scale_by_keys", scale_by_keys, "The scores are divided by the square root of the number of keys. "
+               "Divide by the square root of q's last size."),
+        Mutant("over_queries", over_queries, "The softmax runs over the queries. Each query shares its weight among "
+               "the keys: use the last axis of the (T, S) scores."),
+        Mutant("ignores_q", ignores_q, "Every key gets the same weight, so q and k play no part. The weights are the "
+               "softmax of q·k/√D."),
+        Mutant("inverted_mask", inverted_mask, "The mask is used upside down. In this course True means may look: "
+               "fill the scores where the mask is False."),
+        Mutant("mask_after", mask_after, "The mask is applied after the softmax, so the remaining weights no longer "
+               "sum to 1. Put -inf into the scores before the softmax."),
+        Mutant("zero_fill", zero_fill, "Forbidden scores are set to 0, and exp(0) = 1 still gets weight. Set them to "
+               "-inf before the softmax."),
+        Mutant("mask_ignored", mask_ignored, "Without a mask this is right, but the mask is never used. Set the scores "
+               "to -inf where the mask is False."),
+    ],
+)
+
+
+def _mixed_mask(g, rows, keys):
+    """Random, but every row has an allowed and a forbidden key, so that a mask always matters."""
+    mask = g.mask(rows, keys)
+    mask[:, -1] = False
+    return mask
+
+
+# --- variance of the scores ----------------------------------------------------------------------------------------
+def logit_variance(q, k):
+    """(variance of all q·k, variance of all q·k/√D) as floats; population variance."""
+    raw = q @ k.T
+    return raw.var(unbiased=False).item(), (raw / math.sqrt(q.shape[-1])).var(unbiased=False).item()
+
+
+def variance_by_moments(q, k):
+    """E[s²] − E[s]², and the second number from the first."""
+    s = torch.einsum("td,sd->ts", q.double(), k.double())
+    before = (s**2).mean() - s.mean() ** 2
+    return float(before), float(before / q.shape[-1])
+
+
+def variance_by_loop(q, k):
+    """Python lists all the way."""
+    raw = [float(a.double() @ b.double()) for a in q for b in k]
+    mean = sum(raw) / len(raw)
+    before = sum((r - mean) ** 2 for r in raw) / len(raw)
+    return [before, before / q.shape[1]]
+
+
+def _two(measure):
+    def wrong(q, k):
+        raw = q @ k.T
+        scaled = raw / math.sqrt(q.shape[-1])
+        return measure(raw).item(), measure(scaled).item()
+    return wrong
+
+
+def own_rows_only(q, k):
+    raw = (q * k).sum(-1)
+    return raw.var(unbiased=False).item(), (raw / math.sqrt(q.shape[-1])).var(unbiased=False).item()
+
+
+VARIANCE = Exercise(
+    id="attention.logit_variance", unit="01-attention", title="How far scores spread", points=2, difficulty=2,
+    minutes=8, signature="logit_variance(q, k)", reference=logit_variance,
+    alternatives=[variance_by_moments, variance_by_loop],
+    cases=[
+        Case("by hand", "scores 2 and 6 have mean 4 and variance 4; divided by √4 they are 1 and 3, variance 1",
+             lambda g: call(torch.tensor([[2.0, 0.0, 0.0, 0.0]]),
+                            torch.tensor([[1.0, 5.0, 0.0, 0.0], [3.0, 0.0, 5.0, 0.0]])), rtol=1e-4),
+        Case("all pairs", "3 queries and 5 keys make 15 scores",
+             lambda g: call(g.randn(3, 6), g.randn(5, 6)), rtol=1e-4),
+        Case("as many", "4 queries and 4 keys make 16 scores, not 4",
+             lambda g: call(g.randn(4, 9), 2 * g.randn(4, 9)), rtol=1e-4),
+        Case("off center", "queries and keys around 1: the mean of the scores is not 0",
+             lambda g: call(1 + g.randn(6, 3), 1 + g.randn(7, 3)), rtol=1e-4),
+    ],
+    mutants=[
+        Mutant("variance_over_root", lambda q, k: (logit_variance(q, k)[0],
+                                                   logit_variance(q, k)[0] / math.sqrt(q.shape[-1])),
+               "The second number is the first divided by √D. Dividing the scores by √D divides their variance by "
+               "(√D)² = D."),
+        Mutant("standard_deviation", _two(lambda s: s.std(unbiased=False)),
+               "These are standard deviations. The variance is the mean of the squared distances from the mean, "
+               "without a root."),
+        Mutant("sample_variance", _two(lambda s: s.var()),
+               "This divides by n − 1. Here the variance is the plain mean of the squared distances: "
+               "var(unbiased=False)."),
+        Mutant("mean_of_squares", _two(lambda s: (s**2).mean()),
+               "This is the mean of the squares. Subtract the mean of the scores before squaring."),
+        Mutant("own_rows_only", own_rows_only,
+               "Query i meets only key i here. Attention scores every query against every key: q @ k.T."),
+        Mutant("divided_by_d", lambda q, k: (logit_variance(q, k)[0], (q @ k.T / q.shape[-1]).var(
+                   unbiased=False).item()),
+               "The scores are divided by D before the second variance. Divide them by √D."),
+    ],
+)
+
+
+# --- permutation ---------------------------------------------------------------------------------------------------
+def after_permutation(scores, out, perm):
+    """scores (T, T), out (T, D), perm (T,) → both as attention gives them for x[perm]."""
+    return scores[perm][:, perm], out[perm]
+
+
+def by_matrix(scores, out, perm):
+    """P S Pᵀ and P out."""
+    P = torch.eye(len(perm), dtype=scores.dtype)[perm]
+    return P @ scores @ P.T, P @ out
+
+
+def by_loop(scores, out, perm):
+    """Entry by entry."""
+    T = len(perm)
+    s, o = torch.empty_like(scores), torch.empty_like(out)
+    for i in range(T):
+        o[i] = out[perm[i]]
+        for j in range(T):
+            s[i, j] = scores[perm[i], perm[j]]
+    return s, o
+
+
+def _cycle(g, T):
+    """A random permutation made of one cycle through all places: for T > 2 it never equals its inverse."""
+    order = torch.randperm(T, generator=g.generator)
+    perm = torch.empty(T, dtype=torch.int64)
+    perm[order] = order.roll(-1)
+    return perm
+
+
+PERMUTATION = Exercise(
+    id="attention.permutation", unit="01-attention", title="What a new word order does", points=2, difficulty=2,
+    minutes=10, signature="after_permutation(scores, out, perm)", reference=after_permutation,
+    alternatives=[by_matrix, by_loop],
+    cases=[
+        Case("three words", "place 0 now holds old word 1, place 1 old word 2, place 2 old word 0",
+             lambda g: call(torch.arange(9.0).reshape(3, 3), torch.tensor([[10.0], [20.0], [30.0]]),
+                            torch.tensor([1, 2, 0]))),
+        Case("random", "five words of three columns in a random order that is not its own inverse",
+             lambda g: call(g.randn(5, 5), g.randn(5, 3), _cycle(g, 5)), weight=2),
+        Case("same order", "the order 0, 1, 2 changes nothing",
+             lambda g: call(g.randn(3, 3), g.randn(3, 2), torch.arange(3)), weight=0),
+    ],
+    mutants=[
+        Mutant("rows_only", lambda scores, out, perm: (scores[perm], out[perm]),
+               "Only the rows of the scores are reordered. The keys move as well as the queries: reorder the columns "
+               "too."),
+        Mutant("columns_only", lambda scores, out, perm: (scores[:, perm], out[perm]),
+               "Only the columns of the scores are reordered. The queries move as well as the keys: reorder the rows "
+               "too."),
+        Mutant("inverse", lambda scores, out, perm: after_permutation(scores, out, perm.argsort()),
+               "This sends old word i to place perm[i]. Here it is the other way round: place i holds old word "
+               "perm[i], so index with perm itself."),
+        Mutant("out_fixed", lambda scores, out, perm: (scores[perm][:, perm], out),
+               "The scores are right, but the outputs stay where they were. Each output row belongs to a word and "
+               "moves with it."),
+        Mutant("nothing_moves", lambda scores, out, perm: (scores, out),
+               "Both results are unchanged, so the words did not move. What moves with a word: its row of scores, its "
+               "column of scores, its output row."),
+        Mutant("paired_index", lambda scores, out, perm: (scores[perm, perm], out[perm]),
+               "scores[perm, perm] picks single entries (0 with 0, 1 with 1, …), here the diagonal. Index the rows, "
+               "then the columns: two steps."),
+    ],
+)
+
+EXERCISES = [SOFTMAX, ATTENTION, VARIANCE, PERMUTATION]

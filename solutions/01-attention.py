@@ -1,0 +1,918 @@
+# %% [markdown]
+# # Attention
+#
+# **You will be able to**
+#
+# - write softmax, scaled dot-product attention and a multi-head layer that agree with PyTorch's own;
+# - say why scores are divided by $\sqrt{D}$, and what attention cannot know about word order;
+# - mask padding without a single NaN;
+# - count the parameters and FLOPs of encoders, decoders and both together.
+#
+# **Prerequisites:** unit 00, matrix products, `nn.Module`. **Time:** two and a half hours.
+
+# %% [markdown]
+# ## A puzzle before anything else
+#
+# An attention layer reads *dog bites man* and gives each word one number:
+#
+# | dog | bites | man |
+# |---|---|---|
+# | 5.03 | 2.23 | 3.12 |
+#
+# Now it reads *man bites dog*: the same words, the opposite meaning. Which numbers does it give?
+
+# %% setup=true
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from anatomy import check, predict, progress, quiz, reveal
+from anatomy.plots import described, use_style
+from torch import nn
+
+use_style()
+
+# %%
+predict("attention.p1", "Reading 'man bites dog', the layer gives…",
+        ["each word the number it had before", "each place the number it had before (man gets 5.03)",
+         "three new numbers"])
+
+# %% [markdown]
+# Keep your guess. You will build that layer now, and it will answer.
+
+# %% [markdown]
+# ## 1. From scores to weights
+#
+# Unit 00 mixed words with weights that somebody chose. Attention computes its weights from *scores*: any numbers, large or negative. Softmax turns them into positive weights that sum to 1.
+#
+# Scores 2, 1, 0 have exponentials 7.39, 2.72, 1. Their sum is 11.11, so the weights are 0.67, 0.24, 0.09.
+
+# %%
+scores = torch.tensor([2.0, 1.0, 0.0])
+e = torch.exp(scores)
+e / e.sum()
+
+# %% [markdown]
+# $$w_i = \frac{e^{x_i}}{\sum_j e^{x_j}}$$
+#
+# A score that is larger by 1 gets a weight that is $e = 2.72$ times larger, wherever the two scores lie. Only differences count.
+
+# %%
+predict("attention.p2", "Add 1000 to all three scores and run the same two lines. The weights…",
+        ["stay the same", "become 1, 0, 0", "are not numbers any more"])
+
+# %%
+reveal("attention.p2", lambda: (torch.exp(scores + 1000) / torch.exp(scores + 1000).sum()).tolist(),
+       "On paper they stay the same. But exp(1002) is larger than float32's largest number, 3.4e38, "
+       "so it becomes infinite, and infinity divided by infinity is not a number (NaN).")
+
+# %% [markdown]
+# The cure is on the same paper. A factor $e^{-m}$ above and below the line cancels, for any $m$:
+#
+# $$\frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}$$
+#
+# With $m = \max_j x_j$ the largest exponent is 0, so nothing overflows.
+
+# %% [markdown] statement="attention.softmax"
+# Write softmax along axis `dim`, with the shift. Each slice along `dim` has a maximum of its own.
+#
+# A score of $-\infty$ gets weight exactly 0 (every slice tested here has at least one finite score). The built-in softmax is not allowed.
+
+# %% exercise="attention.softmax" todo="shift by the maximum along dim, take exp, divide by the sum along dim"
+def softmax(x, dim=-1):
+    """Softmax along one axis.
+
+    Args:
+        x: float tensor of any shape; entries may be -inf.
+        dim: axis whose slices should sum to 1.
+
+    Returns:
+        Tensor of the same shape and dtype.
+    """
+    ### BEGIN SOLUTION
+    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return e / e.sum(dim=dim, keepdim=True)
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.softmax"
+# 1. Which line of the example gives an infinite number when 1000 is added, and what would make its largest input 0?
+# 2. Three steps: subtract the maximum along `dim`, take `torch.exp`, divide by the sum along `dim`. The maximum and the sum keep their axis (`keepdim=True`), so that they line up with `x`.
+# 3. `e = torch.exp(x - x.amax(dim=dim, keepdim=True))`, then `return e / …`, where the dots are a sum with the same two arguments.
+
+# %% [markdown]
+# ### See it
+#
+# Stretch the same scores by a factor: the larger the spread, the more the winner takes.
+
+# %%
+line = torch.linspace(-1, 1, 9)
+with described("Three curves of softmax weights over nine evenly spaced scores: nearly flat for factor 0.5, "
+               "rising for factor 2, and for factor 8 almost all weight on the last score."):
+    for factor in (0.5, 2, 8):
+        plt.plot(range(9), softmax(factor * line), marker="o", label=f"scores × {factor}")
+    plt.xlabel("key"), plt.ylabel("weight"), plt.legend()
+
+# %% [markdown]
+# ## 2. Queries, keys, values
+#
+# Where do scores come from? Each word makes three vectors: a *query* (what it looks for), a *key* (what it can be found by) and a *value* (what it gives). The score of a pair is the dot product of one's query with the other's key.
+
+# %% [markdown]
+# ### Worked example
+#
+# One query of size $D = 4$ meets three keys. The dot products are 4, 2, 0. Divided by $\sqrt 4$ they are 2, 1, 0, whose weights you know: 0.67, 0.24, 0.09. The values are 10, 20, 40, so the result is
+#
+# $$0.67 \cdot 10 + 0.24 \cdot 20 + 0.09 \cdot 40 = 15.1$$
+
+# %%
+q = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
+k = torch.tensor([[2.0, 0.0, 5.0, 0.0], [1.0, 3.0, 0.0, 0.0], [0.0, 0.0, 0.0, 7.0]])
+v = torch.tensor([[10.0], [20.0], [40.0]])
+softmax(q @ k.T / math.sqrt(4)) @ v
+
+# %% [markdown]
+# For all queries at once:
+#
+# $$\text{Attention}(Q, K, V) = \text{softmax}\!\left(\frac{QK^\top}{\sqrt{D}}\right)V$$
+#
+# | tensor | shape |
+# |---|---|
+# | `q` | $(\dots, T, D)$ |
+# | `k` | $(\dots, S, D)$ |
+# | scores, weights | $(\dots, T, S)$ |
+# | `v` | $(\dots, S, D_v)$ |
+# | result | $(\dots, T, D_v)$ |
+#
+# The dots stand for any leading axes, such as batch and heads. Each *row* of weights sums to 1: a query shares its attention among the keys.
+
+# %% [markdown]
+# A **mask** says which keys a query may look at. In this course it is boolean and **True means may look**. A forbidden score becomes $-\infty$ *before* the softmax, so its weight is exactly 0 and the others still sum to 1.
+
+# %%
+allowed = torch.tensor([[True, True, False]])
+masked = (q @ k.T / math.sqrt(4)).masked_fill(~allowed, -math.inf)
+masked, softmax(masked)
+
+# %% [markdown] statement="attention.scaled_dot_product"
+# Write attention as in the formula, for any leading axes, with an optional boolean mask that broadcasts to the scores' shape $(\dots, T, S)$.
+#
+# Every query tested here may look at one key at least. PyTorch's own attention function is not allowed; your `softmax` is welcome.
+
+# %% exercise="attention.scaled_dot_product" todo="scores, mask, weights, weighted sum of the values"
+def scaled_dot_product_attention(q, k, v, mask=None):
+    """Attention (arXiv:1706.03762, equation 1).
+
+    Args:
+        q: (..., T, D) float tensor of queries.
+        k: (..., S, D) keys.
+        v: (..., S, Dv) values.
+        mask: boolean, broadcasts to (..., T, S); True = this query may look at this key.
+
+    Returns:
+        (..., T, Dv) tensor, same dtype.
+    """
+    ### BEGIN SOLUTION
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., T, S)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return softmax(scores, dim=-1) @ v
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.scaled_dot_product"
+# 1. The worked example is almost the function. What is fixed there (the 4, the transpose of two axes) that must follow the inputs here?
+# 2. `k.transpose(-2, -1)` swaps the last two axes whatever stands before them. Divide by `math.sqrt(q.shape[-1])`, fill with `-math.inf` where the mask is False, softmax over the last axis, multiply by `v`.
+# 3. `scores = q @ k.transpose(-2, -1) / math.sqrt(…)`; if there is a mask, `scores = scores.masked_fill(~mask, -math.inf)`; `return softmax(scores, dim=-1) @ …`.
+
+# %% [markdown]
+# ### See it
+#
+# The layer of the puzzle gives every word two numbers and has three small matrices. With the identity as values, attention returns its own weights.
+
+# %%
+words = {"dog": [2.0, 0.0], "bites": [0.0, 2.0], "man": [1.0, 1.0]}
+W_Q = torch.eye(2)
+W_K = torch.tensor([[0.0, 2.0], [1.0, 0.0]])
+W_V = torch.tensor([[1.0], [3.0]])
+
+def read(sentence, values=None):
+    x = torch.tensor([words[w] for w in sentence.split()])
+    return scaled_dot_product_attention(x @ W_Q, x @ W_K, x @ W_V if values is None else values)
+
+# %%
+with described("Weights of the sentence dog bites man as a 3 by 3 picture, one row per looking word."):
+    plt.figure(figsize=(3.4, 3))
+    plt.imshow(read("dog bites man", torch.eye(3)), cmap="Blues", vmin=0, vmax=1)
+    plt.xticks(range(3), words), plt.yticks(range(3), words), plt.grid(False)
+    plt.xlabel("looked at (key)"), plt.ylabel("looking (query)"), plt.colorbar(label="weight")
+
+# %% [markdown]
+# One function of PyTorch does all this in one call. Does yours agree with it?
+
+# %%
+torch.manual_seed(0)
+q, k, v = torch.randn(2, 3, 4, 8), torch.randn(2, 3, 6, 8), torch.randn(2, 3, 6, 5)
+theirs = nn.functional.scaled_dot_product_attention(q, k, v)
+(scaled_dot_product_attention(q, k, v) - theirs).abs().max()
+
+# %% [markdown]
+# ## 3. Why divide by √D?
+#
+# Take queries and keys whose entries are independent, with mean 0 and variance 1. One product $q_i k_i$ has variance $1 \cdot 1 = 1$. A dot product adds up $D$ of them.
+
+# %%
+predict("attention.p3", "Heads often have D = 64. How far from 0 does a typical score q·k lie (its standard deviation)?",
+        ["1", "8", "64"])
+
+# %%
+torch.manual_seed(0)
+reveal("attention.p3", lambda: f"{(torch.randn(1000, 64) @ torch.randn(64, 1000)).std():.2f}",
+       "Variances of independent terms add up: 64 terms of variance 1 have variance 64, and √64 = 8.")
+
+# %% [markdown]
+# In symbols, and with what the division does to it:
+#
+# $$\operatorname{Var}(q \cdot k) = D, \qquad \operatorname{Var}\!\left(\frac{q \cdot k}{\sqrt D}\right) = \frac{D}{(\sqrt D)^2} = 1$$
+#
+# Do not take it from the page: measure it.
+
+# %% [markdown] statement="attention.logit_variance"
+# Score every query against every key. Return two numbers: the variance of the raw scores $q \cdot k$, and the variance of the scores divided by $\sqrt D$.
+#
+# Variance here is the mean squared distance from the mean, over all $N \cdot M$ scores (divide by the count, not by the count minus 1). The first line is given.
+
+# %% exercise="attention.logit_variance" todo="return the variance of raw, and of raw / √D"
+def logit_variance(q, k):
+    """Variance of attention scores before and after scaling.
+
+    Args:
+        q: (N, D) float tensor. k: (M, D) float tensor.
+
+    Returns:
+        Two floats: (variance of q·k, variance of q·k/√D).
+    """
+    raw = q @ k.T  # (N, M): all pairs
+    ### BEGIN SOLUTION
+    scaled = raw / math.sqrt(q.shape[-1])
+    return raw.var(unbiased=False).item(), scaled.var(unbiased=False).item()
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.logit_variance"
+# 1. Scores 2 and 6: their mean is 4, the squared distances are 4 and 4, so the variance is 4. What is it after dividing both scores by 2?
+# 2. `raw.var(unbiased=False)` divides by the count. Do the same with `raw / math.sqrt(q.shape[-1])`.
+# 3. `scaled = raw / math.sqrt(q.shape[-1])`, then return `raw.var(unbiased=False).item()` and the same of `scaled`.
+
+# %% [markdown]
+# ### Experiment: variance against D
+
+# %%
+torch.manual_seed(0)
+sizes = [4, 16, 64, 256, 1024]
+measured = [logit_variance(torch.randn(300, D), torch.randn(300, D)) for D in sizes]
+for D, (before, after) in zip(sizes, measured):
+    print(f"D = {D:4}   variance {before:8.2f}   after division by √D {after:5.2f}")
+
+# %%
+with described("On two logarithmic axes the variance of raw scores follows the line D from 4 to 1024, "
+               "and the variance of scaled scores stays near 1."):
+    plt.loglog(sizes, [b for b, _ in measured], "o-", label="q·k")
+    plt.loglog(sizes, [a for _, a in measured], "s--", label="q·k/√D")
+    plt.loglog(sizes, sizes, color="gray", lw=4, alpha=0.3, label="D")
+    plt.xlabel("D"), plt.ylabel("variance of the scores"), plt.legend()
+
+# %% [markdown]
+# ### What large scores do to learning
+#
+# The slope of a weight by its own score is $w(1-w)$. It is 0.25 at $w = 0.5$, and almost 0 where one key takes everything. Here 16 random keys share one query's attention:
+
+# %%
+def sharpness(D, scale):
+    weights = softmax(torch.randn(400, D) @ torch.randn(D, 16) * scale)
+    return weights.amax(-1).mean().item(), (weights * (1 - weights)).sum(-1).mean().item()
+
+torch.manual_seed(0)
+raw = [sharpness(D, 1.0) for D in sizes]
+scaled = [sharpness(D, D**-0.5) for D in sizes]
+
+# %%
+with described("Two panels against D. Without scaling the largest of 16 weights rises from about a half to almost 1 "
+               "and the summed slope falls towards 0; with scaling both stay flat."):
+    figure, panels = plt.subplots(1, 2, figsize=(8.5, 3))
+    for i, label in enumerate(["largest of 16 weights", "summed slope Σ w(1−w)"]):
+        panels[i].semilogx(sizes, [r[i] for r in raw], "o-", label="q·k")
+        panels[i].semilogx(sizes, [s[i] for s in scaled], "s--", label="q·k/√D")
+        panels[i].set(xlabel="D", ylabel=label, ylim=(0, 1.05))
+    panels[0].legend()
+
+# %% [markdown]
+# Without the division, a layer with large heads starts out with hard choices made by chance, and with hardly any slope to unlearn them.
+#
+# Mind the assumption: independent entries of variance 1, as in a fresh layer. Training can make scores grow again; unit 10 shows what models do about that. T5 leaves the division out and starts with smaller query weights instead.
+
+# %% [markdown]
+# ## 4. What attention does not know
+#
+# Back to the puzzle. Your function reads both sentences:
+
+# %%
+reveal("attention.p1", lambda: "; ".join(
+    ", ".join(f"{w} {n:.2f}" for w, n in zip(s.split(), read(s).flatten().tolist()))
+    for s in ("dog bites man", "man bites dog")),
+    "Every word keeps its number. Nothing in the formula says where a word stands.")
+
+# %% [markdown]
+# To describe a new order, give a list `perm`: place $i$ now holds the word that stood at place `perm[i]`. Indexing does just that.
+
+# %%
+x = ["dog", "bites", "man"]
+perm = [2, 0, 1]
+[x[p] for p in perm]
+
+# %% [markdown]
+# The score of a pair depends on the two words alone. So if place $i$ holds old word `perm[i]` and place $j$ holds old word `perm[j]`, their new score is the old score of these two:
+#
+# $$S'_{ij} = S_{p_i\, p_j}$$
+#
+# The matrix of scores is shuffled, on both axes. Nothing in it is computed anew.
+
+# %% [markdown] statement="attention.permutation"
+# Self-attention read a sentence of $T$ words; you have its scores $(T, T)$ and its outputs $(T, D)$. The words are then put in the order `perm` (place $i$ holds old word `perm[i]`).
+#
+# Return the new scores and the new outputs **without computing attention again**.
+
+# %% exercise="attention.permutation" todo="return the reordered scores and the reordered outputs"
+def after_permutation(scores, out, perm):
+    """What attention gives for x[perm], from what it gave for x.
+
+    Args:
+        scores: (T, T) float tensor, rows are queries, columns are keys.
+        out: (T, D) float tensor of outputs.
+        perm: (T,) int64 tensor, each of 0 … T-1 once.
+
+    Returns:
+        Two new tensors (scores, out) of the same shapes.
+    """
+    ### BEGIN SOLUTION
+    return scores[perm][:, perm], out[perm]
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.permutation"
+# 1. Write the three words and the 3×3 table of the first case on paper, and move one word. Which row moves? Which column?
+# 2. `scores[perm]` reorders rows. Columns need an index after a colon. Outputs have one axis that belongs to words.
+# 3. `return scores[perm][:, …], out[…]`, and both dots are the same name.
+
+# %% [markdown]
+# ### Experiment: is your shuffle what attention does?
+#
+# Ten random orders of seven words: the largest distance between your shuffled outputs and attention run again on the shuffled words.
+
+# %%
+torch.manual_seed(0)
+x, W = torch.randn(7, 8), torch.randn(3, 8, 8) / math.sqrt(8)
+
+def run(x, mask=None):
+    q, k, v = (x @ w for w in W)
+    return q @ k.T, scaled_dot_product_attention(q, k, v, mask)
+
+def gap(mask=None, place=0.0):
+    perms = [torch.randperm(7) for _ in range(10)]
+    return max((after_permutation(*run(x + place, mask), p)[1] - run(x[p] + place, mask)[1]).abs().max() for p in perms)
+
+# %%
+places = torch.randn(7, 8)
+print(f"no mask               {gap():.1e}")
+print(f"causal mask           {gap(torch.ones(7, 7).tril().bool()):.1e}")
+print(f"a vector per place    {gap(place=places):.1e}")
+
+# %% [markdown]
+# Without a mask the gap is rounding. This property is called **permutation equivariance**: reorder the input, and the output is reordered alike.
+#
+# Two things break it: a mask that depends on place, and a vector added for each place. The second is what units 05 and 06 are about.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Without a mask attention is symmetric, $f(x, y) = f(y, x)$. Two sentences with the same words therefore get exactly the same attention, and that is why positions are needed."*
+#
+# Measure the symmetry: how far is the score matrix from its transpose?
+
+# %%
+S = run(x)[0]
+same = (x @ W[0]) @ (x @ W[0]).T
+print(f"two matrices: score of (0, 1) {S[0, 1]:.2f}, of (1, 0) {S[1, 0]:.2f}")
+print(f"one matrix:   score of (0, 1) {same[0, 1]:.2f}, of (1, 0) {same[1, 0]:.2f}")
+print(f"one matrix:   weight of (0, 1) {softmax(same)[0, 1]:.2f}, of (1, 0) {softmax(same)[1, 0]:.2f}")
+
+# %% [markdown]
+# **Verdict: right conclusion, wrong reason.** $QK^\top$ is not symmetric: a verb can look at its subject without being looked at. Even with $W_Q = W_K$ the softmax treats each row by itself.
+#
+# What holds is equivariance. The outputs of the two sentences are the same rows in another order, so whatever adds them up or picks "dog" sees no difference.
+
+# %% [markdown]
+# It follows that two equal words in one sentence get equal outputs. In *i think therefore i am*, nothing tells the two *i* apart.
+
+# %%
+table = {w: torch.randn(8) for w in ("i", "think", "therefore", "am")}
+sentence = torch.stack([table[w] for w in "i think therefore i am".split()])
+out = run(sentence)[1]
+torch.equal(out[0], out[3]) or (out[0] - out[3]).abs().max()
+
+# %% [markdown]
+# ## 5. Several heads
+#
+# One query makes one set of weights. A verb may want its subject *and* its object, without mixing them. So the $d_{model}$ numbers of a word are dealt out to $H$ heads of $D = d_{model}/H$ numbers, and each head attends by itself.
+
+# %% [markdown]
+# ### Worked example
+#
+# Two words of four numbers, two heads. Head 0 takes the first two numbers of *every* word, head 1 the last two.
+
+# %%
+x = torch.arange(8.0).reshape(1, 2, 4)
+x[..., :2], x[..., 2:]
+
+# %% [markdown]
+# Attention wants one tensor $(B, H, T, D)$. Reading memory in order, the last axis of 4 splits into (2 heads, 2 numbers); then the head axis moves forward:
+#
+# $$(B, T, d_{model}) \to (B, T, H, D) \to (B, H, T, D)$$
+
+# %%
+predict("attention.p4", "What does x.reshape(1, 2, 2, 2), without moving any axis, put into head 0?",
+        ["0, 1 and 4, 5: half of each word", "0, 1, 2, 3: the whole first word", "0, 2 and 4, 6: every other number"])
+
+# %%
+reveal("attention.p4", lambda: x.reshape(1, 2, 2, 2)[0, 0].tolist(),
+       "The first four numbers in memory are word 0. The shape is right and the contents are wrong, "
+       "which is why this mistake runs without an error.")
+
+# %% [markdown] statement="attention.split_heads"
+# Write both directions. Head $h$ owns the numbers $hD$ to $(h+1)D - 1$ of every word. `merge_heads` undoes `split_heads`.
+#
+# `split_heads` raises a `ValueError` when `n_heads` does not divide $d_{model}$.
+
+# %% exercise="attention.split_heads" todo="reshape and swap axes, in both directions"
+def split_heads(x, n_heads):
+    """(B, T, d_model) → (B, H, T, D). ValueError when n_heads does not divide d_model."""
+    ### BEGIN SOLUTION
+    B, T, d_model = x.shape
+    if d_model % n_heads:
+        raise ValueError(f"{n_heads} heads cannot share d_model {d_model}")
+    return x.reshape(B, T, n_heads, d_model // n_heads).transpose(1, 2)
+    ### END SOLUTION
+
+
+def merge_heads(x):
+    """(B, H, T, D) → (B, T, H·D)."""
+    ### BEGIN SOLUTION
+    B, H, T, D = x.shape
+    return x.transpose(1, 2).reshape(B, T, H * D)
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.split_heads"
+# 1. A reshape never moves a number in memory; it only cuts axes or joins neighbors. Which two axes must be neighbors before you join them?
+# 2. Split: check, reshape to `(B, T, H, D)`, swap axes 1 and 2. Merge: the same steps backwards, so swap first, then reshape.
+# 3. `x.reshape(B, T, n_heads, d_model // n_heads).transpose(1, 2)` and `x.transpose(…).reshape(B, T, …)`.
+
+# %% [markdown]
+# ### See it
+#
+# All heads at once must equal a loop over heads.
+
+# %%
+torch.manual_seed(0)
+q, k, v = torch.randn(3, 2, 5, 12)
+together = merge_heads(scaled_dot_product_attention(*(split_heads(t, 3) for t in (q, k, v))))
+cuts = [slice(4 * h, 4 * h + 4) for h in range(3)]
+loop = torch.cat([scaled_dot_product_attention(q[..., c], k[..., c], v[..., c]) for c in cuts], dim=-1)
+(together - loop).abs().max()
+
+# %% [markdown]
+# ## 6. The layer
+#
+# After the merge, numbers of head 0 and of head 1 lie side by side and have never met. The output matrix $W_O$ mixes them:
+#
+# $$\text{MHA}(X) = \text{concat}(\text{head}_1, \dots, \text{head}_H)\, W_O$$
+#
+# Four linear maps in all, each $d_{model} \to d_{model}$: `q_proj`, `k_proj`, `v_proj`, `o_proj`.
+
+# %% [markdown]
+# In **cross-attention** the queries come from one sequence $x$ of length $T$, keys and values from another, the *context*, of length $S$. A translator's decoder reads the source sentence this way. The result has one row per query: $(B, T, d_{model})$.
+
+# %% [markdown] statement="attention.multi_head"
+# Write the module with four `nn.Linear` layers named as above, each with a bias if `bias` is True. Weights are loaded by these names.
+#
+# `context=None` means self-attention. `mask` goes to your attention function as it is. The constructor raises a `ValueError` when `n_heads` does not divide `d_model`.
+
+# %% exercise="attention.multi_head" todo="make the four layers in the constructor, then write forward"
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention (arXiv:1706.03762, section 3.2.2)."""
+
+    def __init__(self, d_model, n_heads, bias=True):
+        super().__init__()
+        self.n_heads = n_heads
+        ### BEGIN SOLUTION
+        if d_model % n_heads:
+            raise ValueError(f"{n_heads} heads cannot share d_model {d_model}")
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.v_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.o_proj = nn.Linear(d_model, d_model, bias=bias)
+        ### END SOLUTION
+
+    def forward(self, x, context=None, mask=None):
+        """x (B, T, d_model), context (B, S, d_model) or None, mask: broadcasts to (B, H, T, S) → (B, T, d_model)."""
+        ### BEGIN SOLUTION
+        context = x if context is None else context
+        q = split_heads(self.q_proj(x), self.n_heads)
+        k = split_heads(self.k_proj(context), self.n_heads)
+        v = split_heads(self.v_proj(context), self.n_heads)
+        return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask)))
+        ### END SOLUTION
+
+# %% [markdown] hints="attention.multi_head"
+# 1. Everything is written already: two helpers and one attention function. Who asks the questions in cross-attention, and who answers?
+# 2. Project x to queries and the context to keys and values; split all three; attend; merge; project with `o_proj`. Without a context, the context is x.
+# 3. `q = split_heads(self.q_proj(x), self.n_heads)`, likewise k and v from `context`; `return self.o_proj(merge_heads(scaled_dot_product_attention(…)))`.
+
+# %% [markdown]
+# ### See it
+#
+# PyTorch stacks three of the four matrices into one. With the same numbers, both layers must agree.
+
+# %%
+torch.manual_seed(0)
+mine, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, batch_first=True)
+three = [mine.q_proj, mine.k_proj, mine.v_proj]
+theirs.load_state_dict({"in_proj_weight": torch.cat([p.weight for p in three]),
+                        "in_proj_bias": torch.cat([p.bias for p in three]),
+                        "out_proj.weight": mine.o_proj.weight, "out_proj.bias": mine.o_proj.bias})
+x = torch.randn(2, 5, 12)
+(mine(x) - theirs(x, x, x)[0]).abs().max().item()
+
+# %% [markdown]
+# ### Experiment: who came first?
+#
+# A task that is nothing but word order: eight words, two of them special. Did special word A come before special word B? Your layer learns it three times: with no positions, with a learned vector per place, and with no positions but a causal mask (each word sees itself and those before it).
+
+# %%
+predict("attention.p5", "Without positions and without a mask, the accuracy after 300 steps is about…",
+        ["50 %", "75 %", "100 %"])
+
+# %%
+from anatomy.experiments.word_order import train_reader
+
+settings = {"no positions": {}, "vector per place": {"positions": True}, "causal mask": {"causal": True}}
+curves = {name: train_reader(MultiHeadAttention, **kw) for name, kw in settings.items()}
+
+# %%
+with described("Accuracy against training steps: with a vector per place and with a causal mask it rises to 100 percent "
+               "within 100 steps, without positions it stays at 50 percent."):
+    for name, curve in curves.items():
+        plt.plot(*zip(*curve), label=name)
+    plt.xlabel("training step"), plt.ylabel("accuracy"), plt.ylim(0.4, 1.03), plt.legend()
+
+# %%
+reveal("attention.p5", lambda: f"{curves['no positions'][-1][1]:.1%}",
+       "Swap A and B, and the outputs are only reordered; their mean is the same, and so is the answer. "
+       "No amount of training helps.")
+
+# %% [markdown]
+# The causal mask helps without any positions: a word's output depends on how much came before it. Models trained that way are called NoPE ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634)); unit 09 builds one.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"BERT is in essence a sequence-to-sequence model (encoder and decoder, working step by step), like an RNN."*
+#
+# A test that decides both halves. Feed four words, then the same four and a fifth. In a model that works step by step, the first four outputs cannot change. And a sequence-to-sequence model chooses its output length.
+
+# %%
+torch.manual_seed(0)
+x = torch.randn(1, 5, 12)
+encoder, rnn = MultiHeadAttention(12, 3), nn.RNN(12, 12, batch_first=True)
+for name, f in [("RNN", lambda x: rnn(x)[0]), ("encoder", encoder)]:
+    moved = (f(x)[:, :4] - f(x[:, :4])).abs().max().item()
+    print(f"{name:8} first four outputs move by {moved:.2f}; 5 words in, {f(x).shape[1]} rows out")
+print(f"cross-attention: 5 words in, {encoder(torch.randn(1, 3, 12), context=x).shape[1]} rows out")
+
+# %% [markdown]
+# **Verdict: no.** BERT is encoder-only: a stack of self-attention layers that sees all words at once, and gives one row per input word. A label is read off one of the rows.
+#
+# To get another number of rows, a second stack must ask for them through cross-attention. BERT has none; T5 and the original Transformer do.
+
+# %% [markdown]
+# ## 7. Padding
+#
+# Sentences of a batch have different lengths. Short ones are filled up on the right with padding, which must not be seen. Lengths 1 and 3, padded to 4, as a mask:
+
+# %%
+lengths = torch.tensor([1, 3])
+place = torch.arange(4)
+[[bool(p < n) for p in place] for n in lengths]
+
+# %% [markdown]
+# Scores have shape $(B, H, T, S)$. What a mask hides depends on the sentence and the key, not on head and query. Axes of size 1 say so, and broadcasting does the rest: $(B, 1, 1, S)$.
+
+# %% [markdown] statement="attention.padding_mask"
+# Return the boolean mask for sentences of the given lengths, padded on the right to $S$ words: True at places $0$ to $\text{length} - 1$. Shape $(B, 1, 1, S)$.
+#
+# A length of 0 is allowed. A length larger than $S$ raises a `ValueError`.
+
+# %% exercise="attention.padding_mask" todo="compare the places 0 … S-1 with the lengths, in shape (B, 1, 1, S)"
+def padding_mask(lengths, S):
+    """Mask that hides right padding from every query.
+
+    Args:
+        lengths: (B,) int64 tensor. S: int, padded length.
+
+    Returns:
+        (B, 1, 1, S) boolean tensor, True = real word.
+    """
+    ### BEGIN SOLUTION
+    if (lengths > S).any():
+        raise ValueError(f"a length in {lengths.tolist()} is larger than {S}")
+    return (torch.arange(S) < lengths[:, None])[:, None, None, :]
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.padding_mask"
+# 1. Compare each place with each length: that is a table of $B$ rows and $S$ columns. Which shapes make one comparison give a table?
+# 2. `torch.arange(S)` has shape `(S,)` and `lengths[:, None]` has shape `(B, 1)`. Compare them with `<`, then insert two axes. Check `(lengths > S).any()` first.
+# 3. `return (torch.arange(S) < lengths[:, None])[:, None, …, :]`.
+
+# %% [markdown]
+# ### See it
+#
+# Put garbage into the padding. Outputs of real words must not move.
+
+# %%
+torch.manual_seed(0)
+layer, x, mask = MultiHeadAttention(12, 3), torch.randn(2, 4, 12), padding_mask(torch.tensor([1, 3]), 4)
+garbage = x.clone()
+garbage[0, 1:], garbage[1, 3:] = 1000.0, -1000.0
+moved = (layer(x, mask=mask) - layer(garbage, mask=mask)).abs().amax(-1)
+moved
+
+# %% [markdown]
+# Rows are sentences, columns are words. Only the padding's own outputs move, and nobody reads those.
+#
+# One case is left: an empty sentence in the batch. All its keys are forbidden.
+
+# %%
+layer(x, mask=padding_mask(torch.tensor([0, 4]), 4))[:, 0, :3]
+
+# %% [markdown]
+# All its scores are $-\infty$, so the softmax is $0/0$. One NaN of this kind reaches the loss, and from there every weight of the model.
+#
+# A mean over nothing has no right value, so we *define* one: zeros. It must hold in the backward pass too.
+
+# %% [markdown] statement="attention.masked_softmax"
+# Softmax over the last axis, among the keys where `mask` is True. Forbidden keys get exactly 0. A row without any allowed key gets zeros, and no gradient is NaN.
+#
+# Any softmax may be used here.
+
+# %% exercise="attention.masked_softmax" todo="softmax over the allowed keys, zeros in rows that have none"
+def masked_softmax(scores, mask):
+    """Softmax over allowed keys.
+
+    Args:
+        scores: (..., T, S) float tensor.
+        mask: boolean tensor that broadcasts to it, True = may look.
+
+    Returns:
+        (..., T, S) weights, same dtype; rows without an allowed key are zeros.
+    """
+    ### BEGIN SOLUTION
+    weights = softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+    empty = ~mask.any(dim=-1, keepdim=True)  # (..., T or 1, 1)
+    return weights.masked_fill(empty, 0.0)
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.masked_softmax"
+# 1. The mask alone tells which rows are empty. What do you put there, after the softmax has made NaN of them?
+# 2. Fill forbidden scores with `-math.inf`, take the softmax, then fill rows where `mask.any(dim=-1, keepdim=True)` is False with 0. Filling, unlike adding or multiplying, also stops NaN on the way back.
+# 3. `weights = softmax(scores.masked_fill(~mask, -math.inf))`, `empty = ~mask.any(…)`, `return weights.masked_fill(empty, …)`.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Masked scores are filled with minus infinity (−1e9), so that their weight after the softmax is 0."*
+#
+# The claim takes the two for the same. Try an ordinary row, an empty row, and half precision:
+
+# %%
+row, some, none = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([[True, True, False]]), torch.zeros(1, 3).bool()
+for mask in (some, none):
+    print([[round(w, 3) for w in t[0].tolist()] for t in (softmax(row.masked_fill(~mask, -1e9)),
+                                                          masked_softmax(row, mask))])
+
+# %%
+try:
+    row.half().masked_fill(~some, -1e9)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# **Verdict: true for float32 rows with an allowed key, and only there.** exp(−1e9) underflows to exactly 0.
+#
+# In an empty row all scores are the same −1e9, so padding gets equal weights: a wrong number without a warning. And float16 ends at 65504, so −1e9 does not exist in it. Use $-\infty$, and say what an empty row gives.
+
+# %% [markdown]
+# ## 8. What it costs
+#
+# Multiplying an $(a, b)$ by a $(b, c)$ matrix takes $a \cdot b \cdot c$ multiplications and as many additions: $2abc$ FLOPs.
+#
+# BERT-base has $d_{model} = 768$. Its attention block holds four 768 × 768 matrices and four biases: $4 \cdot (768^2 + 768) = 2{,}362{,}368$ parameters.
+
+# %% [markdown]
+# The FLOPs of one block, $T$ queries against $S$ keys:
+#
+# | product | rows × inner × columns | FLOPs |
+# |---|---|---|
+# | $W_Q$, $W_O$ | $BT \times d \times d$, twice | $4BTd^2$ |
+# | $W_K$, $W_V$ | $BS \times d \times d$, twice | $4BSd^2$ |
+# | scores, all heads | $H$ times $T \times D \times S$, per sentence | $2BTSd$ |
+# | weighted sum | $H$ times $T \times S \times D$, per sentence | $2BTSd$ |
+#
+# Softmax, scaling and biases are left out: they lack the factor $d$.
+
+# %%
+predict("attention.p6", "BERT-base reads 512 words. Which share of the block's FLOPs do the two T×T products take?",
+        ["about 25 %", "about 50 %", "about 90 %"])
+
+# %% [markdown] statement="attention.cost"
+# Write both counts for one block, as Python integers. A multiply-add is 2 FLOPs; only the six matrix products count; all $T \cdot S$ pairs count, masked or not.
+#
+# `attention_flops` raises a `ValueError` when `H` does not divide `d_model`.
+
+# %% exercise="attention.cost" todo="count the four layers, and the six matrix products"
+def attention_parameters(d_model, bias=True):
+    """Parameters of one attention block, as an int."""
+    ### BEGIN SOLUTION
+    return 4 * d_model * d_model + (4 * d_model if bias else 0)
+    ### END SOLUTION
+
+
+def attention_flops(B, T, S, d_model, H):
+    """FLOPs of one forward pass of one block, T queries against S keys, as an int."""
+    ### BEGIN SOLUTION
+    if d_model % H:
+        raise ValueError(f"{H} heads cannot share d_model {d_model}")
+    projections = 4 * B * T * d_model**2 + 4 * B * S * d_model**2
+    pairs = 4 * B * T * S * d_model
+    return projections + pairs
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.cost"
+# 1. Work the smallest case by hand: one word of two numbers. Each projection is a (1, 2) by (2, 2) product, 8 FLOPs. How many projections? How large are the other two products?
+# 2. Add up the last column of the table. $H$ heads of $D = d/H$ numbers cost as much as one head of $d$, so $H$ appears in the check only.
+# 3. `projections = 4 * B * T * d_model**2 + 4 * B * S * …`, `pairs = 4 * B * T * …`.
+
+# %%
+def pair_share(T, d_model):
+    return 4 * T * T * d_model / attention_flops(1, T, T, d_model, 1)
+
+reveal("attention.p6", lambda: f"{pair_share(512, 768):.0%}",
+       "The four projections do three quarters of the work. The famous T² takes over at T = 2·d_model = 1536.")
+
+# %% [markdown]
+# ### Experiment: count what really runs
+#
+# PyTorch can count the FLOPs of every matrix product as it happens. Formula against measurement, on your module:
+
+# %%
+from torch.utils.flop_counter import FlopCounterMode
+
+def counted(mask=None, B=2, T=64, S=96, d_model=48, H=4):
+    with FlopCounterMode(display=False) as counter:
+        MultiHeadAttention(d_model, H)(torch.randn(B, T, d_model), torch.randn(B, S, d_model), mask)
+    return counter.get_total_flops()
+
+counted(), attention_flops(2, 64, 96, 48, 4)
+
+# %%
+lengths = [2**i for i in range(6, 15)]
+with described("FLOPs per word against length on logarithmic axes for d_model 768: the projections are a flat line, the "
+               "T by T products rise and cross it at 1536 words."):
+    plt.loglog(lengths, [8 * 768**2] * 9, label="projections")
+    plt.loglog(lengths, [pair_share(T, 768) * attention_flops(1, T, T, 768, 12) / T for T in lengths], label="pairs")
+    plt.axvline(2 * 768, color="gray", lw=1)
+    plt.xlabel("length T"), plt.ylabel("FLOPs per word"), plt.legend()
+
+# %% [markdown]
+# ## 9. Three families
+#
+# - **Encoder-only** (BERT): each layer has one block, and every word sees every word.
+# - **Decoder-only** (GPT): one block per layer, word $t$ sees words $0$ to $t$.
+# - **Encoder–decoder** (original Transformer, T5): an encoder on the $S$ input words, and a decoder on $T$ output words. Each decoder layer has *two* blocks: causal self-attention, and cross-attention to the encoder's output.
+
+# %% [markdown] statement="attention.families"
+# `encoder_only_counts` is given. Write the other two. Each returns four integers, summed over all layers: blocks, parameters, FLOPs, and *allowed pairs*: the (query, key) pairs of one sentence that the masks leave open, heads not counted separately.
+#
+# FLOPs are those of dense code, where a masked score is computed and then hidden.
+
+# %% exercise="attention.families" todo="count blocks, parameters, FLOPs and allowed pairs"
+def encoder_only_counts(n_layers, B, T, d_model, H, bias=True):
+    """n_layers bidirectional blocks on T words → (blocks, parameters, FLOPs, allowed pairs)."""
+    parameters, flops = attention_parameters(d_model, bias), attention_flops(B, T, T, d_model, H)
+    return n_layers, n_layers * parameters, n_layers * flops, n_layers * T * T
+
+
+def decoder_only_counts(n_layers, B, T, d_model, H, bias=True):
+    """n_layers causal blocks on T words → (blocks, parameters, FLOPs, allowed pairs)."""
+    ### BEGIN SOLUTION
+    blocks, parameters, flops, _ = encoder_only_counts(n_layers, B, T, d_model, H, bias)
+    return blocks, parameters, flops, n_layers * T * (T + 1) // 2
+    ### END SOLUTION
+
+
+def encoder_decoder_counts(n_encoder, n_decoder, B, S, T, d_model, H, bias=True):
+    """Encoder on S words, decoder on T words → (blocks, parameters, FLOPs, allowed pairs)."""
+    ### BEGIN SOLUTION
+    cross = (n_decoder, n_decoder * attention_parameters(d_model, bias),
+             n_decoder * attention_flops(B, T, S, d_model, H), n_decoder * T * S)
+    encoder = encoder_only_counts(n_encoder, B, S, d_model, H, bias)
+    decoder = decoder_only_counts(n_decoder, B, T, d_model, H, bias)
+    return tuple(a + b + c for a, b, c in zip(encoder, decoder, cross))
+    ### END SOLUTION
+
+# %% [markdown] hints="attention.families"
+# 1. Draw three words and an arrow for each allowed pair of the decoder: 1 + 2 + 3 arrows. Then add a box of two input words: which arrows of the decoder point there?
+# 2. Decoder-only differs from encoder-only in the pairs alone: $T(T+1)/2$ per layer. Encoder–decoder is the sum of three: encoder on $S$, decoder on $T$, and `n_decoder` blocks of $T$ queries against $S$ keys.
+# 3. `cross = (n_decoder, n_decoder * attention_parameters(…), n_decoder * attention_flops(B, T, S, …), n_decoder * T * …)`, then add up the three tuples entry by entry.
+
+# %% [markdown]
+# ### See it
+#
+# A task: read 512 words, write 128. The decoder-only model puts both into one sequence of 640. All three have 12 layers in total, $d_{model} = 768$.
+
+# %%
+rows = {"encoder-only, reads 512": encoder_only_counts(12, 1, 512, 768, 12),
+        "decoder-only, 512 + 128": decoder_only_counts(12, 1, 640, 768, 12),
+        "encoder–decoder, 6 + 6": encoder_decoder_counts(6, 6, 1, 512, 128, 768, 12)}
+print(f"{'':26}blocks  parameters   GFLOPs  allowed pairs")
+for name, (blocks, parameters, flops, pairs) in rows.items():
+    print(f"{name:26}{blocks:6}{parameters:12,}{flops / 1e9:9.1f}{pairs:15,}")
+
+# %% [markdown]
+# The encoder–decoder has 50 % more attention parameters and still less work: each half of its layers sees only its own part of the text. It pays elsewhere; unit 08 counts its caches, unit 11 whole models.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Training attention costs a decoder-only model a little less than an encoder-only one of the same size, because its mask is triangular."*
+#
+# Count what runs with and without the mask, and what the mask leaves open:
+
+# %%
+T, causal = 1024, torch.ones(64, 64).tril().bool()
+print("FLOPs without and with mask:", counted(S=64), counted(causal, S=64))
+encoder, decoder = encoder_only_counts(12, 1, T, 768, 12), decoder_only_counts(12, 1, T, 768, 12)
+print(f"allowed pairs: {decoder[3] / encoder[3]:.1%} of all")
+print(f"saved at most, at {T} words: {(1 - decoder[3] / encoder[3]) * pair_share(T, 768):.1%} of the block")
+
+# %% [markdown]
+# **Verdict: not by itself.** Dense code computes every score and then hides half of them, so the FLOPs are equal.
+#
+# A kernel that skips hidden tiles can save up to half of the *pair* products ([FlashAttention-2](https://arxiv.org/abs/2307.08691) does). Up to 1024 words at this width that is a fifth of the block or less, for the projections do not shrink.
+
+# %% [markdown]
+# ## Recap
+
+# %%
+quiz("A row of 50 scores is shifted by +7. Its softmax…",
+     {"does not change": (True, "The factor e⁷ cancels."),
+      "gets larger": (False, "Weights sum to 1 before and after."),
+      "needs more precision": (False, "Shifting by the maximum removes the 7 first.")})
+
+# %%
+quiz("q is (2, 8, 10, 64), k is (2, 8, 30, 64). Which shape do the scores have?",
+     {"(2, 8, 10, 30)": (True, "One score per query and key, in each head of each sentence."),
+      "(2, 8, 30, 10)": (False, "Rows are queries."), "(2, 8, 64, 64)": (False, "64 is summed over.")})
+
+# %%
+quiz("D grows from 64 to 256. Without scaling, the scores' standard deviation…",
+     {"doubles": (True, "It is √D: 8 becomes 16."), "grows four times": (False, "The variance does."),
+      "stays": (False, "Only the scaled scores' does.")})
+
+# %%
+quiz("Which layer can tell 'dog bites man' from 'man bites dog' by the mean of its outputs?",
+     {"self-attention with 16 heads": (False, "Each head is equivariant, and so are all together."),
+      "self-attention with a causal mask": (True, "The mask depends on the place."),
+      "self-attention with a padding mask": (False, "With no padding it hides nothing; it depends on length alone.")})
+
+# %%
+quiz("At d_model = 4096, from which length on do the T×T products cost more than the four projections?",
+     {"512": (False, "There they take a ninth of what the projections and they take together… less than an eighth."),
+      "4096": (False, "There the projections still cost twice as much."),
+      "8192": (True, "4·T²·d exceeds 8·T·d² when T exceeds 2·d.")})
+
+# %%
+progress("01-attention")
+
+# %% [markdown]
+# ## Where this lives in real models
+#
+# - Scaled dot products, heads and $W_O$: [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762); attention before it: [Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473).
+# - Encoder-only: [BERT](https://arxiv.org/abs/1810.04805). Encoder–decoder: [T5](https://arxiv.org/abs/1910.10683). Decoder-only: [GPT-3](https://arxiv.org/abs/2005.14165), [LLaMA](https://arxiv.org/abs/2302.13971).
+# - Equivariance put to use, on sets: [Set Transformer](https://arxiv.org/abs/1810.00825).
+# - Do all heads matter? [Michel et al. 2019](https://arxiv.org/abs/1905.10650).
+# - The shift by the maximum, in one pass over the data: [Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867), and with it [FlashAttention](https://arxiv.org/abs/2205.14135).
