@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import time
+import weakref
 from collections.abc import Callable
 
 from . import worker as w
@@ -21,6 +22,7 @@ from .session import (
     CellResult,
     DeadSession,
     ReplyTooLarge,
+    SandboxUnavailable,
     Session,
     StudentError,
 )
@@ -67,14 +69,15 @@ class ChannelSession(Session):
     """
 
     def __init__(self, control: socket.socket, limits: Limits, end: Callable[[], None], start_timeout: float = 60.0):
-        self._control, self._limits, self._end = control, limits, end
+        self._control, self._limits = control, limits
+        # Runs once: on close, when the session is forgotten, or when the interpreter exits.
+        self._finish = weakref.finalize(self, _hang_up, control, end)
         self._dead = ""
         self._left = float(limits.wall_seconds)
         control.setblocking(False)
         try:
             self._number = 0
-            if self._read_control(w.NOTICE.size, time.monotonic() + start_timeout)[:1] != w.READY:
-                raise DeadSession(self._bury("the session did not start"))
+            self._await_start(time.monotonic() + start_timeout)
         except BaseException:
             self.close()
             raise
@@ -129,13 +132,18 @@ class ChannelSession(Session):
         """End the session for good. Returns the reason that holds (the first one)."""
         if not self._dead:
             self._dead = why
-            try:
-                self._control.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            self._control.close()
-            self._end()
+            self._finish()
         return self._dead
+
+    def _await_start(self, deadline: float) -> None:
+        """No student code has run yet, so that this notice is the grader's own."""
+        notice = self._read_control(w.NOTICE.size, deadline)
+        if notice[:1] == w.READY:
+            return
+        why = "it gave no sign of life"
+        if notice[:1] == w.FAILED:
+            why = clean(self._read_control(w.NOTICE.unpack(notice)[1], deadline))
+        raise SandboxUnavailable(self._bury(f"the session did not start: {why}"))
 
     def _read_control(self, size: int, deadline: float) -> bytes:
         """Up to ``size`` bytes from the control socket; fewer when the deadline passes or the other side is gone."""
@@ -204,6 +212,15 @@ class ChannelSession(Session):
             if len(notice) == w.NOTICE.size and w.NOTICE.unpack(notice)[:2] == (w.DIED, self._number):
                 return
         self._bury("the session did not stop what it was told to stop")
+
+
+def _hang_up(control: socket.socket, end: Callable[[], None]) -> None:
+    try:
+        control.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    control.close()
+    end()
 
 
 def _blob(data: bytes) -> bytes:

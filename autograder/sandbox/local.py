@@ -80,57 +80,91 @@ class LocalSession(ChannelSession):
         if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
             raise SandboxUnavailable(f"a session needs fork and Unix sockets, which {sys.platform} does not have")
         limits = limits or Limits()
+        if workdir is not None:
+            files_to_copy(workdir, limits.tmpfs_bytes)  # raises before anything has to be cleaned up
         home = tempfile.mkdtemp(prefix="anatomy-local-")
         if workdir is not None:
             copy_files(workdir, home, limits.tmpfs_bytes)
-        request = {
-            "limits": asdict(limits),
-            "preload": list(preload),
-            "python_path": [str(ROOT / "course")] if python_path is None else list(python_path),
-            "seed": seed,
-        }
-        ours, theirs = socket.socketpair()
-        command = [sys.executable, "-c", _BOOT, str(ROOT), str(theirs.fileno()), json.dumps(request)]
-        with theirs:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                cwd=home,
-                env=clean_environment(home),
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+        request = worker_request(limits, preload, python_path, seed)
+        ours, process = start_worker([sys.executable], clean_environment(home), home, request)
         self.home = Path(home)
 
         def end() -> None:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the number is still ours
-            except ProcessLookupError:
-                pass
-            process.wait()
+            end_group(process)
             shutil.rmtree(home, ignore_errors=True)
 
         super().__init__(ours, limits, end)
 
 
-def copy_files(source: str | os.PathLike, target: str | os.PathLike, max_bytes: int) -> None:
-    """Copy the regular files under ``source`` to ``target``; links and notebooks stay behind.
+def worker_request(limits: Limits, preload: Iterable[str], python_path: Sequence[str] | None, seed: int | None) -> dict:
+    """What ``serve`` needs to know, as plain JSON."""
+    return {
+        "limits": asdict(limits),
+        "preload": list(preload),
+        "python_path": [str(ROOT / "course")] if python_path is None else [str(p) for p in python_path],
+        "seed": int.from_bytes(os.urandom(8), "big") if seed is None else seed,
+    }
 
-    Raises ValueError where they take more than ``max_bytes``.
+
+def start_worker(
+    python: Sequence[str],
+    environment: dict[str, str],
+    cwd: str,
+    request: dict,
+    root: Path = ROOT,
+    pass_fds: Sequence[int] = (),
+) -> tuple[socket.socket, subprocess.Popen]:
+    """Start ``serve`` with the given Python command, in a process group of its own. Returns the control socket, and the
+    process. root: where the package ``autograder`` is to be imported from."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [*python, "-c", _BOOT, str(root), str(theirs.fileno()), json.dumps(request)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=cwd,
+            env=environment,
+            pass_fds=[theirs.fileno(), *pass_fds],
+            start_new_session=True,
+        )
+    return ours, process
+
+
+def end_group(process: subprocess.Popen) -> None:
+    """Kill the process and its group, and wait for it."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the number is still ours
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def files_to_copy(source: str | os.PathLike, max_bytes: int) -> list[str]:
+    """The regular files under ``source``, relative to it; links and notebooks are passed over.
+
+    Raises ValueError where they are more than 2,000 or take more than ``max_bytes``.
     """
-    total = 0
+    found, total = [], 0
     for folder, folders, files in os.walk(source):
         folders[:] = [d for d in folders if not os.path.islink(os.path.join(folder, d))]
-        to = os.path.join(target, os.path.relpath(folder, source))
-        os.makedirs(to, exist_ok=True)
         for name in files:
             path = os.path.join(folder, name)
             if os.path.islink(path) or not os.path.isfile(path) or name.endswith(".ipynb"):
                 continue
+            found.append(os.path.relpath(path, source))
             total += os.path.getsize(path)
-            if total > max_bytes:
-                raise ValueError(f"the submission's files take more than {max_bytes} bytes")
-            shutil.copyfile(path, os.path.join(to, name))
+            if total > max_bytes or len(found) > 2000:
+                raise ValueError(f"the submission's files are more than 2,000 or take more than {max_bytes} bytes")
+    return found
+
+
+def copy_files(source: str | os.PathLike, target: str | os.PathLike, max_bytes: int) -> None:
+    """Copy ``files_to_copy`` to the folder ``target``."""
+    for name in files_to_copy(source, max_bytes):
+        path = os.path.join(target, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copyfile(os.path.join(source, name), path)
 
 
 def serve() -> None:
@@ -141,8 +175,17 @@ def serve() -> None:
 
     control, request = socket.socket(fileno=int(sys.argv[2])), json.loads(sys.argv[3])
     sys.argv[:] = ["notebook"]
-    sys.path += [*request["python_path"], os.getcwd()]
+    home = os.getcwd()
+    sys.path += [*request["python_path"], home]
     run_cell, student_ns = prepare(request["preload"])
-    reseed(int.from_bytes(os.urandom(8), "big") if request["seed"] is None else request["seed"])
-    apply_rlimits(Limits(**request["limits"]), count_processes=False)
-    worker.keeper(control, run_cell, student_ns, own_pid_namespace=False)
+    reseed(request["seed"])
+    sandboxed = os.getpid() == 1  # bubblewrap starts this as process 1 of its namespace
+    apply_rlimits(Limits(**request["limits"]), count_processes=sandboxed)
+    worker.head(
+        control,
+        run_cell,
+        student_ns,
+        own_pid_namespace=sandboxed,
+        # The grader removes the folder too, unless it was killed.
+        at_end=lambda: None if sandboxed else shutil.rmtree(home, ignore_errors=True),
+    )

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import io
+import itertools
 import os
 import random
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterable
 from .worker import describe
 
 _NO_ERROR = ("", "", "")
+_comm_makers: list[Callable] = []
 
 
 class CappedWriter(io.TextIOBase):
@@ -48,17 +51,22 @@ class CappedWriter(io.TextIOBase):
 
 
 def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
-    """Import ``preload``, build the shell. Returns (run_cell, namespace of the student).
+    """Import ``preload`` (modules that are not installed are passed over) and build the shell.
+
+    Returns (run_cell, namespace of the student).
 
     run_cell(source: str, limit: int) -> (error name, message, traceback), three empty strings when the cell ran;
     limit in bytes of output.
     """
     os.environ["MPLBACKEND"] = "Agg"
     for name in preload:
-        importlib.import_module(name)
+        if importlib.util.find_spec(name.partition(".")[0]):
+            importlib.import_module(name)
     # Figures are drawn into memory and shown to nobody: that is how it should be here, no reason to print a warning.
     warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+    warnings.filterwarnings("ignore", message="To exit: use 'exit'")
 
+    import IPython
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
     from traitlets.config import Config
@@ -76,7 +84,10 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
         def showtraceback(self, *args, **kwargs):  # reported through the result; IPython's is slow to make
             pass
 
-        showsyntaxtraceback = showtraceback
+        showsyntaxerror = showindentationerror = showtraceback
+
+        def ask_exit(self):
+            raise SystemExit("a notebook that is graded cannot be left with exit()")
 
         def enable_gui(self, gui=None):
             pass
@@ -88,14 +99,23 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
             super().init_sys_modules()
             sys.modules["__main__"] = self.user_module
 
+        def system(self, cmd):  # IPython's default wants a terminal
+            self.user_ns["_exit_code"] = subprocess.run(cmd, shell=True, stdin=subprocess.DEVNULL).returncode
+
     config = Config()
     config.HistoryManager.enabled = False  # no thread, no database
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.display_page = True
     shell = CellShell.instance(config=config)
+    numbers = itertools.count(1)
+    shell.compile.get_code_name = lambda raw, code, number: f"<cell {next(numbers)}>"
     shell.display_formatter.active_types = ["text/plain"]
     shell.displayhook.write_output_prompt = lambda: None
     _inert_comms()
+
+    plumbing = (os.path.dirname(IPython.__file__) + os.sep, __file__)
+
+    before = set(shell.user_ns)
 
     def run_cell(source: str, limit: int) -> tuple[str, str, str]:
         budget = [limit + 1]  # one byte over, so that the grader can tell "full" from "cut"
@@ -109,11 +129,25 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
             return _NO_ERROR
         # Drop the chain's own references: a frame kept alive would keep the cell's local tensors alive.
         sys.last_value = sys.last_traceback = None
-        import IPython.core.interactiveshell as plumbing
+        return describe(error, plumbing)
 
-        return describe(error, (plumbing.__file__, __file__))
-
+    _warm_up(run_cell)
+    for name in [n for n in shell.user_ns if n not in before]:
+        del shell.user_ns[name]
     return run_cell, shell.user_ns
+
+
+def _warm_up(run_cell: Callable) -> None:
+    """Do once, before any fork, what is slow the first time: lazy imports, the libraries' first calls."""
+    if "torch" in sys.modules:
+        torch = sys.modules["torch"]
+        x = torch.randn(8, 8, requires_grad=True)
+        torch.nn.Linear(8, 8)(torch.softmax(x @ x.mT, -1)).sum().backward()
+        repr(x)
+    reseed(0)
+    run_cell("import math\nprint(math.pi, 1)\n[1]", 0)
+    run_cell("1 / 0", 0)
+    run_cell("await 1", 0)
 
 
 def _inert_comms() -> None:
@@ -128,7 +162,16 @@ def _inert_comms() -> None:
         def publish_msg(self, *args, **kwargs):
             pass
 
+    _comm_makers.append(comm.create_comm)
     comm.create_comm = lambda *args, **kwargs: SilentComm(*args, **kwargs)
+
+
+def restore_comms() -> None:
+    """Undo ``_inert_comms``, for a fork that becomes a kernel."""
+    if _comm_makers:
+        import comm
+
+        comm.create_comm = _comm_makers.pop()
 
 
 def reseed(seed: int) -> None:

@@ -1,12 +1,11 @@
 """The student's side of a session: the processes that run cells and answer questions.
 
-Three kinds of processes, each forked from the one before:
-
-``keeper``  waits. It reaps what the others leave behind and ends everything when the grader hangs up. In a sandbox it
-            is process 1 of its own process namespace, so that its end is the end of all.
-``head``    holds the submission's state and never runs student code after the fork. For every request it forks a
-child       which does the work. A cell's child that finishes takes over as head, and the old head goes; when it hangs
-            or dies the old head is still there, in the state before the cell. A question's child always goes.
+``head``  holds the submission's state and never runs student code after its fork. For every request it forks a
+child     which does the work. A cell's child that finishes takes over as head; when it hangs or dies the old head is
+          still there, in the state before the cell. A question's child always goes.
+``reap``  is what the first head, the session's first process, does once another has taken over: it stays to bury the
+          dead and to end everything when the grader hangs up. In a sandbox it is process 1 of its own process
+          namespace, so that its end is the end of all. Later heads that are replaced simply exit.
 
 Nothing here is trusted by the grader once student code has run: this code keeps honest submissions apart from their
 own accidents, while ``channel.py`` defends against the dishonest ones.
@@ -26,8 +25,8 @@ from collections.abc import Callable
 
 # Commands (grader to head; the first two carry a request socket and an output pipe) and notices (back). All have the
 # same shape: a letter, the request's number, and for DIED the exit status.
-EXECUTE, ASK, KILL = b"E", b"A", b"K"
-READY, DIED = b"H", b"D"
+EXECUTE, ASK, KILL, HANG_UP = b"E", b"A", b"K", b""
+READY, FAILED, DIED = b"H", b"F", b"D"  # FAILED: its number is the length of the text that follows
 COMMAND = struct.Struct(">cI")
 NOTICE = struct.Struct(">cIi")
 # Frames on the request socket: type, length, bytes.
@@ -61,14 +60,14 @@ def send_frame(sock: socket.socket, kind: bytes, body: bytes) -> None:
     sock.sendall(body)
 
 
-def describe(error: BaseException, skip: tuple[str, ...]) -> tuple[str, str, str]:
-    """(class name, message, traceback); frames of the files in ``skip`` are the grader's plumbing, not shown."""
+def describe(error: BaseException, skip: tuple[str, ...] = ()) -> tuple[str, str, str]:
+    """(class name, message, traceback) without the outer frames in files whose names start with one of ``skip``."""
     try:
         text = str(error)
     except BaseException:  # a student's __str__ may raise
         text = "(the exception's message could not be made)"
     tb = error.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename in skip:
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(skip):
         tb = tb.tb_next
     try:
         lines = "".join(traceback.format_exception(type(error), error, tb))
@@ -77,108 +76,121 @@ def describe(error: BaseException, skip: tuple[str, ...]) -> tuple[str, str, str
     return type(error).__name__, text, lines[-TEXT_BYTES:]
 
 
-def keeper(control: socket.socket, run_cell: Callable, student_ns: dict, *, own_pid_namespace: bool) -> None:
-    """Fork the first head and wait for the end. Does not return.
+def head(
+    control: socket.socket,
+    run_cell: Callable[[str, int], tuple[str, str, str]],
+    student_ns: dict,
+    *,
+    own_pid_namespace: bool,
+    at_end: Callable[[], None] = lambda: None,
+) -> None:
+    """Be the first process of a session: report that it is ready, then serve until the grader hangs up. Never returns.
 
-    control: connected stream socket to the grader. run_cell(source, limit) -> (name, text, traceback), see shell.py.
+    control: connected stream socket to the grader. run_cell(source, limit) -> (error name, message, traceback), see
+    shell.py; student_ns: the namespace it works on. at_end: last cleaning, in the first process.
     """
     if own_pid_namespace and os.getpid() != 1:
         raise RuntimeError("kill(-1) would reach processes outside the session")
     if not own_pid_namespace and os.getpgrp() != os.getpid():
         raise RuntimeError("killpg(0) would reach processes outside the session")
-    # Heads come and go; those whose parent has gone must become children of this process, or nobody would notice their
-    # end. Process 1 gets them anyway. Where the system cannot do it (macOS) only the grader's time limits notice.
-    adopts = own_pid_namespace or _adopt_orphans()
+    first, adopts = os.getpid(), own_pid_namespace or _adopt_orphans()
+
+    def end() -> None:
+        if os.getpid() == first:
+            at_end()
+            if not own_pid_namespace:
+                os.killpg(0, signal.SIGKILL)
+        os._exit(0)
+
+    def replaced() -> None:
+        if os.getpid() == first:
+            reap(control, adopts)
+            end()
+        os._exit(0)
+
+    try:
+        control.sendall(NOTICE.pack(READY, 0, 0))
+        command = None
+        while True:
+            letter, number, fds = command or _next_command(control)
+            command = None
+            if letter == HANG_UP:
+                break
+            if letter not in (EXECUTE, ASK) or len(fds) != 2:
+                if letter == KILL:  # too late, the work was done: say so, the grader waits for it
+                    control.sendall(NOTICE.pack(DIED, number, 0))
+                continue
+            request, out = socket.socket(fileno=fds[0]), fds[1]
+            mine, theirs = socket.socketpair()
+            child = os.fork()
+            if child == 0:
+                mine.close()
+                if letter == ASK:
+                    control.close()
+                    _answer(request, out, student_ns)  # does not return
+                _cell(request, out, run_cell, theirs)
+                continue  # this process is the head now
+            theirs.close()
+            request.close()
+            os.close(out)
+            command = _attend(control, mine, child, number, own_pid_namespace, replaced)
+            mine.close()
+    finally:
+        end()
+
+
+def reap(control: socket.socket, adopts: bool) -> None:
+    """Wait until the grader hangs up, or (where orphans become this process's children) no process is left."""
     # A signal must wake poll(): Python's own handler writes a byte into this pipe.
     wake_r, wake_w = os.pipe()
     os.set_blocking(wake_r, False)
     os.set_blocking(wake_w, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_w)
-    if os.fork() == 0:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.close(wake_r)
-        os.close(wake_w)
-        try:
-            control.sendall(NOTICE.pack(READY, 0, 0))
-            head(control, run_cell, student_ns, own_pid_namespace)
-        finally:
-            os._exit(0)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     poll = select.poll()
     poll.register(control.fileno(), 0)  # hang-up and errors only: the commands are the head's to read
     poll.register(wake_r, select.POLLIN)
-    try:
-        while True:
-            events = dict(poll.poll())
-            if control.fileno() in events:
-                break
-            if wake_r in events:
-                os.read(wake_r, 512)
-            try:
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-            except ChildProcessError:
-                if adopts:
-                    break  # nobody left to keep
-    finally:
-        if not own_pid_namespace:
-            os.killpg(0, signal.SIGKILL)
-        os._exit(0)
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            if adopts:
+                return
+        ready = dict(poll.poll())
+        if control.fileno() in ready:
+            return
+        os.read(wake_r, 512)
 
 
 def _adopt_orphans() -> bool:
+    """Heads come and go; those whose parent has gone must become children of the first process, or nobody would notice
+    their end. Process 1 gets them anyway. Without it (macOS) only the grader's time limits notice."""
     if sys.platform != "linux":
         return False
     pr_set_child_subreaper = 36
     return ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0) == 0
 
 
-def head(control: socket.socket, run_cell: Callable, student_ns: dict, own_pid_namespace: bool) -> None:
-    """Serve requests until the grader hangs up."""
-    command = None
-    while True:
-        letter, number, fds = command or _next_command(control)
-        command = None
-        if letter not in (EXECUTE, ASK) or len(fds) != 2:
-            if letter == KILL:  # too late, the work was done: say so, the grader waits for it
-                control.sendall(NOTICE.pack(DIED, number, 0))
-            continue
-        request, out = socket.socket(fileno=fds[0]), fds[1]
-        mine, theirs = socket.socketpair()
-        child = os.fork()
-        if child == 0:
-            mine.close()
-            if letter == ASK:
-                control.close()
-                _answer(request, out, student_ns)  # does not return
-            texts = _cell(request, out, run_cell)
-            theirs.sendall(b"+")
-            theirs.recv(1)  # the old head's end closes when it is gone: from now on this process is the head
-            theirs.close()
-            # Only now may the grader know: its next command must find the new head.
-            try:
-                send_frame(request, CELL, pack_texts(*texts))
-            except OSError:
-                pass  # it gave up in the meantime
-            request.close()
-            continue
-        theirs.close()
-        request.close()
-        os.close(out)
-        command = _attend(control, mine, child, number, own_pid_namespace)
-        mine.close()
-
-
 def _next_command(control: socket.socket) -> tuple[bytes, int, list[int]]:
     data, fds, *_ = socket.recv_fds(control, COMMAND.size, 2)
-    if len(data) < COMMAND.size:  # hung up; commands are sent whole
-        os._exit(0)
+    if len(data) < COMMAND.size:  # commands are sent whole
+        return HANG_UP, 0, []
     return *COMMAND.unpack(data), fds
 
 
-def _attend(control: socket.socket, promotion: socket.socket, child: int, number: int, own_pid_namespace: bool):
-    """Wait until the child takes over (this process exits), ends, or has to be killed. Returns the next command."""
+def _attend(
+    control: socket.socket,
+    promotion: socket.socket,
+    child: int,
+    number: int,
+    own_pid_namespace: bool,
+    replaced: Callable[[], None],
+) -> tuple[bytes, int, list[int]] | None:
+    """Wait until the child takes over (``replaced`` does not return), ends, or has to be killed.
+
+    Returns the command that came in the meantime, if any is left to obey.
+    """
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(promotion, select.POLLIN)
@@ -189,7 +201,8 @@ def _attend(control: socket.socket, promotion: socket.socket, child: int, number
         events = {fd for fd, _ in poll.poll(pause)}
         if promotion.fileno() in events:
             if promotion.recv(1) == b"+":
-                os._exit(0)
+                promotion.close()  # at once: the child waits for it
+                replaced()
             poll.unregister(promotion)
             pause = 1
         elif control.fileno() in events:
@@ -224,7 +237,8 @@ def _silence() -> None:
     os.close(null)
 
 
-def _cell(request: socket.socket, out: int, run_cell: Callable) -> tuple[str, str, str]:
+def _cell(request: socket.socket, out: int, run_cell: Callable, promotion: socket.socket) -> None:
+    """Run one cell; returns when this process has become the head and the grader has the result."""
     _redirect(out)
     os.close(out)
     limit = int.from_bytes(read_exactly(request, 8), "big")
@@ -233,11 +247,19 @@ def _cell(request: socket.socket, out: int, run_cell: Callable) -> tuple[str, st
     try:
         texts = run_cell(source, limit)
     except BaseException as error:  # only plumbing raises here: run_cell catches what the cell raises
-        texts = describe(error, ())
+        texts = describe(error)
     if os.getpid() != me:
         os._exit(0)  # the cell forked, and this is its copy
     _silence()
-    return texts
+    promotion.sendall(b"+")
+    promotion.recv(1)  # ends when the old head has let go of its side
+    promotion.close()
+    # Only now may the grader know: its next command must find the new head.
+    try:
+        send_frame(request, CELL, pack_texts(*texts))
+    except OSError:
+        pass  # it gave up in the meantime
+    request.close()
 
 
 def _answer(request: socket.socket, out: int, student_ns: dict) -> None:

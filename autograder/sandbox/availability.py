@@ -1,0 +1,116 @@
+"""Can this machine sandbox a session? Found out by trying, once per process."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import bubblewrap, worker
+from .channel import ChannelSession
+from .limits import Limits
+from .local import ROOT
+from .session import SandboxUnavailable
+from .zygote import SandboxedSession, Zygote
+
+log = logging.getLogger(__name__)
+
+_TRIAL = """
+import socket, sys
+sys.path.append(sys.argv[1])
+from autograder.sandbox import namespaces, worker, zygote_server
+control = socket.socket(fileno=int(sys.argv[3]))
+try:
+    namespaces.enter(namespaces.Sandbox(sys.argv[2], "trial"), [control])
+except Exception as error:
+    zygote_server.fail(control, error)
+else:
+    control.sendall(worker.NOTICE.pack(worker.READY, 0, 0))
+"""
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Truth value: a sandbox can be had. reason: one sentence, empty if all is well, otherwise about what is missing
+    (with ``zygote`` False and ``bubblewrap`` True sessions work, but each imports torch anew)."""
+
+    zygote: bool
+    bubblewrap: bool
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.zygote or self.bubblewrap
+
+
+@functools.cache
+def sandbox_available() -> Availability:
+    """Try both ways into a sandbox. Takes about half a second the first time."""
+    if sys.platform != "linux":
+        return Availability(False, False, f"sandboxes need Linux namespaces, which {sys.platform} does not have")
+    own, bwrap = _try_namespaces(), bubblewrap.probe()
+    if own and bwrap:
+        return Availability(False, False, f"no sandbox on this machine: {own}; bubblewrap: {bwrap}")
+    return Availability(not own, not bwrap, own or (f"bubblewrap: {bwrap}" if bwrap else ""))
+
+
+def require_sandbox() -> Availability:
+    """Raises SandboxUnavailable with one sentence where no sandbox can be had."""
+    available = sandbox_available()
+    if not available:
+        raise SandboxUnavailable(available.reason)
+    return available
+
+
+def _try_namespaces() -> str:
+    folder = tempfile.mkdtemp(prefix="anatomy-trial-", dir="/tmp")
+    ours, theirs = socket.socketpair()
+    try:
+        with ours, theirs:
+            ours.settimeout(30)
+            command = [sys.executable, "-c", _TRIAL, str(ROOT), folder, str(theirs.fileno())]
+            process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd="/", stdin=subprocess.DEVNULL)
+            theirs.close()
+            notice = ours.recv(worker.NOTICE.size)
+            if notice[:1] == worker.READY:
+                return ""
+            text = ours.recv(4096).decode("utf-8", "replace") if notice[:1] == worker.FAILED else ""
+            return text or "a process in new namespaces gave no sign of life"
+    except OSError as e:
+        return str(e)
+    finally:
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def open_session(
+    zygote: Zygote,
+    limits: Limits | None = None,
+    *,
+    readable: Sequence[str] | None = None,
+    python_path: Sequence[str] | None = None,
+    workdir: str | os.PathLike | None = None,
+    seed: int | None = None,
+) -> ChannelSession:
+    """A SandboxedSession, or a BubblewrapSession (with a line in the log) where no zygote can be had.
+
+    Arguments as for SandboxedSession. Raises SandboxUnavailable where neither works.
+    """
+    options = {"readable": readable, "python_path": python_path, "workdir": workdir, "seed": seed}
+    if sandbox_available().zygote:
+        try:
+            zygote.start()
+        except SandboxUnavailable as e:
+            log.warning("falling back to bubblewrap, torch is imported for each session: %s", e)
+        else:
+            return SandboxedSession(zygote, limits, **options)
+    else:
+        require_sandbox()
+        log.warning("falling back to bubblewrap, torch is imported for each session: %s", sandbox_available().reason)
+    return bubblewrap.BubblewrapSession(limits, **options)

@@ -1,0 +1,224 @@
+"""The same sandbox by way of the program bubblewrap: for stock Jupyter kernels, and where no zygote can be had.
+
+Unlike ``namespaces.py`` it executes a fresh interpreter for every session, so that torch is imported each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import cgroups, seccomp
+from .channel import ChannelSession
+from .limits import GIB, Limits
+from .local import PRELOAD, clean_environment, end_group, files_to_copy, learner_paths, start_worker, worker_request
+from .namespaces import HOME, SYSTEM, View, readable_paths, session_uid
+from .session import SandboxUnavailable
+
+#: Where this package is shown to the interpreter of a bubblewrapped session; nothing else of the staff's wing is.
+PACKAGE_PLACE = Path("/run/anatomy")
+# A fresh interpreter maps its libraries after the limit is set: torch and a kernel's threads take about 1.2 GiB.
+_LIBRARIES = 2 * GIB
+
+
+def sandbox_environment() -> dict[str, str]:
+    """Environment of a process inside any sandbox."""
+    environment = clean_environment(HOME)
+    environment |= {"TMPDIR": "/tmp", "USER": "student", "LOGNAME": "student", "MALLOC_ARENA_MAX": "2"}
+    return environment
+
+
+def staff_folder() -> str:
+    """The installed package ``autograder``: hidden where a folder that sandboxes see contains it."""
+    return str(Path(__file__).resolve().parents[1])
+
+
+def _parents(paths: Iterable[str]) -> list[str]:
+    """Arguments that make parent folders with mode 0755: left to itself bubblewrap makes them unreadable (0700)."""
+    arguments, seen = [], {"/", "/tmp", "/usr", "/proc", "/dev"}
+    for path in paths:
+        for parent in reversed([str(p) for p in Path(path).parents]):
+            if parent not in seen and not parent.startswith("/usr/"):
+                seen.add(parent)
+                arguments += ["--perms", "0755", "--dir", parent]
+    return arguments
+
+
+@dataclass
+class Wrapped:
+    """A command line that runs something in a sandbox, with what must be alive while it starts and removed afterwards.
+
+    pass_fds: descriptors to hand down to the program (numbers appear in ``command``).
+    """
+
+    command: list[str]
+    pass_fds: list[int] = field(default_factory=list)
+    groups: list[Path] = field(default_factory=list)
+
+    def started(self) -> None:
+        """Close this side's copies of the descriptors."""
+        while self.pass_fds:
+            os.close(self.pass_fds.pop())
+
+    def remove_groups(self) -> None:
+        """Remove the control groups, once the processes that were killed are gone."""
+        deadline = time.monotonic() + 2.0
+        while (left := cgroups.remove(self.groups)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.groups = left
+
+
+def wrap(
+    command: Sequence[str],
+    view: View,
+    limits: Limits,
+    *,
+    set_rlimits: bool,
+    shown: Iterable[tuple[str, str]] = (),
+    status_fd: int = -1,
+) -> Wrapped:
+    """The command in a sandbox that sees ``view``. set_rlimits: False for a command that sets its own limits.
+
+    shown: (path, place) bound read-only elsewhere. status_fd: bubblewrap writes a JSON object with the process id
+    ("child-pid") there. Raises SandboxUnavailable where bubblewrap is not installed.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise SandboxUnavailable("bubblewrap (the program bwrap) is not installed")
+    root = os.geteuid() == 0
+    uid = session_uid(random.getrandbits(22)) if root else 1000
+    wrapped = Wrapped([])
+    args = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    args += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"]
+    if root:
+        # The change of user below needs these; it gives them up. A user namespace would make root's files the
+        # student's own.
+        args += [x for c in ("SETUID", "SETGID", "SETPCAP") for x in ("--cap-add", "CAP_" + c)]
+    else:
+        args += ["--unshare-user", "--uid", str(uid), "--gid", str(uid)]
+    size = str(limits.tmpfs_bytes)
+    args += _parents([HOME]) + ["--proc", "/proc", "--dev", "/dev"]
+    for place in (HOME, "/tmp", "/dev/shm"):
+        args += ["--perms", "1777", "--size", size, "--tmpfs", place]
+    paths = readable_paths(view)
+    places = list(shown)
+    args += _parents([*paths, *(place for _, place in places)])
+    for path in paths:
+        if path in SYSTEM and os.path.islink(path) and os.path.isdir(path):
+            args += ["--symlink", os.readlink(path), path]
+        else:
+            args += ["--ro-bind", os.path.realpath(path), path]
+    for path, place in places:
+        args += ["--ro-bind", path, place]
+    for path in view.hidden:
+        if any(path.startswith(p + "/") for p in paths) and os.path.isdir(path):
+            args += ["--perms", "0755", "--size", "4096", "--tmpfs", path, "--remount-ro", path]
+    inner = list(command)
+    if root:
+        change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
+        inner = [*change, "--inh-caps=-all", "--bounding-set=-all", *inner]
+    if set_rlimits:
+        memory, bounds = _LIBRARIES + limits.memory_bytes, limits
+        numbers = {"as": memory, "cpu": bounds.cpu_seconds, "fsize": bounds.file_bytes, "core": 0}
+        numbers |= {"nofile": bounds.open_files, "nproc": bounds.processes}
+        inner = ["prlimit", *(f"--{name}={value}" for name, value in numbers.items()), *inner]
+    if view.workdir:
+        # Shown read-only and copied inside: what a student links to leads nowhere there.
+        place = "/run/submission"
+        args += [*_parents([place]), "--ro-bind", os.path.realpath(view.workdir), place]
+        inner = ["/bin/sh", "-c", f'cp -rP {place}/. "$HOME"; exec "$@"', "sh", *inner]
+    if seccomp.supported():
+        fd = os.memfd_create("seccomp")
+        os.write(fd, seccomp.program())
+        os.lseek(fd, 0, os.SEEK_SET)
+        wrapped.pass_fds.append(fd)
+        args += ["--seccomp", str(fd)]
+    if status_fd >= 0:
+        args += ["--info-fd", str(status_fd)]
+    args += ["--clearenv", *(x for item in sandbox_environment().items() for x in ("--setenv", *item))]
+    args += ["--remount-ro", "/", "--chdir", HOME, "--", *inner]
+    if root:
+        wrapped.groups = cgroups.create(f"{os.getpid()}-{random.getrandbits(32):08x}", limits)
+        if wrapped.groups:
+            joins = "".join(f"echo $$ > '{g}/cgroup.procs' && " for g in wrapped.groups)
+            args = ["/bin/sh", "-c", joins + 'exec "$@"', "sh", *args]
+    wrapped.command = args
+    return wrapped
+
+
+class BubblewrapSession(ChannelSession):
+    """Session like SandboxedSession, with a fresh interpreter in bubblewrap instead of a zygote's fork.
+
+    Same arguments as SandboxedSession, and preload: modules imported before the first cell.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        readable: Sequence[str] | None = None,
+        python_path: Sequence[str] | None = None,
+        workdir: str | os.PathLike | None = None,
+        seed: int | None = None,
+        preload: Iterable[str] = PRELOAD,
+    ):
+        limits = limits or Limits()
+        if workdir is not None:
+            files_to_copy(workdir, limits.tmpfs_bytes)
+        visible = learner_paths() if readable is None else [str(p) for p in readable]
+        view = View(tuple(visible), (staff_folder(),), "" if workdir is None else str(workdir))
+        package = PACKAGE_PLACE / "autograder"
+        here = Path(__file__).resolve().parent
+        shown = [(str(p), str(package / p.relative_to(here.parent))) for p in (here.parent / "__init__.py", here)]
+        wrapped = wrap([sys.executable], view, limits, set_rlimits=False, shown=shown)
+        request = worker_request(limits, preload, python_path, seed)
+        try:
+            control, process = start_worker(wrapped.command, {}, "/", request, PACKAGE_PLACE, wrapped.pass_fds)
+        finally:
+            wrapped.started()
+
+        def end() -> None:
+            end_group(process)
+            wrapped.remove_groups()
+
+        super().__init__(control, limits, end)
+
+
+def probe() -> str:
+    """Run ``true`` in a sandbox. Returns "" or the reason why that fails."""
+    try:
+        wrapped = wrap(["/bin/true"], View(), Limits(), set_rlimits=True)
+        try:
+            done = subprocess.run(
+                wrapped.command,
+                pass_fds=wrapped.pass_fds,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=30,
+            )
+        finally:
+            wrapped.started()
+            wrapped.remove_groups()
+    except (OSError, subprocess.SubprocessError, SandboxUnavailable) as e:
+        return str(e)
+    lines = done.stderr.strip().splitlines()
+    return "" if done.returncode == 0 else (lines[-1] if lines else f"bwrap ended with exit status {done.returncode}")
+
+
+def read_child_pid(fd: int) -> int:
+    """The process id that bubblewrap writes to its info descriptor. Raises SandboxUnavailable where it never does."""
+    with open(fd, "rb") as f:
+        data = f.read()
+    try:
+        return int(json.loads(data)["child-pid"])
+    except (ValueError, KeyError, TypeError):
+        raise SandboxUnavailable("bubblewrap did not start the kernel") from None

@@ -1,0 +1,271 @@
+"""Sandboxed sessions from a zygote: torch is imported once, every submission gets a fork of it in a fresh sandbox."""
+
+from __future__ import annotations
+
+import array
+import json
+import logging
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from . import namespaces
+from .channel import ChannelSession
+from .limits import Limits
+from .local import ROOT, clean_environment, files_to_copy, learner_paths
+from .session import SandboxUnavailable
+from .zygote_server import MESSAGE_BYTES, PING
+
+log = logging.getLogger(__name__)
+
+PRELOAD = (
+    "numpy",
+    "torch",
+    "safetensors.torch",
+    "matplotlib.pyplot",
+    "ipywidgets",
+    "anywidget",
+    "ipykernel.kernelapp",
+    "ipykernel.zmqshell",
+    "IPython.core.completer",
+)
+_BOOT = """
+import sys
+sys.path.append(sys.argv[1])
+from autograder.sandbox.zygote_server import main
+sys.path.remove(sys.argv[1])
+main()
+"""
+
+
+class Zygote:
+    """The process that sessions are forked from. A context manager; starts at the first use.
+
+    preload: modules imported once for all sessions; ones that are not installed are passed over. python_path: where
+    else to look for them. Several threads may share one. A zygote that died is started again by the next session.
+    """
+
+    def __init__(
+        self,
+        preload: Iterable[str] = PRELOAD,
+        python_path: Sequence[str] = (),
+        start_timeout: float = 120.0,
+    ):
+        self.preload, self.python_path, self.start_timeout = tuple(preload), tuple(python_path), start_timeout
+        self.restarts = 0
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen | None = None
+        self._lifeline: socket.socket | None = None
+        self._folder = ""
+
+    def __enter__(self) -> Zygote:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
+    def folder(self) -> str:
+        """The private folder (mode 0700) with the socket; "" while none is running."""
+        return self._folder
+
+    def start(self) -> None:
+        """Start the process unless it runs. Raises SandboxUnavailable with the reason where it cannot."""
+        with self._lock:
+            if self._process is not None:
+                if self._process.poll() is None:
+                    return
+                log.warning("the zygote died (exit status %s), starting another", self._process.returncode)
+                self.restarts += 1
+                self._stop()
+            self._start()
+
+    def _start(self) -> None:
+        if sys.platform != "linux":
+            raise SandboxUnavailable(f"a zygote needs Linux namespaces, which {sys.platform} does not have")
+        # Not below TMPDIR: that may be long, and a socket's path has at most 107 bytes.
+        self._folder = tempfile.mkdtemp(prefix="anatomy-zygote-", dir="/tmp")
+        ours, theirs = socket.socketpair()
+        self._lifeline = ours
+        errors = open(os.path.join(self._folder, "stderr"), "w+b")
+        scratch = os.path.join(self._folder, "home")
+        os.mkdir(scratch)
+        command = [sys.executable, "-c", _BOOT, str(ROOT), self._folder, str(theirs.fileno()), *self.preload]
+        environment = clean_environment(scratch)
+        if self.python_path:
+            environment["PYTHONPATH"] = os.pathsep.join(self.python_path)
+        with theirs, errors:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                cwd=scratch,
+                env=environment,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # an interrupt at the keyboard is for the grader alone
+            )
+            theirs.close()
+            ours.settimeout(self.start_timeout)
+            try:
+                started = ours.recv(1) == b"+"
+            except OSError:
+                started = False
+            if not started:
+                errors.seek(0)
+                lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+                self._stop()
+                raise SandboxUnavailable(f"the zygote did not start: {lines[-1] if lines else 'no reason given'}")
+
+    def _stop(self) -> None:
+        if self._lifeline is not None:
+            self._lifeline.close()
+            self._lifeline = None
+        if self._process is not None:
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = ""
+
+    def close(self) -> None:
+        """End the process, every sandbox that it forked, and its folder."""
+        with self._lock:
+            self._stop()
+
+    def healthy(self, timeout: float = 5.0) -> bool:
+        """True where the process answers, that is: forks."""
+        try:
+            with self._connect(timeout) as connection:
+                connection.send(PING)
+                return bool(connection.recv(64))
+        except OSError:
+            return False
+
+    def _connect(self, timeout: float) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.settimeout(timeout)
+        try:
+            connection.connect(os.path.join(self._folder, "zygote"))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def fork(self, request: dict, control: socket.socket) -> tuple[int, int]:
+        """Have a sandbox forked that talks on ``control``. Returns (process id, pidfd) of its guard: the sandbox ends
+        with that process. The caller closes the pidfd. Raises SandboxUnavailable."""
+        message = json.dumps(request).encode()
+        if len(message) > MESSAGE_BYTES:
+            raise ValueError("the request has too many paths")
+        for attempt in (1, 2):
+            self.start()
+            try:
+                with self._connect(10.0) as connection:
+                    socket.send_fds(connection, [message], [control.fileno()])
+                    data, ancillary, *_ = connection.recvmsg(64, socket.CMSG_SPACE(4))
+                    if data and ancillary:
+                        return int(data), array.array("i", ancillary[0][2][:4])[0]
+                    error: Exception = OSError("the connection was closed")
+            except OSError as e:
+                error = e
+            if attempt == 1:  # it may have died between the check and the request
+                time.sleep(0.05)
+        raise SandboxUnavailable(f"the zygote does not fork: {error}")
+
+
+def sandbox_request(
+    role: str,
+    limits: Limits,
+    readable: Sequence[str],
+    python_path: Sequence[str],
+    workdir: str | os.PathLike | None,
+    seed: int | None,
+) -> dict:
+    """The message to the zygote, plain JSON."""
+    environment = clean_environment(namespaces.HOME)
+    environment["TMPDIR"] = "/tmp"
+    environment["USER"] = environment["LOGNAME"] = "student"
+    return {
+        "role": role,
+        "limits": asdict(limits),
+        "view": {
+            "readable": [str(p) for p in readable],
+            "hidden": [str(Path(__file__).resolve().parents[1])],
+            "workdir": "" if workdir is None else str(workdir),
+        },
+        "env": environment,
+        "python_path": [str(p) for p in python_path],
+        "argv": ["notebook"],
+        "seed": int.from_bytes(os.urandom(8), "big") if seed is None else seed,
+    }
+
+
+class SandboxedSession(ChannelSession):
+    """Session in a sandbox of its own: no network, no other process, no file but Python, the system's libraries and
+    ``readable``; a private home directory in memory; bounded memory, processes, files and time.
+
+    zygote: shared by many sessions. readable: paths to show read-only (default: the package ``anatomy`` and the
+    assets). python_path: appended to sys.path (default: the folder of ``anatomy``). workdir: folder whose files are
+    copied to the session's working directory. seed: of Python's, NumPy's and torch's generators (default: fresh).
+
+    Raises SandboxUnavailable, and ValueError where workdir is too big.
+    """
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        limits: Limits | None = None,
+        *,
+        readable: Sequence[str] | None = None,
+        python_path: Sequence[str] | None = None,
+        workdir: str | os.PathLike | None = None,
+        seed: int | None = None,
+    ):
+        limits = limits or Limits()
+        readable = learner_paths() if readable is None else readable
+        python_path = [str(ROOT / "course")] if python_path is None else python_path
+        if workdir is not None:
+            files_to_copy(workdir, limits.tmpfs_bytes)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            request = sandbox_request("session", limits, readable, python_path, workdir, seed)
+            try:
+                self.pid, guard = zygote.fork(request, theirs)
+            except BaseException:
+                ours.close()
+                raise
+
+        def end() -> None:
+            end_guard(guard)
+
+        super().__init__(ours, limits, end)
+
+
+def end_guard(guard: int, timeout: float = 1.0) -> None:
+    """Kill the process behind a pidfd, wait for its end, close the pidfd."""
+    try:
+        signal.pidfd_send_signal(guard, signal.SIGKILL)
+        select.select([guard], [], [], timeout)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(guard)

@@ -1,0 +1,181 @@
+"""The zygote: one single-threaded process that has imported everything and forks a sandbox per request.
+
+It runs as the grader's user and never runs student code itself. What it has imported is what students can import and
+read, so it starts from a clean environment, in an empty folder, and holds no secret.
+
+Requests arrive on a Unix socket (one connection each): a JSON object, with the descriptor of a control socket for a
+session. The answer is the process id of the sandbox's guard and a pidfd of it.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+from . import cgroups, namespaces, shell, worker
+from .limits import Limits
+
+MESSAGE_BYTES = 1 << 17
+PING = b"ping"
+
+
+def fail(control: socket.socket, error: BaseException) -> None:
+    """Tell the grader why its session does not start, in one sentence."""
+    text = f"{type(error).__name__}: {error}".encode()[:4000]
+    control.sendall(worker.NOTICE.pack(worker.FAILED, len(text), 0) + text)
+
+
+class Server:
+    """folder: private directory of the zygote's starter, which removes it. lifeline: a descriptor that reports
+    end of file when the starter is gone, however it went."""
+
+    def __init__(self, folder: str, lifeline: int, preload: list[str]):
+        self.folder = folder
+        self.mount_point = os.path.join(folder, "root")
+        os.makedirs(self.mount_point, exist_ok=True)
+        self.lifeline = lifeline
+        self.run_cell, self.student_ns = shell.prepare(preload)
+        threads = os.listdir("/proc/self/task")
+        if len(threads) != 1:
+            raise RuntimeError(f"{len(threads)} threads after the imports: a fork would copy their locks but not them")
+        namespaces.warm_up()
+        gc.collect()
+        gc.freeze()  # what is here stays; the collector need not touch, and so copy, its pages in every fork
+        cgroups.sweep()
+        self.guards: set[int] = set()
+        self.leftovers: list = []
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        path = os.path.join(folder, "zygote")
+        self.listener.bind(path)
+        os.chmod(path, 0o600)
+        self.listener.listen(64)
+        self.wake_r, wake_w = os.pipe()
+        os.set_blocking(self.wake_r, False)
+        os.set_blocking(wake_w, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_w)
+
+    def serve(self) -> None:
+        """Until the lifeline breaks; then end all sandboxes and remove the folder."""
+        poll = select.poll()
+        for fd in (self.listener.fileno(), self.wake_r):
+            poll.register(fd, select.POLLIN)
+        poll.register(self.lifeline, 0)  # a hang-up is reported unasked
+        while True:
+            ready = dict(poll.poll())
+            if self.lifeline in ready:
+                self._end()
+                return
+            if self.wake_r in ready:
+                os.read(self.wake_r, 4096)
+                self._reap()
+            if self.listener.fileno() in ready:
+                connection, _ = self.listener.accept()
+                with connection:
+                    self._handle(connection)
+
+    def _end(self) -> None:
+        self.listener.close()
+        for pid in self.guards:
+            os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still theirs
+        while self.guards:
+            select.select([self.wake_r], [], [])
+            os.read(self.wake_r, 4096)
+            self._reap()
+        for _ in range(100):
+            if not self.leftovers:
+                break
+            time.sleep(0.01)
+            self.leftovers = cgroups.remove(self.leftovers)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _handle(self, connection: socket.socket) -> None:
+        try:
+            pid = os.fork()
+        except OSError:
+            return  # the client sees the connection close
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                self._child(connection)
+            finally:
+                os._exit(1)
+        self.guards.add(pid)
+        guard = os.pidfd_open(pid)
+        try:
+            connection.sendmsg([str(pid).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [guard]))])
+        except OSError:
+            signal.pidfd_send_signal(guard, signal.SIGKILL)  # nobody waits for it any more
+        finally:
+            os.close(guard)
+
+    def _reap(self) -> None:
+        try:
+            while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                self.guards.discard(pid)
+                self.leftovers += cgroups.folders(f"{os.getpid()}-{pid}")
+        except ChildProcessError:
+            pass
+        self.leftovers = cgroups.remove(self.leftovers)
+
+    def _child(self, connection: socket.socket) -> None:
+        connection.settimeout(5)
+        data, fds, *_ = socket.recv_fds(connection, MESSAGE_BYTES, 1)
+        if data == PING or len(fds) != 1:
+            os._exit(0)
+        control = socket.socket(fileno=fds[0])
+        control.setblocking(True)
+        try:
+            request = json.loads(data)
+            run = self._prepare(request, control)
+        except BaseException as error:
+            fail(control, error)
+            raise
+        run()
+
+    def _prepare(self, request: dict, control: socket.socket) -> Callable[[], None]:
+        view = namespaces.View(**{k: tuple(v) if isinstance(v, list) else v for k, v in request["view"].items()})
+        name = f"{os.getppid()}-{os.getpid()}"
+        box = namespaces.Sandbox(self.mount_point, name, view, Limits(**request["limits"]))
+        namespaces.enter(box, [control])
+        os.environ.update(request["env"])
+        sys.path += [*request["python_path"], namespaces.HOME]
+        sys.argv[:] = request["argv"]
+        shell.reseed(request["seed"])
+
+        if request["role"] == "kernel":
+            return lambda: run_kernel(control, request["connection"])
+        return lambda: worker.head(control, self.run_cell, self.student_ns, own_pid_namespace=True)
+
+
+def run_kernel(control: socket.socket, connection: dict) -> None:
+    """Serve as a Jupyter kernel; returns when it is shut down. connection: what a connection file contains."""
+    # The zygote's shell is not a kernel's, and this process needs one of its own.
+    from ipykernel.kernelapp import IPKernelApp
+    from IPython.core.interactiveshell import InteractiveShell
+
+    InteractiveShell.clear_instance()
+    shell.restore_comms()
+    path = os.path.join("/tmp", "connection.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(connection, f)
+    control.sendall(worker.NOTICE.pack(worker.READY, 0, 0))
+    IPKernelApp.launch_instance(argv=["-f", path, "--HistoryManager.enabled=False", "--IPKernelApp.log_level=40"])
+
+
+def main() -> None:
+    """Arguments: repository root, private folder, descriptor of the lifeline, names of the modules to import."""
+    _, root, folder, lifeline, *preload = sys.argv
+    server = Server(folder, int(lifeline), preload)
+    os.write(int(lifeline), b"+")
+    server.serve()
