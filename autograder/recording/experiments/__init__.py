@@ -1,0 +1,1 @@
+"""Scripts that record the measurements under ``assets/experiments``; each says on which device it ran."""
