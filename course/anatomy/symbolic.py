@@ -108,7 +108,11 @@ class Expression:
 
     def __str__(self):
         try:
-            return str(self.to_sympy())[:400]
+            import sympy
+
+            # As it came: working out 9**9**9 on arrival would keep a grader busy for ever.
+            with sympy.evaluate(False):
+                return str(self.to_sympy())[:400]
         except Exception:
             return "an expression that SymPy cannot print"
 

@@ -1,0 +1,184 @@
+"""Trusted judging: the score of one exercise, from what a student's process answers on inputs nobody has seen.
+
+The judge lives in the grader's process. It draws fresh inputs (a key per student and unit), has the session evaluate
+the student's function on them, and compares the answers with the reference run here. Scores come from these fresh
+cases alone. What a student reads comes from the public cases, the ones of the instant check, so that no hidden input
+is ever shown.
+"""
+
+import json
+import time
+
+import torch
+from anatomy import judging, runner
+from anatomy.verdict import CaseResult, Mistake, Verdict
+from safetensors.torch import save
+
+from autograder.judge.ban import guarded, note_refusals
+from autograder.judge.make_record import make_record
+from autograder.judge.reply import MalformedReply, parse_reply
+from autograder.sandbox import AskDied, AskFailed, AskTimeout, DeadSession, ReplyTooLarge, StudentError
+
+ASK = "from anatomy.runner import serve; reply = serve(payload, student_ns)"
+SECONDS = 10.0  # for all cases of one exercise; honest answers take milliseconds
+SPARE_BYTES = 16 << 20  # a wrong shape is larger than the right one, and still deserves a verdict
+
+_public = {}
+
+
+def judge_exercise(exercise, session, key, timeout=SECONDS, device="cpu"):
+    """Verdict on what the session's process defines for one exercise.
+
+    Args:
+        exercise: autograder.judge.spec.Exercise.
+        session: autograder.sandbox.Session in which the student's cells ran.
+        key: bytes from ``student_key``; they decide the fresh inputs.
+        timeout: seconds for all cases together.
+        device: where the reference runs.
+
+    Never raises on account of the student's process: a hang, a crash or a forged reply is a score of zero with a
+    sentence that says why.
+    """
+    fresh = make_record(exercise, key, device, with_mutants=False)
+    verdict, outcomes = _ask(fresh, session, timeout)
+    if verdict.passed or outcomes is None:
+        return verdict
+    public = public_record(exercise, device)
+    _no_points_for_examples(verdict, fresh, public)
+    shown, public_outcomes = _ask(public, session, timeout)
+    if public_outcomes is None:  # the second question went wrong where the first did not: what is known is the score
+        return _without_details(verdict, fresh, shown.mistakes)
+    if not shown.passed:
+        _run_mutants(public, exercise, device)
+        shown = judging.judge(public, public_outcomes, shown.seconds)
+        return _shown_by_examples(verdict, shown)
+    _run_mutants(fresh, exercise, device)
+    named = judging.judge(fresh, outcomes).mistakes
+    return _without_details(verdict, fresh, [_beyond_examples(m, verdict) for m in named[:1]])
+
+
+def public_record(exercise, device="cpu"):
+    """The public cases' record, made once per process (it does not depend on the student)."""
+    if (exercise.id, device) not in _public:
+        _public[exercise.id, device] = make_record(exercise, None, device, with_mutants=False)
+    return _public[exercise.id, device]
+
+
+def zero(exercise, name, sentence, seconds=0.0):
+    """Verdict of zero for an exercise that could not be evaluated at all."""
+    cases = [CaseResult(c.name, c.shows, False, 0.0, 0.0, sentence) for c in exercise.cases]
+    return Verdict(exercise.id, False, 0.0, exercise.points, [Mistake(name, sentence)], cases, seconds)
+
+
+def _ask(record, session, timeout):
+    """(verdict, outcomes); outcomes is None where there are none to look at."""
+    programs = [c.program for c in record.cases]
+    expected = sum(t.nbytes for c in record.cases for t in c.outcomes["expected"][1].values())
+    began = time.perf_counter()
+    try:
+        data = session.ask(guarded(ASK, tuple(record.forbidden)), _payload(record), timeout, SPARE_BYTES + 8 * expected)
+        outcomes = parse_reply(data, programs)
+        for outcome, _ in outcomes:
+            note_refusals(outcome, record.forbidden)
+        return judging.judge(record, outcomes, time.perf_counter() - began), outcomes
+    except Exception as error:
+        known = _reason(error, timeout)
+        if known is None:
+            # The judge met a reply that it was not written for. That is the student's doing, not the class's.
+            known = ("generic.malformed", f"Your results could not be compared ({type(error).__name__}).")
+        return zero(record, *known, time.perf_counter() - began), None
+
+
+def _payload(record):
+    tensors, request = {"_": torch.zeros(1)}, []
+    for i, case in enumerate(record.cases):
+        tensors |= {f"{i}/{n}": t for n, t in case.tensors.items()}
+        request.append({"program": case.program, "targets": record.targets, "forbidden": record.forbidden,
+                        "signature": record.signature})
+    return save(tensors, metadata={"request": json.dumps(request)})
+
+
+def _reason(error, timeout):
+    if isinstance(error, AskTimeout):
+        return "generic.timeout", (f"Your code did not finish within {timeout:g} seconds. Look for a loop that never "
+                                   "ends, or for a loop over entries where one tensor operation would do.")
+    if isinstance(error, AskDied):
+        return "generic.process_ended", f"Your code ended its Python process: {error}."
+    if isinstance(error, ReplyTooLarge):
+        return "generic.too_large", "Your results are far larger than the ones asked for. Print their shapes."
+    if isinstance(error, DeadSession):
+        return "generic.no_session", f"This exercise could not be run: {error}."
+    if isinstance(error, StudentError):
+        return "generic.unreadable", f"Your results could not be sent back ({error.name})."
+    if isinstance(error, AskFailed):
+        return "generic.malformed", f"Your results could not be sent back ({error})."
+    if isinstance(error, MalformedReply):
+        return "generic.malformed", f"Your results did not come back in the form asked for: {error}."
+    return None
+
+
+def _run_mutants(record, exercise, device):
+    """Adds the known mistakes' outcomes to a record. Only an answer that fails is worth their time."""
+    for case in record.cases:
+        for mutant in exercise.mutants:
+            if mutant.name not in case.outcomes:
+                inputs = {n: t.to(device) for n, t in case.tensors.items()}
+                case.outcomes[mutant.name] = runner.run(case.program, inputs, exercise.functions(mutant.fn))
+
+
+def _no_points_for_examples(verdict, fresh, public):
+    """Cases with fixed numbers, or that only ask for an error, earn points beside one with drawn numbers.
+
+    Their answers can be learned by heart (or had by always raising); alone they show nothing.
+    """
+    drawn = [w for w, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if f.weight and _drawn(f, p)]
+    if not drawn or any(verdict.cases[i].passed for i in drawn) or not verdict.score:
+        return
+    for case in verdict.cases:
+        case.points = 0.0
+    verdict.score = 0.0
+    verdict.mistakes.append(Mistake("generic.examples_alone", "No points yet: the cases that pass have fixed numbers, "
+                                    "and count once a case with other numbers passes too."))
+
+
+def _drawn(fresh, public):
+    if any("raises" in r for r in fresh.outcomes["expected"][0]["results"]):
+        return False
+    same = fresh.program == public.program and fresh.tensors.keys() == public.tensors.keys() and all(
+        t.shape == public.tensors[n].shape and torch.equal(t, public.tensors[n]) for n, t in fresh.tensors.items())
+    return not same
+
+
+def _shown_by_examples(verdict, shown):
+    """The fresh cases' score with the public cases' words."""
+    cases = []
+    for scored, seen in zip(verdict.cases, shown.cases, strict=True):
+        case = CaseResult(seen.name, seen.shows, scored.passed, scored.points, scored.max_points)
+        if not scored.passed and not seen.passed:
+            case.sentence, case.call, case.expected, case.got = seen.sentence, seen.call, seen.expected, seen.got
+        elif not scored.passed:
+            case.sentence = "your code passes this example of the check, but not other inputs"
+        cases.append(case)
+    mistakes = [*shown.mistakes, *_examples_alone(verdict)]
+    return Verdict(verdict.exercise, False, verdict.score, verdict.max_score, mistakes, cases, verdict.seconds)
+
+
+def _beyond_examples(mistake, verdict):
+    """A fresh-input mistake in words that hold no hidden number: a known one keeps its sentence."""
+    start = "Your code passes the examples of the check but not other inputs: "
+    if not mistake.name.startswith("generic.") and mistake.name != "forbidden_builtin":
+        return Mistake(mistake.name, start + mistake.message)
+    if mistake.name == "forbidden_builtin":
+        return mistake
+    return Mistake("generic.only_examples", start + verdict.first_failure.shows + ".")
+
+
+def _without_details(verdict, fresh, mistakes):
+    """The verdict without anything that a hidden input could be read from."""
+    cases = [CaseResult(c.name, c.shows, c.passed, c.points, c.max_points) for c in verdict.cases]
+    mistakes = [*mistakes, *_examples_alone(verdict)]
+    return Verdict(verdict.exercise, False, verdict.score, verdict.max_score, mistakes, cases, verdict.seconds)
+
+
+def _examples_alone(verdict):
+    return [m for m in verdict.mistakes if m.name == "generic.examples_alone"]
