@@ -1,0 +1,5 @@
+"""Specs of unit 04: activations and their slopes, then gated feed-forward layers and how wide they are."""
+
+from . import activations, layers
+
+EXERCISES = activations.EXERCISES + layers.EXERCISES
