@@ -12,11 +12,12 @@ import math
 from pathlib import Path
 
 import torch
-from anatomy.widgets import mix, rope
+from anatomy.widgets import attention, mix, permutation, rope, wavelength
 from safetensors.numpy import save
 
 from autograder.exercises.u00_start_here import weighted_average
-from autograder.reference.rope import apply_rope
+from autograder.reference.attention import scaled_dot_product_attention
+from autograder.reference.rope import apply_rope, rope_frequencies
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20210420
@@ -42,10 +43,52 @@ def mix_inputs(generator):
     return {"values": torch.tensor([[1.0], [5.0], [9.0]])}
 
 
+def _words(sentences, generator, width):
+    """word → embedding (width,), standard normal, drawn in the order in which the words first appear."""
+    vocabulary = dict.fromkeys(word for sentence in sentences for word in sentence)
+    return {word: _normal(generator, width) for word in vocabulary}
+
+
+def _normal(generator, *shape):
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def attention_inputs(generator):
+    """q and k (sentences, heads, T, D): entries near unit variance, so that q·k has a variance near D."""
+    D = attention.D
+    table = _words(attention.SENTENCES, generator, D)
+    x = torch.stack([torch.stack([table[word] for word in s]) for s in attention.SENTENCES])[:, None]
+    w_q, w_k = (_normal(generator, attention.HEADS, D, D) / math.sqrt(D) for _ in range(2))
+    return {"q": x @ w_q, "k": x @ w_k}
+
+
+def permutation_inputs(generator):
+    """x and positions (T, d_model), and three projections."""
+    width = permutation.D_MODEL
+    table = _words([permutation.WORDS], generator, width)
+    shapes = {"w_q": width, "w_k": width, "w_v": permutation.D_V}
+    return {"x": torch.stack([table[word] for word in permutation.WORDS]),
+            "positions": _normal(generator, permutation.T, width),
+            **{name: _normal(generator, width, out) / math.sqrt(width) for name, out in shapes.items()}}
+
+
+def no_inputs(generator):
+    """Nothing to draw: the settings are all there is."""
+    return {}
+
+
+def frequencies_float64(D, base):
+    """The reference's frequencies before they are rounded to float32."""
+    return rope_frequencies(D, base, dtype=torch.float64)
+
+
 # file stem → (widget, inputs, reference)
 WIDGETS = {
+    "attention": (attention.AttentionExplorer, attention_inputs, scaled_dot_product_attention),
     "mix": (mix.MixExplorer, mix_inputs, weighted_average),
+    "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
+    "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),
 }
 
 

@@ -9,11 +9,37 @@ import numpy as np
 import pytest
 import torch
 from anatomy.records import MissingRecording
-from anatomy.widgets import RopeExplorer, WrongOutput
+from anatomy.widgets import (
+    AttentionExplorer,
+    MixExplorer,
+    PermutationExplorer,
+    RopeExplorer,
+    WavelengthExplorer,
+    WrongOutput,
+)
+from anatomy.widgets.permutation import ORDERS
 from anatomy.widgets.rope import BASES, DIMS, POSITIONS, TOLERANCE
 from PIL import Image
 
-from .learners import backward_rope, deaf_rope, right_rope, sign_rope, unfinished
+from .learners import (
+    backward_rope,
+    causal_always,
+    columns_attention,
+    deaf_rope,
+    half_exponent,
+    right_attention,
+    right_average,
+    right_frequencies,
+    right_rope,
+    sign_rope,
+    unfinished,
+    unscaled_attention,
+    zero_mask_attention,
+)
+
+WIDGETS = [(RopeExplorer, right_rope), (WavelengthExplorer, right_frequencies), (AttentionExplorer, right_attention),
+           (PermutationExplorer, right_attention), (MixExplorer, right_average)]
+EACH = pytest.mark.parametrize("widget, fn", WIDGETS, ids=lambda v: getattr(v, "recording", ""))
 
 
 def array(widget, name, *shape):
@@ -146,26 +172,126 @@ def test_gradients_and_not_a_number_do_no_harm():
     widget.png()
 
 
-def test_bundle_has_view_picture_and_words():
-    widget = RopeExplorer(right_rope)
-    data, metadata = widget._repr_mimebundle_()
+@EACH
+def test_right_functions_are_right_everywhere(widget, fn):
+    made = widget(fn)
+    assert made.notice == ""
+    for name in ("invariants", "far", "gap"):
+        if name in made.tables and widget is not PermutationExplorer:
+            assert array(made, name, -1).max() < TOLERANCE
+    assert "broken" not in made.alt
+
+
+@EACH
+def test_bundle_has_view_picture_and_words(widget, fn):
+    made = widget(fn)
+    data, metadata = made._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
     assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).width > 600
-    assert data["text/plain"] == widget.alt == metadata["image/png"]["alt"]
-    assert "m = 9" in widget.alt and "n = 4" in widget.alt
-    assert widget.png() == widget.png()
+    assert data["text/plain"] == made.alt == metadata["image/png"]["alt"]
+    assert made.png() == made.png()
 
 
-def test_exported_page_reaches_for_nothing(tmp_path):
-    page = RopeExplorer(right_rope).save_html(tmp_path / "rope.html").read_text(encoding="utf-8")
+@EACH
+def test_exported_page_reaches_for_nothing(tmp_path, widget, fn):
+    made = widget(fn)
+    page = made.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     for word in ("http:", "https:", "src=\"//", "@import", "url(", "integrity="):
         assert word not in page.replace("url(#${id})", ""), word  # the gradient's own id is no address
-    assert page.count("<script") == 2 and "alt=\"RoPE explorer" in page
+    assert page.count("<script") == 2 and "<img alt=\"" in page
 
 
-def test_script_loads_no_module():
-    for line in RopeExplorer._esm.splitlines():
+@EACH
+def test_script_loads_no_module(widget, fn):
+    for line in widget._esm.splitlines():
         assert not line.lstrip().startswith("import "), line
+
+
+@EACH
+def test_every_widget_falls_back_and_says_so(widget, fn):
+    made = widget(unfinished)
+    assert made.notice == f"Showing the reference: {widget.function_name} is not written yet"
+    assert "the reference's" in made.alt.lower()
+    with pytest.raises(WrongOutput, match=f"{widget.function_name} must return a floating-point tensor of shape"):
+        widget(lambda *args, **kwargs: torch.zeros(7, 7, 7))
+    with pytest.raises(RuntimeError, match="boom"):
+        def bomb(*args, **kwargs):
+            raise RuntimeError("boom")
+
+        widget(bomb)
+
+
+def test_wavelengths_by_hand():
+    widget = WavelengthExplorer(right_frequencies)
+    waves = widget.wavelengths()
+    assert len(waves) == 64 and round(waves.max()) == 54410 and np.isclose(waves[0], 2 * math.pi)
+    # 2π·10000^(i/64) ≤ 4096 holds for i ≤ 64·ln(4096/2π)/ln(10000) = 45.03, which are 46 planes
+    assert widget.full_turns() == 46
+    widget.context = 65536
+    assert widget.full_turns() == 64
+
+
+def test_wrong_exponent_shows():
+    found = WavelengthExplorer(half_exponent).invariants()
+    assert found["first"] < TOLERANCE and found["ratio"] > 0.05 and found["reference"] > 1
+    zero = WavelengthExplorer(lambda D, base=1e4: torch.zeros(D // 2))
+    assert "broken" in zero.alt and zero.png()
+
+
+def test_attention_weights_equal_a_loop():
+    widget = AttentionExplorer(right_attention, sentence=2, head=3, scale="1/D", mask="causal")
+    q, k = widget._inputs["q"][2, 3].double(), widget._inputs["k"][2, 3].double()
+    for m in range(8):
+        exponentials = [math.exp(float(q[m] @ k[n]) / 16) for n in range(m + 1)]
+        expected = [e / sum(exponentials) for e in exponentials] + [0.0] * (7 - m)
+        assert np.allclose(widget.weights()[m], expected, atol=1e-6)
+
+
+def test_attention_scales_sharpen_and_flatten():
+    largest = [AttentionExplorer(right_attention, scale=scale).weights().max() for scale in ("none", "1/√D", "1/D")]
+    assert largest[0] > largest[1] > largest[2]
+
+
+def test_attention_padding_is_never_read():
+    widget = AttentionExplorer(right_attention, mask="padding", sentence=0)
+    assert (widget.weights()[:, 6:] == 0).all() and (widget.weights()[:, :6] > 0).all()
+
+
+@pytest.mark.parametrize("fn, mask, broken", [
+    (unscaled_attention, "none", {"reference"}),
+    (columns_attention, "none", {"sum", "reference"}),
+    (zero_mask_attention, "none", set()),
+    (zero_mask_attention, "padding", {"masked", "reference"}),
+    (zero_mask_attention, "causal", {"masked", "reference"}),
+    (causal_always, "none", {"reference"}),
+])
+def test_attention_mistakes_show(fn, mask, broken):
+    found = AttentionExplorer(fn, mask=mask).invariants()
+    assert {k for k, v in found.items() if v > TOLERANCE} == broken
+    assert all(found[name] > 0.01 for name in broken)
+
+
+def test_permutation_holds_without_positions_and_breaks_with_them():
+    widget = PermutationExplorer(right_attention)
+    for order in ORDERS:
+        widget.order, widget.positions = order, False
+        assert widget.gap() < TOLERANCE
+        widget.positions = True
+        assert widget.gap() < TOLERANCE if order == "as written" else widget.gap() > 0.1
+    assert sorted(map(sorted, ORDERS.values())) == [list(range(6))] * len(ORDERS)
+
+
+def test_permutation_rows_are_moved_the_right_way():
+    widget = PermutationExplorer(right_attention, order="shuffled")
+    out = array(widget, "out", 2, len(ORDERS), 6, 8)
+    place = list(ORDERS).index("shuffled")
+    for new, old in enumerate(ORDERS["shuffled"]):
+        assert np.allclose(out[0, place, new], out[0, 0, old], atol=1e-5)
+
+
+def test_permutation_shows_a_hidden_mask():
+    widget = PermutationExplorer(causal_always)
+    assert widget.gap() > 0.1 and "not equal" in widget.alt
 
 
 def test_missing_recording_is_one_clear_error(tmp_path, monkeypatch):

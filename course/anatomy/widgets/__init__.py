@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+from .attention import AttentionExplorer
 from .base import TableWidget
 from .calls import WrongOutput
 from .mix import MixExplorer
+from .permutation import PermutationExplorer
 from .rope import RopeExplorer
+from .wavelength import WavelengthExplorer
 
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "MixExplorer", "RopeExplorer", "TableWidget", "WrongOutput"]
+__all__ = ["TEMPLATES", "AttentionExplorer", "MixExplorer", "PermutationExplorer", "RopeExplorer", "TableWidget",
+           "WavelengthExplorer", "WrongOutput"]

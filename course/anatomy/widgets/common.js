@@ -74,8 +74,11 @@ function palette(dark) {
   };
 }
 
-/** Black or white, whichever reads better on the color. */
-const inkOn = (rgb) => (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140 ? "#000" : "#fff");
+/** Black or white, whichever has the higher contrast with the color: at least 4.5 (WCAG's relative luminance). */
+function inkOn(rgb) {
+  const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+}
 
 // ---- pieces of a picture ---------------------------------------------------------------------------------
 
@@ -143,18 +146,26 @@ function keepKeys(node) {
   return node;
 }
 
-/** Native range input bound to a trait. Either min and max, or the list of values it steps through. */
-function slider(ui, { trait, name, min = 0, max, values, show = String, kind = "" }) {
+/**
+ * Native range input bound to a trait. It runs from 0 to max, or through a list of values. Where max is a function
+ * (it depends on another control), a trait beyond it shows as max. "long" leaves room for values of several words.
+ */
+function slider(ui, { trait, name, max, values, show = String, kind = "", long = false }) {
   const id = freshId();
-  const top = values ? values.length - 1 : max;
-  const input = keepKeys(html("input", { type: "range", id, min, max: top, step: 1, class: kind }));
+  const top = () => (values ? values.length - 1 : typeof max === "function" ? max() : max);
+  const input = keepKeys(html("input", { type: "range", id, min: 0, max: top(), step: 1, class: kind }));
   const output = html("output", { for: id });
-  ui.controls.append(html("div", { class: "ta-control" }, html("label", { for: id }, name), input, output));
+  const box = html("div", { class: `ta-control ${long ? "ta-long" : ""}` });
+  box.append(html("label", { for: id }, name), input, output);
+  ui.controls.append(box);
   input.addEventListener("input", () => ui.set(trait, values ? values[input.value] : Number(input.value)));
   ui.bind(trait, (value) => {
-    input.value = values ? values.indexOf(value) : value;
-    output.textContent = show(value);
-    input.setAttribute("aria-valuetext", show(value));
+    input.max = top();
+    const place = values ? values.indexOf(value) : Math.min(value, top());
+    input.value = place;
+    const text = show(values ? value : place);
+    output.textContent = text;
+    input.setAttribute("aria-valuetext", text);
   });
 }
 
@@ -177,7 +188,7 @@ function pick(ui, { trait, name, names }) {
   const id = freshId();
   const select = keepKeys(html("select", { id }));
   names.forEach((text, i) => select.append(html("option", { value: i }, text)));
-  ui.controls.append(html("div", { class: "ta-control" }, html("label", { for: id }, name), select));
+  ui.controls.append(html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, name), select));
   select.addEventListener("change", () => ui.set(trait, Number(select.value)));
   ui.bind(trait, (value) => { select.value = value; });
 }
