@@ -1,0 +1,151 @@
+"""Oracles: models built on the meta device, here and in Hugging Face; a numerical minimum; published figures."""
+
+import pytest
+import torch
+
+from autograder.reference import scaling
+from autograder.reference.models import sizes
+from autograder.reference.models.bert import Albert, Bert
+from autograder.reference.models.decoder import parameter_count
+from autograder.reference.models.gemma2 import Gemma2
+from autograder.reference.models.glm import ChatGLM
+from autograder.reference.models.gpt2 import GPT1, GPT2
+from autograder.reference.models.llama import Llama, Mistral
+from autograder.reference.models.olmo2 import Olmo2
+from autograder.reference.models.t5 import T5, T5v11
+
+
+def on_meta(build):
+    """Parameters without memory: 70 billion of them in a second."""
+    with torch.device("meta"):
+        model = build()
+    assert all(p.is_meta for p in model.parameters())
+    return parameter_count(model)
+
+
+EXACT = {
+    "BERT base": (109_482_240, lambda: Bert(sizes.BERT_BASE), scaling.bert_parameters(sizes.BERT_BASE)),
+    "BERT large": (335_141_888, lambda: Bert(sizes.BERT_LARGE), scaling.bert_parameters(sizes.BERT_LARGE)),
+    "ALBERT base": (
+        11_683_584,
+        lambda: Albert(sizes.ALBERT_BASE, sizes.ALBERT_EMBEDDING),
+        scaling.albert_parameters(sizes.ALBERT_BASE, sizes.ALBERT_EMBEDDING),
+    ),
+    "GPT-2": (124_439_808, lambda: GPT2(sizes.GPT2_SMALL), scaling.gpt2_parameters(sizes.GPT2_SMALL)),
+    "GPT-2 XL": (1_557_611_200, lambda: GPT2(sizes.GPT2_XL), scaling.gpt2_parameters(sizes.GPT2_XL)),
+    "T5 small": (60_506_624, lambda: T5(sizes.T5_SMALL), scaling.t5_parameters(sizes.T5_SMALL)),
+    "T5 base": (222_903_552, lambda: T5(sizes.T5_BASE), scaling.t5_parameters(sizes.T5_BASE)),
+    "T5 v1.1 base": (
+        247_577_856, lambda: T5v11(sizes.T5_V11_BASE), scaling.t5_parameters(sizes.T5_V11_BASE, gated=True)
+    ),
+    "LLaMA 2 7B": (6_738_415_616, lambda: Llama(sizes.LLAMA_2_7B), scaling.llama_parameters(sizes.LLAMA_2_7B)),
+    "LLaMA 2 13B": (
+        13_015_864_320, lambda: Llama(sizes.LLAMA_2_13B), scaling.llama_parameters(sizes.LLAMA_2_13B)
+    ),
+    "LLaMA 2 70B": (
+        68_976_648_192, lambda: Llama(sizes.LLAMA_2_70B), scaling.llama_parameters(sizes.LLAMA_2_70B)
+    ),
+    "Llama 3 8B": (8_030_261_248, lambda: Llama(sizes.LLAMA_3_8B), scaling.llama_parameters(sizes.LLAMA_3_8B)),
+    "Mistral 7B": (
+        7_241_732_096,
+        lambda: Mistral(sizes.MISTRAL_7B, sizes.MISTRAL_7B_WINDOW),
+        scaling.llama_parameters(sizes.MISTRAL_7B),
+    ),
+    "ChatGLM2 6B": (
+        6_243_584_000, lambda: ChatGLM(sizes.CHATGLM2_6B), scaling.chatglm_parameters(sizes.CHATGLM2_6B)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_counts_of_real_sizes(name):
+    published, build, formula = EXACT[name]
+    assert on_meta(build) == published == formula
+
+
+def hf_count(model_class, config):
+    with torch.device("meta"):
+        return sum(p.numel() for p in model_class(config).parameters())
+
+
+def test_counts_equal_hugging_faces_default_sizes():
+    """These classes' defaults are the released sizes, so the figures above are not only our own."""
+    import transformers as hf
+
+    assert hf_count(hf.BertModel, hf.BertConfig()) == EXACT["BERT base"][0]
+    assert hf_count(hf.GPT2LMHeadModel, hf.GPT2Config()) == EXACT["GPT-2"][0]
+    assert hf_count(hf.T5ForConditionalGeneration, hf.T5Config()) == EXACT["T5 small"][0]
+    assert hf_count(hf.LlamaForCausalLM, hf.LlamaConfig()) == EXACT["LLaMA 2 7B"][0]
+    assert hf_count(hf.MistralForCausalLM, hf.MistralConfig()) == EXACT["Mistral 7B"][0]
+    assert hf_count(hf.OpenAIGPTLMHeadModel, hf.OpenAIGPTConfig()) == on_meta(lambda: GPT1(sizes.GPT1))
+    assert hf_count(hf.Gemma2ForCausalLM, hf.Gemma2Config()) == on_meta(lambda: Gemma2(sizes.GEMMA_2_2B))
+    assert hf_count(hf.GlmForCausalLM, hf.GlmConfig(attention_bias=True)) == on_meta(lambda: ChatGLM(sizes.GLM_4_9B))
+    olmo = hf.Olmo2Config(vocab_size=100352)
+    assert hf_count(hf.Olmo2ForCausalLM, olmo) == on_meta(lambda: Olmo2(sizes.OLMO_2_7B))
+    xxlarge = scaling.albert_parameters(sizes.ALBERT_XXLARGE, sizes.ALBERT_EMBEDDING)
+    assert hf_count(hf.AlbertModel, hf.AlbertConfig(num_hidden_layers=12)) == xxlarge
+
+
+def test_deepseek_v3_has_671_billion_of_which_37_work():
+    import transformers as hf
+
+    config = scaling.DeepSeekV3Config()
+    total = scaling.deepseek_v3_parameters(config)
+    assert total == hf_count(hf.DeepseekV3ForCausalLM, hf.DeepseekV3Config())
+    assert round(total / 1e9) == 671
+    assert scaling.deepseek_v3_parameters(config, active=True) / 1e9 == pytest.approx(37.5, abs=0.5)
+
+
+def test_albert_saves_by_factorizing_and_by_sharing():
+    c, E = sizes.ALBERT_BASE, sizes.ALBERT_EMBEDDING
+    full = c.vocab * c.d_model
+    assert c.vocab * E + E * c.d_model < full / 5
+    deeper = c._replace(n_layers=24)
+    assert scaling.albert_parameters(deeper, E) == scaling.albert_parameters(c, E)
+    assert scaling.bert_parameters(c) / scaling.albert_parameters(c, E) > 9
+
+
+def test_gpt_widths_are_not_hidden_sizes():
+    """3072, 6400 and 49152 are feed-forward widths: only 768, 1600 and 12288 rebuild the known counts."""
+    for config, millions in ((sizes.GPT2_SMALL, 124), (sizes.GPT2_XL, 1558), (sizes.GPT3_175B, 174604)):
+        assert round(scaling.gpt2_parameters(config) / 1e6) == millions
+        assert 4 * config.d_model in (3072, 6400, 49152)
+        wrong = config._replace(d_model=4 * config.d_model)
+        assert scaling.gpt2_parameters(wrong) > 3 * scaling.gpt2_parameters(config)
+
+
+def test_training_compute():
+    assert scaling.training_flops(175e9, 300e9) == pytest.approx(3.15e23)
+    # Narayanan et al.: GPT-3 on 1024 A100 at 140 TFLOP/s with recomputation would take 34 days.
+    days = scaling.training_days(scaling.training_flops(175e9, 300e9, recompute=True), 1024, 140e12)
+    assert round(days) == 34
+
+
+@pytest.mark.parametrize("fit", [scaling.HOFFMANN, scaling.BESIROGLU])
+@pytest.mark.parametrize("flops", [1e19, 5.76e23])
+def test_compute_optimal_is_a_minimum(fit, flops):
+    best = scaling.compute_optimal(flops, fit)
+    assert 6 * best.parameters * best.tokens == pytest.approx(flops)
+    loss = scaling.scaling_loss(*best, fit)
+    for factor in (0.5, 0.9, 1.1, 2.0):
+        other = scaling.scaling_loss(best.parameters * factor, best.tokens / factor, fit)
+        assert other > loss
+    # A step of 0.1 % to either side changes the loss by the square of that, not by that.
+    slope = scaling.scaling_loss(best.parameters * 1.001, best.tokens / 1.001, fit) - loss
+    assert slope < 1e-6
+
+
+def test_tokens_per_parameter():
+    chinchilla = scaling.training_flops(70e9, 1.4e12)
+    rule = scaling.twenty_tokens_rule(chinchilla)
+    assert rule == pytest.approx((70e9, 1.4e12))
+    ratio = lambda fit: (lambda best: best.tokens / best.parameters)(scaling.compute_optimal(chinchilla, fit))
+    assert 15 < ratio(scaling.BESIROGLU) < 30 < ratio(scaling.HOFFMANN)
+    with pytest.raises(ValueError, match="flops"):
+        scaling.compute_optimal(0.0)
+
+
+def test_shape_ratios():
+    c = sizes.LLAMA_2_7B
+    ratios = scaling.shape_ratios(c.d_model, c.n_layers, c.n_heads, c.d_model // c.n_heads, c.d_ff)
+    assert ratios == pytest.approx((2.6875, 1.0, 128.0))
