@@ -1,0 +1,153 @@
+"""Turning one pair: as a matrix, as a complex product."""
+
+import math
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, call
+from autograder.reference import rope as R
+
+UNIT = "06-rope"
+
+
+# -- rotation_matrix_2d ---------------------------------------------------------------------------------------------
+
+def matrix_by_filling(angle):
+    """Four entries written into an empty tensor."""
+    out = torch.empty(*angle.shape, 2, 2, dtype=angle.dtype)
+    out[..., 0, 0] = out[..., 1, 1] = angle.cos()
+    out[..., 1, 0] = angle.sin()
+    out[..., 0, 1] = -angle.sin()
+    return out
+
+
+def matrix_by_turning_axes(angle):
+    """Columns are the turned unit vectors."""
+    first = torch.stack([angle.cos(), angle.sin()], -1)
+    second = torch.stack([-angle.sin(), angle.cos()], -1)
+    return torch.stack([first, second], -1)
+
+
+def axes_in_front(angle):
+    c, s = angle.cos(), angle.sin()
+    return torch.stack([torch.stack([c, -s]), torch.stack([s, c])])
+
+
+def all_plus(angle):
+    c, s = angle.cos(), angle.sin()
+    return torch.stack([c, s, s, c], -1).unflatten(-1, (2, 2))
+
+
+def reflection(angle):
+    c, s = angle.cos(), angle.sin()
+    return torch.stack([c, s, s, -c], -1).unflatten(-1, (2, 2))
+
+
+MATRIX = Exercise(
+    id="rope.rotation_matrix_2d", unit=UNIT, title="The matrix that turns a plane", points=1, difficulty=1, minutes=5,
+    signature="rotation_matrix_2d(angle)",
+    reference=R.rotation_matrix_2d, alternatives=[matrix_by_filling, matrix_by_turning_axes],
+    cases=[
+        Case("thirty degrees", "π/6: cosine 0.866, sine 0.5, and the minus sign at the top right",
+             lambda g: call(torch.tensor(math.pi / 6))),
+        Case("several", "three angles give three matrices, (3, 2, 2)", lambda g: call(g.uniform(3, low=0.2, high=1.3))),
+        Case("two by five", "angles of shape (2, 5) give (2, 5, 2, 2)",
+             lambda g: call(g.uniform(2, 5, low=-3.0, high=3.0))),
+        Case("two", "two angles: the matrix axes come last even when every axis has size 2",
+             lambda g: call(g.uniform(2, low=0.3, high=1.2))),
+        Case("double", "float64 angles give a float64 matrix",
+             lambda g: call(g.uniform(1, low=0.2, high=1.3, dtype=torch.float64))),
+    ],
+    mutants=[
+        Mutant("clockwise", lambda angle: R.rotation_matrix_2d(-angle),
+               "This turns clockwise: the minus sign belongs to the sine at the top right."),
+        Mutant("all_plus", all_plus, "Both sines have a plus sign, which stretches the plane. The one at the top "
+               "right is negative."),
+        Mutant("reflection", reflection, "This is a mirror image: its determinant is −1. The two cosines have the "
+               "same sign, the two sines have opposite signs."),
+        Mutant("degrees", lambda angle: R.rotation_matrix_2d(angle * math.pi / 180),
+               "The angle was read as degrees. It is given in radians, and torch.cos takes radians."),
+        Mutant("axes_in_front", axes_in_front, "The two matrix axes come first. They belong at the end: stack along "
+               "dim=-1 and then dim=-2."),
+    ],
+)
+
+
+# -- rotate_complex -------------------------------------------------------------------------------------------------
+
+def complex_by_hand(x, angle):
+    """Real and imaginary part of the product, written out."""
+    if x.shape[-1] != 2:
+        raise ValueError("need pairs")
+    a, b, c, s = x[..., 0], x[..., 1], angle.cos(), angle.sin()
+    return torch.stack([a * c - b * s, a * s + b * c], -1)
+
+
+def complex_by_exp(x, angle):
+    """torch.complex and exp(iφ)."""
+    if x.shape[-1] != 2:
+        raise ValueError("need pairs")
+    turned = torch.complex(x[..., 0], x[..., 1]) * torch.exp(1j * angle)
+    return torch.stack([turned.real, turned.imag], -1)
+
+
+def _checked(f):
+    def wrapped(x, angle):
+        if x.shape[-1] != 2:
+            raise ValueError("need pairs")
+        return f(x, angle)
+
+    return wrapped
+
+
+def _product(x, factor):
+    return torch.view_as_real(torch.view_as_complex(x.contiguous()) * factor)
+
+
+@_checked
+def still_complex(x, angle):
+    return torch.view_as_complex(x.contiguous()) * torch.polar(torch.ones_like(angle), angle)
+
+
+@_checked
+def separately(x, angle):
+    return torch.stack([x[..., 0] * angle.cos(), x[..., 1] * angle.sin()], -1)
+
+
+COMPLEX = Exercise(
+    id="rope.rotate_complex", unit=UNIT, title="The same turn as a complex product", points=1, difficulty=2, minutes=8,
+    signature="rotate_complex(x, angle)",
+    reference=R.rotate_complex, alternatives=[complex_by_hand, complex_by_exp],
+    cases=[
+        Case("quarter turn", "(2, 1) turned by a quarter is (−1, 2)",
+             lambda g: call(torch.tensor([2.0, 1.0]), torch.tensor(math.pi / 2))),
+        Case("one angle each", "four pairs, each with its own angle",
+             lambda g: call(g.randn(4, 2), g.uniform(4, low=0.3, high=2.8))),
+        Case("shared angles", "a batch (3, 5, 2) shares five angles by broadcasting",
+             lambda g: call(g.randn(3, 5, 2), g.uniform(5, low=-2.5, high=-0.3))),
+        Case("there and back", "turning by φ and then by −φ gives back what went in, on the way it does not",
+             lambda g: _there_and_back(g)),
+        Case("no pair", "a last axis of 3 is no pair: ValueError", lambda g: call(g.randn(4, 3), g.uniform(4)),
+             weight=0.5),
+    ],
+    mutants=[
+        Mutant("conjugate", _checked(lambda x, angle: R.rotate_complex(x, -angle)),
+               "This multiplies by e^(−iφ) and turns clockwise. The factor is cos φ + i·sin φ."),
+        Mutant("polar_swapped", _checked(lambda x, angle: _product(x, torch.polar(angle, torch.ones_like(angle)))),
+               "torch.polar takes the length first and the angle second: polar(ones, angle)."),
+        Mutant("parts_swapped", _checked(lambda x, angle: R.rotate_complex(x, angle).flip(-1)),
+               "Real and imaginary part come back in the wrong order. The first number of a pair is the real part."),
+        Mutant("separately", separately, "The two numbers are scaled separately. A turn mixes them: the real part is "
+               "x₀·cos φ − x₁·sin φ."),
+        Mutant("still_complex", still_complex, "The result is still complex. torch.view_as_real turns it back into "
+               "pairs of real numbers."),
+    ],
+)
+
+
+def _there_and_back(g):
+    x, angle = g.randn(3, 2), g.uniform(3, low=0.4, high=1.4)
+    return Program().call(x, angle).call(x, -angle)
+
+
+EXERCISES = [MATRIX, COMPLEX]

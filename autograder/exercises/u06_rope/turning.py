@@ -1,0 +1,155 @@
+"""apply_rope: interleaved pairs, any positions, the input's dtype."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, call
+from autograder.reference import rope as R
+
+UNIT = "06-rope"
+
+
+def tables(x, position_ids, base):
+    """cos and sin, broadcastable to (B, H, T, D/2), float32 or wider."""
+    f = R.rope_frequencies(x.shape[-1], base, dtype=torch.promote_types(x.dtype, torch.float32))
+    angle = R.rope_angles(position_ids, f)
+    return angle.cos(), angle.sin()
+
+
+def rope_by_tables(x, position_ids, base=10000.0):
+    """Every feature times a cosine, plus its partner times a sine."""
+    cos, sin = (t.repeat_interleave(2, -1) for t in tables(x, position_ids, base))
+    partner = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+    return (x * cos + partner * sin).to(x.dtype)
+
+
+def rope_by_matrices(x, position_ids, base=10000.0):
+    """One (D, D) matrix for each position."""
+    D = x.shape[-1]
+    work = x.to(torch.promote_types(x.dtype, torch.float32))
+    ids = position_ids.expand(x.shape[0], x.shape[-2])
+    matrices = torch.stack([torch.stack([R.rope_matrix(int(p), D, base) for p in row]) for row in ids])
+    return torch.einsum("btij,bhtj->bhti", matrices.to(work.dtype), work).to(x.dtype)
+
+
+def rope_in_place_of_pairs(x, position_ids, base=10000.0):
+    """Writes the two halves of every pair into a new tensor."""
+    cos, sin = tables(x, position_ids, base)
+    out = torch.empty_like(x)
+    out[..., 0::2] = (x[..., 0::2] * cos - x[..., 1::2] * sin).to(x.dtype)
+    out[..., 1::2] = (x[..., 0::2] * sin + x[..., 1::2] * cos).to(x.dtype)
+    return out
+
+
+def tables_repeated(x, position_ids, base=10000.0):
+    """The half-split tables (θ₀ θ₁ θ₀ θ₁) on interleaved pairs."""
+    cos, sin = (torch.cat([t, t], -1) for t in tables(x, position_ids, base))
+    partner = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+    return (x * cos + partner * sin).to(x.dtype)
+
+
+def halves_left_apart(x, position_ids, base=10000.0):
+    cos, sin = tables(x, position_ids, base)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.cat([even * cos - odd * sin, even * sin + odd * cos], -1).to(x.dtype)
+
+
+def promoted(f):
+    """``f`` without the cast back at its end."""
+    wide = lambda x: x.to(torch.promote_types(x.dtype, torch.float32))
+    return lambda x, position_ids, base=10000.0: f(wide(x), position_ids, base)
+
+
+def angles_in_input_dtype(x, position_ids, base=10000.0):
+    f = R.rope_frequencies(x.shape[-1], base).to(x.dtype)
+    angle = R.rope_angles(position_ids, f)
+    return R.rotate_pairs(x, angle.cos().float(), angle.sin().float())
+
+
+def counted(f):
+    """``f`` at positions 0 … T − 1, whatever position_ids says."""
+    return lambda x, position_ids, base=10000.0: f(x, torch.arange(x.shape[-2]), base)
+
+
+def first_row_only(x, position_ids, base=10000.0):
+    return R.apply_rope(x, position_ids[0] if position_ids.dim() == 2 else position_ids, base)
+
+
+def one_pair(g):
+    x = torch.tensor([1.0, 0.0]).expand(1, 1, 3, 2).clone()
+    return call(x, torch.tensor([1, 2, 3]))
+
+
+def two_pairs(g):
+    x = torch.tensor([1.0, 0.0, 1.0, 0.0]).expand(1, 1, 2, 4).clone()
+    return call(x, torch.tensor([1, 100]))
+
+
+def in_a_batch(g):
+    """Offsets and gaps: rows start at different places and skip some."""
+    start, steps = g.integers(3, 30, 2, 1), g.integers(1, 4, 2, 5)
+    return call(g.randn(2, 3, 5, 6), start + steps.cumsum(1))
+
+
+def far_in_bfloat16(g):
+    return call(g.randn(1, 2, 4, 8, dtype=torch.bfloat16), torch.tensor([[1, 301, 777, 1027]]))
+
+
+def scores_of_a_shift(g):
+    """The same vectors at two places that differ by a shift, in one program."""
+    x, shift = g.randn(1, 1, 4, 8), g.integer(11, 400)
+    ids = torch.arange(4)
+    return Program().call(x, ids).call(x, ids + shift)
+
+
+CASES = [
+    Case("one pair", "(1, 0) at positions 1, 2, 3 becomes (cos 1, sin 1), (cos 2, sin 2), (cos 3, sin 3)", one_pair),
+    Case("two pairs", "D = 4: at position 100 the second pair has turned by 1, the first by 100", two_pairs),
+    Case("batch", "two texts with their own positions, with offsets and gaps", in_a_batch, weight=2),
+    Case("shared positions", "positions of shape (T,) serve the whole batch, here with a shift",
+         scores_of_a_shift),
+    Case("other base", "base 100 in place of 10,000",
+         lambda g: call(g.randn(1, 2, 3, 8), torch.tensor([2, 5, 9]), base=100.0)),
+    Case("float16", "float16 goes in, float16 comes out",
+         lambda g: call(g.randn(2, 1, 3, 4, dtype=torch.float16), g.integers(1, 20, 2, 3))),
+    Case("far in bfloat16", "bfloat16 at position 1,027: the angle needs more digits than bfloat16 has",
+         far_in_bfloat16, rtol=0.05),
+    Case("one token", "a single new token at position 41, as when a text is continued",
+         lambda g: call(g.randn(1, 2, 1, 6), torch.tensor([[41]]))),
+    Case("odd size", "D = 5 cannot be cut into pairs: ValueError",
+         lambda g: call(g.randn(1, 1, 2, 5), torch.tensor([0, 1])), weight=0.5),
+]
+
+APPLY = Exercise(
+    id="rope.apply_rope", unit=UNIT, title="RoPE", points=4, difficulty=3, minutes=25,
+    signature="apply_rope(x, position_ids, base=10000.0)",
+    reference=R.apply_rope, alternatives=[rope_by_tables, rope_by_matrices, rope_in_place_of_pairs],
+    cases=CASES,
+    mutants=[
+        Mutant("clockwise", lambda x, position_ids, base=10000.0: R.apply_rope(x, -position_ids, base),
+               "The pairs turn backwards: the sine has the wrong sign. The first entry is even·cos − odd·sin."),
+        Mutant("halves_paired", R.apply_rope_half,
+               "Feature i is paired with feature i + D/2. Here pair i is the neighbors 2i and 2i + 1: take "
+               "x[..., 0::2] and x[..., 1::2]."),
+        Mutant("tables_repeated", tables_repeated,
+               "The angles run θ₀ θ₁ … θ₀ θ₁ … along the features, so partners turn by different angles. Neighbors "
+               "share an angle: θ₀ θ₀ θ₁ θ₁."),
+        Mutant("halves_left_apart", halves_left_apart,
+               "The turned numbers are right, but all first entries come before all second ones. Put each pair back "
+               "together: stack along a new last axis, then flatten."),
+        Mutant("ids_ignored", counted(R.apply_rope),
+               "position_ids is ignored: the places are counted 0, 1, 2, …. Multiply the frequencies by position_ids."),
+        Mutant("first_row_only", first_row_only,
+               "Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: "
+               "give its angles the shape (B, 1, T, D/2)."),
+        Mutant("promoted", promoted(R.apply_rope),
+               "float16 went in and float32 came out: the float32 tables promote the product. Cast the result back to "
+               "x.dtype."),
+        Mutant("angles_in_input_dtype", angles_in_input_dtype,
+               "The angles are computed in the input's dtype. bfloat16 keeps 8 bits, so 1,027 is rounded to a "
+               "neighbor and the angle is off by whole radians: use float32 for angles."),
+        Mutant("base_ignored", lambda x, position_ids, base=10000.0: R.apply_rope(x, position_ids),
+               "The base is fixed at 10,000. Hand the argument on to the frequencies."),
+    ],
+)
+
+EXERCISES = [APPLY]
