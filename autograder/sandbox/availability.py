@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import bubblewrap, worker
+from . import bubblewrap, cgroups, worker
 from .channel import ChannelSession
 from .limits import Limits
 from .local import ROOT
@@ -28,7 +28,7 @@ sys.path.append(sys.argv[1])
 from autograder.sandbox import namespaces, worker, zygote_server
 control = socket.socket(fileno=int(sys.argv[3]))
 try:
-    namespaces.enter(namespaces.Sandbox(sys.argv[2], "trial"), [control])
+    namespaces.enter(namespaces.Sandbox(sys.argv[2], sys.argv[4]), [control])
 except Exception as error:
     zygote_server.fail(control, error)
 else:
@@ -70,11 +70,12 @@ def require_sandbox() -> Availability:
 
 def _try_namespaces() -> str:
     folder = tempfile.mkdtemp(prefix="anatomy-trial-", dir="/tmp")
+    name = f"{os.getpid()}-trial-{os.path.basename(folder)[-8:]}"
     ours, theirs = socket.socketpair()
     try:
         with ours, theirs:
             ours.settimeout(30)
-            command = [sys.executable, "-c", _TRIAL, str(ROOT), folder, str(theirs.fileno())]
+            command = [sys.executable, "-c", _TRIAL, str(ROOT), folder, str(theirs.fileno()), name]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd="/", stdin=subprocess.DEVNULL)
             theirs.close()
             notice = ours.recv(worker.NOTICE.size)
@@ -86,6 +87,7 @@ def _try_namespaces() -> str:
         return str(e)
     finally:
         process.wait()
+        cgroups.remove(cgroups.folders(name))
         shutil.rmtree(folder, ignore_errors=True)
 
 

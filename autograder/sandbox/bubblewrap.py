@@ -63,6 +63,14 @@ class Wrapped:
     pass_fds: list[int] = field(default_factory=list)
     groups: list[Path] = field(default_factory=list)
 
+    def hand_down(self, contents: bytes) -> int:
+        """A descriptor from which the program can read these bytes."""
+        fd = os.memfd_create("anatomy")
+        self.pass_fds.append(fd)
+        os.write(fd, contents)
+        os.lseek(fd, 0, os.SEEK_SET)
+        return fd
+
     def started(self) -> None:
         """Close this side's copies of the descriptors."""
         while self.pass_fds:
@@ -82,13 +90,19 @@ def wrap(
     limits: Limits,
     *,
     set_rlimits: bool,
+    process_1: bool = False,
     shown: Iterable[tuple[str, str]] = (),
+    files: Iterable[tuple[bytes, str]] = (),
+    environment: dict[str, str] | None = None,
     status_fd: int = -1,
 ) -> Wrapped:
     """The command in a sandbox that sees ``view``. set_rlimits: False for a command that sets its own limits.
 
-    shown: (path, place) bound read-only elsewhere. status_fd: bubblewrap writes a JSON object with the process id
-    ("child-pid") there. Raises SandboxUnavailable where bubblewrap is not installed.
+    process_1: the command runs as process 1 of its namespace and itself notices when the grader is gone; else
+    bubblewrap's own process 1 ends it with the thread that started it.
+    shown: (path, place) bound read-only elsewhere; files: (contents, place), read-only too. environment: added to
+    ``sandbox_environment``. status_fd: bubblewrap writes a JSON object with the process id ("child-pid") there.
+    Raises SandboxUnavailable where bubblewrap is not installed.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -97,13 +111,15 @@ def wrap(
     uid = session_uid(random.getrandbits(22)) if root else 1000
     wrapped = Wrapped([])
     args = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    args += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"]
+    args += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"]
     if root:
         # The change of user below needs these; it gives them up. A user namespace would make root's files the
         # student's own.
         args += [x for c in ("SETUID", "SETGID", "SETPCAP") for x in ("--cap-add", "CAP_" + c)]
     else:
         args += ["--unshare-user", "--uid", str(uid), "--gid", str(uid)]
+    if process_1:
+        args.append("--as-pid-1")
     size = str(limits.tmpfs_bytes)
     args += _parents([HOME]) + ["--proc", "/proc", "--dev", "/dev"]
     for place in (HOME, "/tmp", "/dev/shm"):
@@ -118,6 +134,9 @@ def wrap(
             args += ["--ro-bind", os.path.realpath(path), path]
     for path, place in places:
         args += ["--ro-bind", path, place]
+    for contents, place in files:
+        fd = wrapped.hand_down(contents)
+        args += [*_parents([place]), "--perms", "0444", "--ro-bind-data", str(fd), place]
     for path in view.hidden:
         if any(path.startswith(p + "/") for p in paths) and os.path.isdir(path):
             args += ["--perms", "0755", "--size", "4096", "--tmpfs", path, "--remount-ro", path]
@@ -136,14 +155,12 @@ def wrap(
         args += [*_parents([place]), "--ro-bind", os.path.realpath(view.workdir), place]
         inner = ["/bin/sh", "-c", f'cp -rP {place}/. "$HOME"; exec "$@"', "sh", *inner]
     if seccomp.supported():
-        fd = os.memfd_create("seccomp")
-        os.write(fd, seccomp.program())
-        os.lseek(fd, 0, os.SEEK_SET)
-        wrapped.pass_fds.append(fd)
-        args += ["--seccomp", str(fd)]
+        args += ["--seccomp", str(wrapped.hand_down(seccomp.program()))]
     if status_fd >= 0:
+        wrapped.pass_fds.append(status_fd)
         args += ["--info-fd", str(status_fd)]
-    args += ["--clearenv", *(x for item in sandbox_environment().items() for x in ("--setenv", *item))]
+    variables = sandbox_environment() | (environment or {})
+    args += ["--clearenv", *(x for item in variables.items() for x in ("--setenv", *item))]
     args += ["--remount-ro", "/", "--chdir", HOME, "--", *inner]
     if root:
         wrapped.groups = cgroups.create(f"{os.getpid()}-{random.getrandbits(32):08x}", limits)
@@ -178,7 +195,7 @@ class BubblewrapSession(ChannelSession):
         package = PACKAGE_PLACE / "autograder"
         here = Path(__file__).resolve().parent
         shown = [(str(p), str(package / p.relative_to(here.parent))) for p in (here.parent / "__init__.py", here)]
-        wrapped = wrap([sys.executable], view, limits, set_rlimits=False, shown=shown)
+        wrapped = wrap([sys.executable], view, limits, set_rlimits=False, process_1=True, shown=shown)
         request = worker_request(limits, preload, python_path, seed)
         try:
             control, process = start_worker(wrapped.command, {}, "/", request, PACKAGE_PLACE, wrapped.pass_fds)
@@ -221,4 +238,4 @@ def read_child_pid(fd: int) -> int:
     try:
         return int(json.loads(data)["child-pid"])
     except (ValueError, KeyError, TypeError):
-        raise SandboxUnavailable("bubblewrap did not start the kernel") from None
+        raise SandboxUnavailable(f"bubblewrap did not start: {probe() or 'no reason given'}") from None

@@ -145,9 +145,10 @@ def _warm_up(run_cell: Callable) -> None:
         torch.nn.Linear(8, 8)(torch.softmax(x @ x.mT, -1)).sum().backward()
         repr(x)
     reseed(0)
-    run_cell("import math\nprint(math.pi, 1)\n[1]", 0)
-    run_cell("1 / 0", 0)
-    run_cell("await 1", 0)
+    streams = sys.stdout, sys.stderr
+    for cell in ("import math\nprint(math.pi)\n[1]", "1 / 0", "await 1"):
+        run_cell(cell, 0)
+    sys.stdout, sys.stderr = streams
 
 
 def _inert_comms() -> None:

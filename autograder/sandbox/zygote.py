@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+import atexit
+import functools
 import json
 import logging
 import os
@@ -17,9 +19,8 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
-from . import namespaces
+from .bubblewrap import sandbox_environment, staff_folder
 from .channel import ChannelSession
 from .limits import Limits
 from .local import ROOT, clean_environment, files_to_copy, learner_paths
@@ -201,22 +202,27 @@ def sandbox_request(
     seed: int | None,
 ) -> dict:
     """The message to the zygote, plain JSON."""
-    environment = clean_environment(namespaces.HOME)
-    environment["TMPDIR"] = "/tmp"
-    environment["USER"] = environment["LOGNAME"] = "student"
     return {
         "role": role,
         "limits": asdict(limits),
         "view": {
             "readable": [str(p) for p in readable],
-            "hidden": [str(Path(__file__).resolve().parents[1])],
+            "hidden": [staff_folder()],
             "workdir": "" if workdir is None else str(workdir),
         },
-        "env": environment,
+        "env": sandbox_environment(),
         "python_path": [str(p) for p in python_path],
         "argv": ["notebook"],
         "seed": int.from_bytes(os.urandom(8), "big") if seed is None else seed,
     }
+
+
+@functools.cache
+def shared_zygote() -> Zygote:
+    """One zygote for this process, started by its first user and closed at exit."""
+    zygote = Zygote()
+    atexit.register(zygote.close)
+    return zygote
 
 
 class SandboxedSession(ChannelSession):

@@ -19,7 +19,6 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
 
 from . import cgroups, namespaces, shell, worker
 from .limits import Limits
@@ -137,13 +136,12 @@ class Server:
         control.setblocking(True)
         try:
             request = json.loads(data)
-            run = self._prepare(request, control)
+            self._become(request, control)
         except BaseException as error:
             fail(control, error)
             raise
-        run()
 
-    def _prepare(self, request: dict, control: socket.socket) -> Callable[[], None]:
+    def _become(self, request: dict, control: socket.socket) -> None:
         view = namespaces.View(**{k: tuple(v) if isinstance(v, list) else v for k, v in request["view"].items()})
         name = f"{os.getppid()}-{os.getpid()}"
         box = namespaces.Sandbox(self.mount_point, name, view, Limits(**request["limits"]))
@@ -154,8 +152,9 @@ class Server:
         shell.reseed(request["seed"])
 
         if request["role"] == "kernel":
-            return lambda: run_kernel(control, request["connection"])
-        return lambda: worker.head(control, self.run_cell, self.student_ns, own_pid_namespace=True)
+            run_kernel(control, request["connection"])
+        else:
+            worker.head(control, self.run_cell, self.student_ns, own_pid_namespace=True)
 
 
 def run_kernel(control: socket.socket, connection: dict) -> None:
@@ -169,8 +168,10 @@ def run_kernel(control: socket.socket, connection: dict) -> None:
     path = os.path.join("/tmp", "connection.json")
     with open(path, "w", encoding="utf-8") as f:
         json.dump(connection, f)
-    control.sendall(worker.NOTICE.pack(worker.READY, 0, 0))
-    IPKernelApp.launch_instance(argv=["-f", path, "--HistoryManager.enabled=False", "--IPKernelApp.log_level=40"])
+    app = IPKernelApp.instance()
+    app.initialize(["-f", path, "--HistoryManager.enabled=False", "--IPKernelApp.log_level=40"])
+    control.sendall(worker.NOTICE.pack(worker.READY, 0, 0))  # its sockets are there
+    app.start()
 
 
 def main() -> None:
