@@ -12,10 +12,11 @@ import math
 from pathlib import Path
 
 import torch
-from anatomy.widgets import attention, mix, permutation, rope, wavelength
+from anatomy.widgets import activation, attention, mix, permutation, rope, wavelength
 from safetensors.numpy import save
 
 from autograder.exercises.u00_start_here import weighted_average
+from autograder.reference import activations
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.rope import apply_rope, rope_frequencies
 
@@ -82,8 +83,19 @@ def frequencies_float64(D, base):
     return rope_frequencies(D, base, dtype=torch.float64)
 
 
-# file stem → (widget, inputs, reference)
+def activation_inputs(generator):
+    """x: the points of the curves. pre (tokens, units): each unit's inputs scatter by 1 around a mean of its own."""
+    pre = _normal(generator, activation.TOKENS, activation.UNITS) + _normal(generator, activation.UNITS)
+    return {"x": torch.linspace(-activation.REACH, activation.REACH, activation.POINTS, dtype=torch.float64), "pre": pre}
+
+
+ACTIVATIONS = {name: getattr(activations, name) for name in activation.ACTIVATIONS} | {
+    "sigmoid_prime": activations.sigmoid_derivative, "silu_prime": activations.silu_derivative,
+    "gelu_prime": activations.gelu_derivative}
+
+# file stem → (widget, inputs, reference); a widget of several functions takes a dict of them
 WIDGETS = {
+    "activation": (activation.ActivationExplorer, activation_inputs, ACTIVATIONS),
     "attention": (attention.AttentionExplorer, attention_inputs, scaled_dot_product_attention),
     "mix": (mix.MixExplorer, mix_inputs, weighted_average),
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
@@ -99,11 +111,14 @@ def recording(name, device="cpu"):
     generator = torch.Generator().manual_seed(SEED + sum(name.encode()))
     inputs = {k: v.float() for k, v in draw(generator).items()}
 
-    def on_device(*tensors, **options):
-        moved = [t.to(device) if isinstance(t, torch.Tensor) else t for t in tensors]
-        return function(*moved, **options)
+    def on_device(function):
+        def call(*tensors, **options):
+            return function(*[t.to(device) if isinstance(t, torch.Tensor) else t for t in tensors], **options)
+        return call
 
-    tables = widget.measure(on_device, {k: v.double() for k, v in inputs.items()})
+    several = isinstance(function, dict)
+    moved = {k: on_device(f) for k, f in function.items()} if several else on_device(function)
+    tables = widget.measure(moved, {k: v.double() for k, v in inputs.items()})
     return {**{k: v.numpy() for k, v in inputs.items()},
             **{f"ref_{k}": v.astype("float32") for k, v in tables.items()}}
 

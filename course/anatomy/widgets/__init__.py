@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from .activation import ActivationExplorer
 from .attention import AttentionExplorer
 from .base import TableWidget
 from .calls import WrongOutput
@@ -13,5 +14,5 @@ from .wavelength import WavelengthExplorer
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "AttentionExplorer", "MixExplorer", "PermutationExplorer", "RopeExplorer", "TableWidget",
-           "WavelengthExplorer", "WrongOutput"]
+__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "MixExplorer", "PermutationExplorer", "RopeExplorer",
+           "TableWidget", "WavelengthExplorer", "WrongOutput"]
