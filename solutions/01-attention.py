@@ -17,7 +17,7 @@
 #
 # | dog | bites | man |
 # |---|---|---|
-# | 5.03 | 2.23 | 3.12 |
+# | 5.45 | 2.12 | 3.13 |
 #
 # Now it reads *man bites dog*: the same words, the opposite meaning. Which numbers does it give?
 
@@ -28,13 +28,14 @@ import matplotlib.pyplot as plt
 import torch
 from anatomy import check, predict, progress, quiz, reveal
 from anatomy.plots import described, use_style
+from anatomy.widgets import AttentionExplorer, PermutationExplorer
 from torch import nn
 
 use_style()
 
 # %%
 predict("attention.p1", "Reading 'man bites dog', the layer gives…",
-        ["each word the number it had before", "each place the number it had before (man gets 5.03)",
+        ["each word the number it had before", "each place the number it had before (man gets 5.45)",
          "three new numbers"])
 
 # %% [markdown]
@@ -206,6 +207,12 @@ with described("Weights of the sentence dog bites man as a 3 by 3 picture, one r
     plt.xlabel("looked at (key)"), plt.ylabel("looking (query)"), plt.colorbar(label="weight")
 
 # %% [markdown]
+# More words, more heads, all from **your** function. Choose a sentence and a query, switch the scaling off, try the masks. (The weights are random: nothing has been trained.)
+
+# %%
+AttentionExplorer(scaled_dot_product_attention)
+
+# %% [markdown]
 # One function of PyTorch does all this in one call. Does yours agree with it?
 
 # %%
@@ -374,8 +381,11 @@ def run(x, mask=None):
     return q @ k.T, scaled_dot_product_attention(q, k, v, mask)
 
 def gap(mask=None, place=0.0):
-    perms = [torch.randperm(7) for _ in range(10)]
-    return max((after_permutation(*run(x + place, mask), p)[1] - run(x[p] + place, mask)[1]).abs().max() for p in perms)
+    before, gaps = run(x + place, mask), []
+    for p in [torch.randperm(7) for _ in range(10)]:
+        predicted, actual = after_permutation(*before, p)[1], run(x[p] + place, mask)[1]
+        gaps.append((predicted - actual).abs().max())
+    return max(gaps)
 
 # %%
 places = torch.randn(7, 8)
@@ -389,21 +399,27 @@ print(f"a vector per place    {gap(place=places):.1e}")
 # Two things break it: a mask that depends on place, and a vector added for each place. The second is what units 05 and 06 are about.
 
 # %% [markdown]
+# Choose another order, and compare the last two pictures. Then add positions.
+
+# %%
+PermutationExplorer(scaled_dot_product_attention)
+
+# %% [markdown]
 # ### Claim on trial
 #
 # > *"Without a mask attention is symmetric, $f(x, y) = f(y, x)$. Two sentences with the same words therefore get exactly the same attention, and that is why positions are needed."*
 #
-# Measure the symmetry: how far is the score matrix from its transpose?
+# Take the puzzle's layer, dog (0) and man (2). Is the score of dog looking at man that of man looking at dog?
 
 # %%
-S = run(x)[0]
-same = (x @ W[0]) @ (x @ W[0]).T
-print(f"two matrices: score of (0, 1) {S[0, 1]:.2f}, of (1, 0) {S[1, 0]:.2f}")
-print(f"one matrix:   score of (0, 1) {same[0, 1]:.2f}, of (1, 0) {same[1, 0]:.2f}")
-print(f"one matrix:   weight of (0, 1) {softmax(same)[0, 1]:.2f}, of (1, 0) {softmax(same)[1, 0]:.2f}")
+three = torch.tensor(list(words.values()))
+S = (three @ W_Q) @ (three @ W_K).T
+tied = (three @ W_K) @ (three @ W_K).T
+for name, s in (("W_Q and W_K", S), ("W_K twice", tied), ("softmax of that", softmax(tied))):
+    print(f"{name:16} dog → man {s[0, 2]:.3f}   man → dog {s[2, 0]:.3f}")
 
 # %% [markdown]
-# **Verdict: right conclusion, wrong reason.** $QK^\top$ is not symmetric: a verb can look at its subject without being looked at. Even with $W_Q = W_K$ the softmax treats each row by itself.
+# **Verdict: right conclusion, wrong reason.** $QK^\top$ is not symmetric: with $W_Q \neq W_K$ a word can look without being looked at. Even with one matrix for both, the softmax treats each row by itself.
 #
 # What holds is equivariance. The outputs of the two sentences are the same rows in another order, so whatever adds them up or picks "dog" sees no difference.
 
@@ -414,7 +430,8 @@ print(f"one matrix:   weight of (0, 1) {softmax(same)[0, 1]:.2f}, of (1, 0) {sof
 table = {w: torch.randn(8) for w in ("i", "think", "therefore", "am")}
 sentence = torch.stack([table[w] for w in "i think therefore i am".split()])
 out = run(sentence)[1]
-torch.equal(out[0], out[3]) or (out[0] - out[3]).abs().max()
+print(f"first and second i: {(out[0] - out[3]).abs().max():.1e}")
+print(f"i and think:        {(out[0] - out[1]).abs().max():.1e}")
 
 # %% [markdown]
 # ## 5. Several heads
@@ -558,25 +575,28 @@ predict("attention.p5", "Without positions and without a mask, the accuracy afte
         ["50 %", "75 %", "100 %"])
 
 # %%
-from anatomy.experiments.word_order import train_reader
+from anatomy.experiments.word_order import SETTINGS, recorded, train_reader
 
-settings = {"no positions": {}, "vector per place": {"positions": True}, "causal mask": {"causal": True}}
-curves = {name: train_reader(MultiHeadAttention, **kw) for name, kw in settings.items()}
+curves = {name: train_reader(MultiHeadAttention, **setting) for name, setting in SETTINGS.items()}
 
 # %%
-with described("Accuracy against training steps: with a vector per place and with a causal mask it rises to 100 percent "
-               "within 100 steps, without positions it stays at 50 percent."):
-    for name, curve in curves.items():
-        plt.plot(*zip(*curve), label=name)
-    plt.xlabel("training step"), plt.ylabel("accuracy"), plt.ylim(0.4, 1.03), plt.legend()
+with described("Accuracy against training steps, your run with sentences of 8 words and five recorded runs with 32: with "
+               "a vector per place and with a causal mask it rises to 100 percent, without positions it stays at 50."):
+    figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
+    for i, (name, curve) in enumerate(curves.items()):
+        panels[0].plot(*zip(*curve), label=name, color=f"C{i}")
+        for seed in recorded()["curves"][name]:
+            panels[1].plot(*zip(*seed), color=f"C{i}", lw=1)
+    panels[0].set(xlabel="training step", ylabel="accuracy", title="yours: 8 words"), panels[0].legend()
+    panels[1].set(xlabel="training step", title="recorded: 32 words, 5 seeds each")
 
 # %%
 reveal("attention.p5", lambda: f"{curves['no positions'][-1][1]:.1%}",
-       "Swap A and B, and the outputs are only reordered; their mean is the same, and so is the answer. "
-       "No amount of training helps.")
+       "Exchange A and B: the outputs are the same rows in another order, their mean is the same, and so is "
+       "the answer, which should be the opposite. No amount of training helps.")
 
 # %% [markdown]
-# The causal mask helps without any positions: a word's output depends on how much came before it. Models trained that way are called NoPE ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634)); unit 09 builds one.
+# The causal mask helps without any positions: a word's output depends on what came before it. Language models can be trained that way ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634); called NoPE by [Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466)), and unit 09 comes back to it.
 
 # %% [markdown]
 # ### Claim on trial
@@ -641,15 +661,14 @@ def padding_mask(lengths, S):
 # %% [markdown]
 # ### See it
 #
-# Put garbage into the padding. Outputs of real words must not move.
+# Lengths 2 and 3. Put garbage into the padding: outputs of real words must not move.
 
 # %%
 torch.manual_seed(0)
-layer, x, mask = MultiHeadAttention(12, 3), torch.randn(2, 4, 12), padding_mask(torch.tensor([1, 3]), 4)
+layer, x, mask = MultiHeadAttention(12, 3), torch.randn(2, 4, 12), padding_mask(torch.tensor([2, 3]), 4)
 garbage = x.clone()
-garbage[0, 1:], garbage[1, 3:] = 1000.0, -1000.0
-moved = (layer(x, mask=mask) - layer(garbage, mask=mask)).abs().amax(-1)
-moved
+garbage[0, 2:], garbage[1, 3:] = 1000.0, -1000.0
+(layer(x, mask=mask) - layer(garbage, mask=mask)).abs().amax(-1).detach()
 
 # %% [markdown]
 # Rows are sentences, columns are words. Only the padding's own outputs move, and nobody reads those.
@@ -657,7 +676,7 @@ moved
 # One case is left: an empty sentence in the batch. All its keys are forbidden.
 
 # %%
-layer(x, mask=padding_mask(torch.tensor([0, 4]), 4))[:, 0, :3]
+layer(x, mask=padding_mask(torch.tensor([0, 4]), 4))[:, 0, :3].detach()
 
 # %% [markdown]
 # All its scores are $-\infty$, so the softmax is $0/0$. One NaN of this kind reaches the loss, and from there every weight of the model.
@@ -723,7 +742,7 @@ except RuntimeError as error:
 # BERT-base has $d_{model} = 768$. Its attention block holds four 768 × 768 matrices and four biases: $4 \cdot (768^2 + 768) = 2{,}362{,}368$ parameters.
 
 # %% [markdown]
-# The FLOPs of one block, $T$ queries against $S$ keys:
+# One block's products, $T$ queries, $S$ keys, $d = d_{model}$:
 #
 # | product | rows × inner × columns | FLOPs |
 # |---|---|---|
@@ -731,15 +750,13 @@ except RuntimeError as error:
 # | $W_K$, $W_V$ | $BS \times d \times d$, twice | $4BSd^2$ |
 # | scores, all heads | $H$ times $T \times D \times S$, per sentence | $2BTSd$ |
 # | weighted sum | $H$ times $T \times S \times D$, per sentence | $2BTSd$ |
-#
-# Softmax, scaling and biases are left out: they lack the factor $d$.
 
 # %%
 predict("attention.p6", "BERT-base reads 512 words. Which share of the block's FLOPs do the two T×T products take?",
         ["about 25 %", "about 50 %", "about 90 %"])
 
 # %% [markdown] statement="attention.cost"
-# Write both counts for one block, as Python integers. A multiply-add is 2 FLOPs; only the six matrix products count; all $T \cdot S$ pairs count, masked or not.
+# Write both counts for one block, as Python integers. A multiply-add is 2 FLOPs. Only the six matrix products count (softmax, scaling and biases lack the factor $d$), and all $T \cdot S$ pairs count, masked or not.
 #
 # `attention_flops` raises a `ValueError` when `H` does not divide `d_model`.
 
@@ -900,10 +917,10 @@ quiz("Which layer can tell 'dog bites man' from 'man bites dog' by the mean of i
       "self-attention with a padding mask": (False, "With no padding it hides nothing; it depends on length alone.")})
 
 # %%
-quiz("At d_model = 4096, from which length on do the T×T products cost more than the four projections?",
-     {"512": (False, "There they take a ninth of what the projections and they take together… less than an eighth."),
+quiz("At d_model = 4096, at which length do the T×T products cost as much as the four projections?",
+     {"512": (False, "There they take one part in 17."),
       "4096": (False, "There the projections still cost twice as much."),
-      "8192": (True, "4·T²·d exceeds 8·T·d² when T exceeds 2·d.")})
+      "8192": (True, "4·T²·d equals 8·T·d² at T = 2·d.")})
 
 # %%
 progress("01-attention")

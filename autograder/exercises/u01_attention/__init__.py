@@ -1,6 +1,6 @@
 """Specs of unit 01: from softmax to multi-head attention, padding, and what a layer costs."""
 
-from . import costs, heads, padding, scores
+from . import costs, heads, padding, scores, softmax
 
 UNIT = "01-attention"
-EXERCISES = scores.EXERCISES + heads.EXERCISES + padding.EXERCISES + costs.EXERCISES
+EXERCISES = softmax.EXERCISES + scores.EXERCISES + heads.EXERCISES + padding.EXERCISES + costs.EXERCISES

@@ -35,13 +35,9 @@ def merge_by_permute(x):
     return x.permute(0, 2, 1, 3).flatten(2)
 
 
-def _check(x, n_heads):
-    if x.shape[-1] % n_heads:
-        raise ValueError("n_heads must divide d_model")
-
-
+# The mistakes leave the ValueError out: a learner who makes one of them may or may not have written the check, and
+# only cases that fail are compared with a mistake.
 def split_viewed(x, n_heads):
-    _check(x, n_heads)
     B, T, d = x.shape
     return x.reshape(B, n_heads, T, d // n_heads)
 
@@ -52,7 +48,6 @@ def merge_viewed(x):
 
 
 def split_interleaved(x, n_heads):
-    _check(x, n_heads)
     B, T, d = x.shape
     return x.reshape(B, T, d // n_heads, n_heads).permute(0, 3, 1, 2)
 
@@ -68,7 +63,6 @@ def split_unchecked(x, n_heads):
 
 
 def split_not_moved(x, n_heads):
-    _check(x, n_heads)
     B, T, d = x.shape
     return x.reshape(B, T, n_heads, d // n_heads)
 
@@ -168,20 +162,33 @@ class Einsum(nn.Module):
         return self.o_proj(torch.einsum("bhts,bshd->bthd", scores.softmax(-1), v).flatten(2))
 
 
+def _attend(q, k, v, mask=None):
+    # As a learner writes it: without the reference's checks, so that errors read like theirs.
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    return ref.softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf)) @ v
+
+
 class _Wrong(ref.MultiHeadAttention):
-    """The reference in four steps, so that each mistake below can replace one of them."""
+    """The layer in four steps, so that each mistake below can replace one of them; sizes are not checked."""
+
+    def __init__(self, d_model, n_heads, bias=True):
+        super().__init__(d_model, 1, bias)
+        self.n_heads = n_heads
+
+    def choose(self, x, context):
+        return x if context is None else context
 
     def project(self, x, context):
         return self.q_proj(x), self.k_proj(context), self.v_proj(context)
 
     def attend(self, q, k, v, mask):
-        return ref.scaled_dot_product_attention(q, k, v, mask)
+        return _attend(q, k, v, mask)
 
     def join(self, heads):
         return self.o_proj(ref.merge_heads(heads))
 
     def forward(self, x, context=None, mask=None):
-        q, k, v = (ref.split_heads(p, self.n_heads) for p in self.project(x, x if context is None else context))
+        q, k, v = (ref.split_heads(p, self.n_heads) for p in self.project(x, self.choose(x, context)))
         return self.join(self.attend(q, k, v, mask))
 
 
@@ -200,17 +207,13 @@ def _one_head(self, x, context=None, mask=None):
     return self.join(self.attend(q, k, v, mask))
 
 
-def _scaled_by_model(self, q, k, v, mask):
-    return ref.scaled_dot_product_attention(q / math.sqrt(self.n_heads), k, v, mask)
-
-
 def _always_bias(self, d_model, n_heads, bias=True):
-    ref.MultiHeadAttention.__init__(self, d_model, n_heads, True)
+    _Wrong.__init__(self, d_model, n_heads, True)
 
 
-def _unchecked_init(self, d_model, n_heads, bias=True):
-    ref.MultiHeadAttention.__init__(self, d_model, 1, bias)
-    self.n_heads = n_heads
+def _other_names(self, d_model, n_heads, bias=True):
+    nn.Module.__init__(self)
+    self.W_q = nn.Linear(d_model, d_model, bias=bias)
 
 
 NAMES = ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -269,23 +272,33 @@ MODULE = Exercise(
         Mutant("one_head", wrong(forward=_one_head),
                "All features go through one single attention, so n_heads plays no part. Split q, k and v into heads "
                "first."),
-        Mutant("scaled_by_model", wrong(attend=_scaled_by_model),
+        Mutant("scaled_by_model", wrong(attend=lambda self, q, k, v, mask: _attend(
+                   q / math.sqrt(self.n_heads), k, v, mask)),
                "The scores are divided by √d_model. Each head has D = d_model/H numbers: divide by √D, as your "
                "scaled_dot_product_attention does after the split."),
         Mutant("context_ignored", wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(x), self.v_proj(x))),
                "The context is never looked at. Where it is given, keys and values come from context, and only "
                "queries from x."),
-        Mutant("values_from_x", wrong(project=lambda self, x, c: (self.q_proj(c), self.k_proj(x), self.v_proj(x))),
+        Mutant("context_or", wrong(choose=lambda self, x, context: context or x),
+               "`context or x` asks whether a whole tensor is true, which has no answer. Write "
+               "`x if context is None else context`."),
+        Mutant("values_from_x", wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(c), self.v_proj(x))),
+               "Keys come from context, but values from x. A key and its value belong to the same word: make both "
+               "from context."),
+        Mutant("roles_swapped", wrong(project=lambda self, x, c: (self.q_proj(c), self.k_proj(x), self.v_proj(x))),
                "Roles are swapped: queries come from context, keys and values from x. x asks, so x makes the queries; "
                "the context answers."),
         Mutant("one_projection", wrong(project=lambda self, x, c: (self.q_proj(x), self.q_proj(c), self.v_proj(c))),
                "The keys are made with q_proj. Keys have a matrix of their own, k_proj; sharing it makes every score "
                "table symmetric."),
-        Mutant("mask_ignored", wrong(attend=lambda self, q, k, v, mask: ref.scaled_dot_product_attention(q, k, v)),
+        Mutant("mask_ignored", wrong(attend=lambda self, q, k, v, mask: _attend(q, k, v)),
                "The mask is never used. Pass it on to scaled_dot_product_attention."),
         Mutant("always_bias", wrong(__init__=_always_bias),
                "The four layers have biases even with bias=False. Pass bias on to every nn.Linear."),
-        Mutant("unchecked", wrong(__init__=_unchecked_init),
+        Mutant("other_names", wrong(__init__=_other_names),
+               "The weights do not fit the module. It needs four nn.Linear(d_model, d_model), named q_proj, k_proj, "
+               "v_proj and o_proj, and nothing else."),
+        Mutant("unchecked", wrong(),
                "The constructor accepts sizes that do not fit. Raise a ValueError when n_heads does not divide "
                "d_model."),
     ],

@@ -26,14 +26,9 @@ def by_cumsum(lengths, S):
     return (places <= lengths.unsqueeze(-1)).unsqueeze(1).unsqueeze(1)
 
 
-def _limit(lengths, S):
-    if (lengths > S).any():
-        raise ValueError("a length is larger than S")
-
-
+# The mistakes leave the ValueError out; see heads.py.
 def _compare(test):
     def wrong(lengths, S):
-        _limit(lengths, S)
         return test(torch.arange(S)[None, :], lengths[:, None], S)
     return wrong
 
@@ -69,6 +64,9 @@ PADDING = Exercise(
         Mutant("three_axes", _compare(lambda s, n, S: (s < n)[:, None]),
                "The shape is (B, 1, S), and against scores (B, H, T, S) the sentences would line up with the heads. "
                "Add one more axis: (B, 1, 1, S)."),
+        Mutant("no_column", lambda lengths, S: torch.arange(S) < lengths,
+               "Places (S,) are compared with lengths (B,) side by side. Make the lengths a column, lengths[:, None], "
+               "so that every place meets every length."),
         Mutant("as_floats", _compare(lambda s, n, S: (s < n)[:, None, None].float()),
                "These are numbers. A comparison gives the boolean mask that ~mask and masked_fill need: leave out the "
                "conversion."),

@@ -1,4 +1,4 @@
-"""Softmax, scaled dot-product attention, the variance of the scores, and what a permutation does."""
+"""Scaled dot-product attention, the variance of the scores, and what a permutation does."""
 
 import math
 
@@ -8,91 +8,6 @@ from autograder.judge.spec import Case, Exercise, Mutant, call
 from autograder.reference import attention as ref
 
 INF = math.inf
-
-
-# --- softmax -------------------------------------------------------------------------------------------------------
-def by_logsumexp(x, dim=-1):
-    """exp(x − logsumexp(x)), which needs no shift of its own."""
-    return torch.exp(x - torch.logsumexp(x, dim=dim, keepdim=True))
-
-
-def by_slices(x, dim=-1):
-    """One slice at a time, with the axis moved to the end."""
-    rows = x.movedim(dim, -1)
-    flat = [(row - row.max()).exp() / (row - row.max()).exp().sum() for row in rows.reshape(-1, rows.shape[-1])]
-    return torch.stack(flat).reshape(rows.shape).movedim(-1, dim)
-
-
-def no_shift(x, dim=-1):
-    e = torch.exp(x)
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def global_shift(x, dim=-1):
-    e = torch.exp(x - x.max())
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def mean_shift(x, dim=-1):
-    e = torch.exp(x - x.mean(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def last_axis(x, dim=-1):
-    return ref.softmax(x, -1)
-
-
-def one_sum(x, dim=-1):
-    e = torch.exp(x - x.max())
-    return e / e.sum()
-
-
-def lost_axis(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim)
-
-
-def unnormalized(x, dim=-1):
-    return torch.exp(x - x.amax(dim=dim, keepdim=True))
-
-
-SOFTMAX = Exercise(
-    id="attention.softmax", unit="01-attention", title="A softmax that survives large scores", points=2, difficulty=2,
-    minutes=10, signature="softmax(x, dim=-1)", reference=ref.softmax, alternatives=[by_logsumexp, by_slices],
-    forbidden=("softmax", "log_softmax", "softmin", "_softmax", "scaled_dot_product_attention"),
-    forbidden_message="Use exp, a maximum, a sum and a division.",
-    cases=[
-        Case("two rows", "scores ln 3 and 0 share the weight 3 to 1, and equal scores share it equally",
-             lambda g: call(torch.tensor([[math.log(3), 0.0], [5.0, 5.0]]))),
-        Case("other axis", "with dim=0 it is the columns that sum to 1",
-             lambda g: call(g.randn(3, 3), dim=0)),
-        # x − logsumexp(x) is a right answer that loses digits where x is large: a step at 10000 is 0.001.
-        Case("shifted", "scores of 1001, 1002 and 1003 get the weights of 1, 2 and 3, and nothing overflows",
-             lambda g: call(1000 + torch.tensor([[1.0, 2.0, 3.0]])), rtol=2e-3),
-        Case("far apart", "two rows whose sizes differ by 4000, and one row that spreads over 20000",
-             lambda g: call(torch.tensor([[1.0, 2.0, 0.0], [-4000.0, -4001.0, -4002.0], [-1e4, 0.0, 1e4]])), rtol=2e-3),
-        Case("forbidden keys", "a score of minus infinity gets weight 0, exactly",
-             lambda g: call(torch.where(torch.tensor([True, False, True, True, False]), g.randn(2, 5), -INF))),
-        Case("batch", "a float16 tensor of shape (2, 3, 4, 5) keeps its shape and dtype",
-             lambda g: call(g.randn(2, 3, 4, 5, dtype=torch.float16), dim=-2)),
-    ],
-    mutants=[
-        Mutant("no_shift", no_shift, "exp of a large score is infinite, and ∞/∞ is NaN. Subtract the largest score "
-               "of the slice first: the factor it adds cancels in the ratio."),
-        Mutant("global_shift", global_shift, "One maximum is taken over the whole tensor, so slices far below it turn "
-               "into 0/0. Take the maximum along dim, with keepdim=True."),
-        Mutant("mean_shift", mean_shift, "The mean is subtracted. A score far above the mean still overflows: subtract "
-               "the maximum, so that the largest exponent is 0."),
-        Mutant("last_axis", last_axis, "The softmax runs over the last axis whatever dim says. Use dim in the maximum "
-               "and in the sum."),
-        Mutant("one_sum", one_sum, "The sum runs over the whole tensor, so all entries together sum to 1. Sum along "
-               "dim only."),
-        Mutant("lost_axis", lost_axis, "The sum lost its axis, so the division lines up with the wrong slices. Sum "
-               "with keepdim=True."),
-        Mutant("unnormalized", unnormalized, "These are the exponentials. Divide them by their sum along dim, so that "
-               "each slice sums to 1."),
-    ],
-)
 
 
 # --- scaled dot-product attention ----------------------------------------------------------------------------------
@@ -137,6 +52,18 @@ def scale_by_dv(q, k, v, mask=None):
 
 def scale_by_keys(q, k, v, mask=None):
     return _attend(q @ k.mT / math.sqrt(k.shape[-2]), v, mask)
+
+
+def scale_by_axis_one(q, k, v, mask=None):
+    return _attend(q @ k.mT / math.sqrt(q.shape[1]), v, mask)
+
+
+def all_axes(q, k, v, mask=None):
+    return _attend(q @ k.permute(*range(k.dim())[::-1]) / math.sqrt(q.shape[-1]), v, mask)
+
+
+def weights_only(q, k, v, mask=None):
+    return ref.attention_weights(ref.attention_scores(q, k), mask)
 
 
 def over_queries(q, k, v, mask=None):
@@ -193,9 +120,9 @@ ATTENTION = Exercise(
              lambda g: call(torch.zeros(1, 2), torch.ones(3, 2), torch.tensor([[2.0], [100.0], [4.0]]),
                             mask=torch.tensor([[True, False, True]]))),
         Case("mask per query", "a mask of shape (T, S) for a batch of 2 with 3 heads",
-             lambda g: _masked_call(g, 2, 3, 4, 6, 5, 3, _mixed_mask(g, 4, 6))),
+             lambda g: _masked_call(g, 2, 3, 4, 7, 5, 6, _mixed_mask(g, 4, 7))),
         Case("mask per key", "a mask of shape (B, 1, 1, S) serves all heads and all queries",
-             lambda g: _masked_call(g, 2, 3, 4, 6, 5, 3, _mixed_mask(g, 2, 6)[:, None, None])),
+             lambda g: _masked_call(g, 2, 3, 4, 7, 5, 6, _mixed_mask(g, 2, 7)[:, None, None])),
     ],
     mutants=[
         Mutant("no_scale", no_scale, "The scores are not divided by √D, so the weights are too sharp. Divide q·k by "
@@ -206,6 +133,12 @@ ATTENTION = Exercise(
                "of q and k that makes the dot products grow: use q.shape[-1]."),
         Mutant("scale_by_keys", scale_by_keys, "The scores are divided by the square root of the number of keys. "
                "Divide by the square root of q's last size."),
+        Mutant("scale_by_axis_one", scale_by_axis_one, "q.shape[1] is D only while q has two axes; with heads it is H. "
+               "Count from the end: q.shape[-1]."),
+        # transpose(0, 1) raises the same error, so the two share a sentence.
+        Mutant("all_axes", all_axes, "The transpose of k moves batch and heads too. k.T and k.transpose(0, 1) are "
+               "right for two axes only: swap the last two, k.transpose(-2, -1)."),
+        Mutant("weights_only", weights_only, "These are the attention weights. One step is left: multiply them by v."),
         Mutant("over_queries", over_queries, "The softmax runs over the queries. Each query shares its weight among "
                "the keys: use the last axis of the (T, S) scores."),
         Mutant("ignores_q", ignores_q, "Every key gets the same weight, so q and k play no part. The weights are the "
@@ -367,4 +300,4 @@ PERMUTATION = Exercise(
     ],
 )
 
-EXERCISES = [SOFTMAX, ATTENTION, VARIANCE, PERMUTATION]
+EXERCISES = [ATTENTION, VARIANCE, PERMUTATION]

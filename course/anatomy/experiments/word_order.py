@@ -4,10 +4,15 @@ Sentences of random words hold word 0 and word 1 once each; the answer is 1 wher
 order decides it, so a model that cannot see order stays at chance. Runs on the CPU in a second or two.
 """
 
+import json
+
 import torch
 from torch import nn
 
+from ..records import MissingRecording, assets_dir
+
 VOCABULARY = 12
+SETTINGS = {"no positions": {}, "vector per place": {"positions": True}, "causal mask": {"causal": True}}
 
 
 def sentences(count, length, generator):
@@ -35,7 +40,8 @@ class OrderReader(nn.Module):
         self.places = nn.Embedding(length, d_model) if positions else None
         self.attention = attention(d_model, n_heads)
         self.answer = nn.Linear(d_model, 1)
-        self.mask = torch.ones(length, length).tril().bool() if causal else None
+        mask = torch.ones(length, length).tril().bool() if causal else None
+        self.register_buffer("mask", mask, persistent=False)
 
     def forward(self, words):
         """words (B, length) int64 → (B,) logits."""
@@ -46,25 +52,45 @@ class OrderReader(nn.Module):
         return self.answer(torch.relu(x).mean(dim=1)).squeeze(-1)
 
 
-def train_reader(attention, positions=False, causal=False, length=8, steps=300, every=20, seed=0):
-    """Trains an OrderReader and measures it as it learns.
+def train_reader(attention, positions=False, causal=False, length=8, steps=300, every=20, seed=0, device="cpu"):
+    """Trains an OrderReader and measures it as it learns. Sentences are drawn on the CPU whatever the device.
 
     Returns:
         list of (step, accuracy on 1000 new sentences), the first before any training.
     """
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    model = OrderReader(attention, length, positions, causal)
+    model = OrderReader(attention, length, positions, causal).to(device)
+
+    def draw(count):
+        return [t.to(device) for t in sentences(count, length, generator)]
+
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     curve = []
     for step in range(steps + 1):
         if step % every == 0:
-            words, answers = sentences(1000, length, generator)
+            words, answers = draw(1000)
             with torch.no_grad():
                 curve.append((step, ((model(words) > 0) == (answers > 0)).float().mean().item()))
-        words, answers = sentences(64, length, generator)
+        words, answers = draw(64)
         loss = nn.functional.binary_cross_entropy_with_logits(model(words), answers)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     return curve
+
+
+def recorded():
+    """Curves of a longer run, recorded with the course's own layer.
+
+    Returns:
+        dict with ``length``, ``curves`` (setting → one list of (step, accuracy) per seed) and ``made`` (device, torch,
+        date, command).
+
+    Raises:
+        MissingRecording: the file is not there.
+    """
+    path = assets_dir() / "experiments" / "word_order.json"
+    if not path.exists():
+        raise MissingRecording(f"{path.name} is missing in {path.parent}: unpack the course again.")
+    return json.loads(path.read_text(encoding="utf-8"))
