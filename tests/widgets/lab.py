@@ -65,6 +65,9 @@ def start_lab(folder, timeout=60):
         env[f"JUPYTER_{kind}"] = str(private / kind.lower())
     for kind in ("SETTINGS", "WORKSPACES"):
         env[f"JUPYTERLAB_{kind}_DIR"] = str(private / kind.lower())
+    quiet = private / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    quiet.parent.mkdir(parents=True)
+    quiet.write_text('{"fetchNews": "false", "checkForUpdates": false}')  # else a pop-up asks, over the notebook
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
         "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=",

@@ -3,70 +3,20 @@
 import pytest
 from anatomy.widgets import (
     AttentionExplorer,
-    MixExplorer,
     PermutationExplorer,
     RopeExplorer,
     WavelengthExplorer,
 )
 
+from .cases import WIDGETS, find, make
 from .conftest import tables_of
-from .learners import (
-    columns_attention,
-    right_attention,
-    right_average,
-    right_frequencies,
-    right_rope,
-    sign_rope,
-    unfinished,
-)
+from .learners import columns_attention, right_frequencies, sign_rope, unfinished
 
 pytestmark = pytest.mark.browser
 
-# widget → (function, [(role, accessible name, trait, key that moves it)])
-WIDGETS = {
-    RopeExplorer: (right_rope, [
-        ("slider", "query position m", "m", "ArrowRight"),
-        ("slider", "key position n", "n", "ArrowLeft"),
-        ("slider", "base of the angles", "base", "ArrowRight"),
-        ("slider", "head dimension D", "dim", "ArrowLeft"),
-    ]),
-    MixExplorer: (right_average, [
-        ("slider", "weight of cat", "first", "ArrowRight"),
-        ("slider", "weight of sat", "second", "ArrowLeft"),
-        ("slider", "weight of mat", "third", "End"),
-    ]),
-    WavelengthExplorer: (right_frequencies, [
-        ("slider", "context length", "context", "PageUp"),
-        ("slider", "base of the angles", "base", "ArrowUp"),
-        ("slider", "head dimension D", "dim", "ArrowLeft"),
-        ("slider", "plane to read i", "plane", "ArrowRight"),
-    ]),
-    AttentionExplorer: (right_attention, [
-        ("slider", "query token", "query", "ArrowLeft"),
-        ("combobox", "sentence", "sentence", "ArrowDown"),
-        ("slider", "head", "head", "ArrowRight"),
-        ("group", "scale of q·k", "scale", "ArrowRight"),
-        ("group", "mask", "mask", "ArrowDown"),
-    ]),
-    PermutationExplorer: (right_attention, [
-        ("slider", "order of the words", "order", "ArrowRight"),
-        ("slider", "word to follow", "word", "Home"),
-        ("group", "positions", "positions", "ArrowRight"),
-    ]),
-}
 CONTROLS = [(widget, *control) for widget, (_, controls) in WIDGETS.items() for control in controls]
 EACH = pytest.mark.parametrize("widget", WIDGETS, ids=lambda w: w.__name__)
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
-
-
-def make(widget, **state):
-    return widget(WIDGETS[widget][0], **state)
-
-
-def find(page, role, name):
-    """The control itself; of radio buttons the one that is chosen, which is where the tab key lands."""
-    control = page.get_by_role(role, name=name, exact=True)
-    return control.locator("input:checked") if role == "group" else control
 
 
 def settle(page):

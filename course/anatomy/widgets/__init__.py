@@ -7,6 +7,7 @@ from .attention import AttentionExplorer
 from .base import TableWidget
 from .calls import WrongOutput
 from .mix import MixExplorer
+from .norm import NormExplorer
 from .permutation import PermutationExplorer
 from .rope import RopeExplorer
 from .wavelength import WavelengthExplorer
@@ -14,5 +15,5 @@ from .wavelength import WavelengthExplorer
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "MixExplorer", "PermutationExplorer", "RopeExplorer",
-           "TableWidget", "WavelengthExplorer", "WrongOutput"]
+__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "MixExplorer", "NormExplorer", "PermutationExplorer",
+           "RopeExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]

@@ -22,8 +22,7 @@ function attentionWidget(ui) {
     ["farthest from the reference", "largest difference of a weight"],
   ]);
   ui.root.append(html("p", { class: "ta-note" },
-    "Embeddings and heads are random and fixed, nothing is trained. Without positions and without a causal mask, equal " +
-    "words get equal rows."));
+    "Embeddings and heads are random and fixed: nothing is trained. Equal words get equal rows unless the mask is causal."));
 
   return {
     draw() {
