@@ -153,7 +153,8 @@ def wrap(
         # Shown read-only and copied inside: what a student links to leads nowhere there.
         place = "/run/submission"
         args += [*_parents([place]), "--ro-bind", os.path.realpath(view.workdir), place]
-        inner = ["/bin/sh", "-c", f'cp -rP {place}/. "$HOME"; exec "$@"', "sh", *inner]
+        copy = f'cp -rP {place}/. "$HOME" && chmod -R a+rwX "$HOME"; exec "$@"'
+        inner = ["/bin/sh", "-c", copy, "sh", *inner]
     if seccomp.supported():
         args += ["--seccomp", str(wrapped.hand_down(seccomp.program()))]
     if status_fd >= 0:

@@ -47,15 +47,17 @@ def _unpack_texts(body: bytes) -> list[str]:
     return texts
 
 
+_USUAL_CAUSE = {signal.SIGKILL: " (out of memory?)", signal.SIGXCPU: " (its CPU time was used up)"}
+
+
 def _ending(status: int) -> str:
-    if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = str(-status)
-        more = " (out of memory?)" if -status == signal.SIGKILL else ""
-        return f"the process was ended by signal {name}{more}"
-    return f"the process ended itself with exit code {status}"
+    if status >= 0:
+        return f"the process ended itself with exit code {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = str(-status)
+    return f"the process was ended by signal {name}{_USUAL_CAUSE.get(-status, '')}"
 
 
 class _Died(Exception):
@@ -90,14 +92,14 @@ class ChannelSession(Session):
     def execute(self, source: str, timeout: float = 10.0) -> CellResult:
         began = time.monotonic()
         head = self._limits.output_bytes.to_bytes(8, "big")
-        name, text, trace, out = CELL_TIMEOUT, f"the cell did not end within {timeout:g} s", "", bytearray()
+        name, text, trace, out = "", "", "", bytearray()
         try:
             kind, body = self._request(w.EXECUTE, [head, _blob(source.encode())], timeout, _TEXTS_MAX, out)
             if kind != w.CELL:
                 raise _Died("the answer was not a cell's")
             name, text, trace = _unpack_texts(body)
-        except TimeoutError:
-            pass
+        except TimeoutError as e:
+            name, text = CELL_TIMEOUT, f"the cell did not end within {e}"
         except (_Died, ReplyTooLarge) as e:
             name, text = CELL_DIED, str(e)
         limit = self._limits.output_bytes
@@ -114,8 +116,8 @@ class ChannelSession(Session):
         parts = [max_bytes.to_bytes(8, "big"), _blob(code.encode()), _blob(payload)]
         try:
             kind, body = self._request(w.ASK, parts, timeout, max_bytes, None)
-        except TimeoutError:
-            raise AskTimeout(f"no answer within {timeout:g} s") from None
+        except TimeoutError as e:
+            raise AskTimeout(f"no answer within {e}") from None
         except _Died as e:
             raise AskDied(f"{e} before it answered") from None
         if kind == w.ERROR:
@@ -185,9 +187,12 @@ class ChannelSession(Session):
             out_w = -1
             exchange = _Exchange(mine, out_r, b"".join(parts), max_bytes, out, self._limits.output_bytes)
             return exchange.run(deadline, self._control, self._number)
-        except (TimeoutError, ReplyTooLarge):
+        except (TimeoutError, ReplyTooLarge) as e:
             mine.close()
             self._kill_child()
+            if isinstance(e, TimeoutError):
+                left = f"the {self._left:.3g} s that were left for this submission"
+                raise TimeoutError(f"{timeout:g} s" if timeout <= self._left else left) from None
             raise
         except OSError as e:
             raise DeadSession(self._bury(f"the session's processes are gone ({e.strerror or e})")) from None

@@ -255,6 +255,10 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
         bind("/dev/" + name, "/dev/" + name, _ATTR_NOSUID)
     for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         os.symlink("/proc/self/fd" + target, f"{new}/dev/{name}")
+    os.mkdir(new + "/dev/pts")
+    options = "newinstance,ptmxmode=0666,mode=620"  # own terminals: IPython's "!command" wants one
+    kernel.mount("devpts", new + "/dev/pts", "devpts", _MS_NOSUID | _MS_NOEXEC, options)
+    os.symlink("pts/ptmx", new + "/dev/ptmx")
     tmpfs("/dev/shm", f"size={size},mode=1777")
     os.makedirs(new + "/proc")
     os.makedirs(new + "/etc", exist_ok=True)

@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ class BubblewrapProvisioner(LocalProvisioner):
 
     _wrapped: bubblewrap.Wrapped | None = None
     _workdir = ""
+    _timer: threading.Timer | None = None
 
     def _readable_default(self) -> list[str]:
         return learner_paths()
@@ -108,14 +110,25 @@ class BubblewrapProvisioner(LocalProvisioner):
         self.pid = self.pgid = self.process.pid
         self._wrapped.started()
         pid = await asyncio.to_thread(bubblewrap.read_child_pid, status_r)
-        return self._reachable(pid)
+        return self._launched(pid)
 
-    def _reachable(self, pid: int) -> dict[str, Any]:
+    def _launched(self, pid: int) -> dict[str, Any]:
+        """pid: a process whose root directory is the sandbox's."""
+        self._timer = threading.Timer(Limits(**self.limits).wall_seconds, self._expire)
+        self._timer.daemon = True
+        self._timer.start()
         self.connection_info = self.connection_info | {"ip": f"/proc/{pid}/root{self._inside}"}
         return self.connection_info
 
+    def _expire(self) -> None:
+        """The kernel's time is used up."""
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     async def cleanup(self, restart: bool = False) -> None:
         await super().cleanup(restart)
+        if self._timer is not None:
+            self._timer.cancel()
         if self._wrapped is not None:
             await asyncio.to_thread(self._wrapped.remove_groups)
             self._wrapped = None
@@ -134,7 +147,13 @@ class ZygoteProvisioner(BubblewrapProvisioner):
             self.log.warning("falling back to bubblewrap, torch is imported for each kernel: %s", e)
             return await super().launch_kernel(cmd, **kwargs)
         self.pid, self.pgid = pid, None
-        return self._reachable(pid)
+        return self._launched(pid)
+
+    def _expire(self) -> None:
+        if self._guard is None:
+            super()._expire()
+        else:
+            signal.pidfd_send_signal(self._guard, signal.SIGKILL)
 
     def _fork(self) -> int:
         workdir = self._workdir or None

@@ -12,7 +12,7 @@ b'*'
 Each call works on a fork of the process that holds the submission's state:
 
 * ``execute`` keeps the fork's state when the cell ends in time (also when it raises), and returns to the state before
-  the cell when it hangs or kills its process;
+  the cell when it hangs, runs out of memory or kills its process;
 * ``ask`` always throws the fork away, so no question sees what an earlier one changed, broke or left running.
 """
 

@@ -1,8 +1,8 @@
 """The student's side of a session: the processes that run cells and answer questions.
 
 ``head``  holds the submission's state and never runs student code after its fork. For every request it forks a
-child     which does the work. A cell's child that finishes takes over as head; when it hangs or dies the old head is
-          still there, in the state before the cell. A question's child always goes.
+child     which does the work. A cell's child that finishes takes over as head; when it hangs, dies or runs out of
+          memory the old head is still there, in the state before the cell. A question's child always goes.
 ``reap``  is what the first head, the session's first process, does once another has taken over: it stays to bury the
           dead and to end everything when the grader hangs up. In a sandbox it is process 1 of its own process
           namespace, so that its end is the end of all. Later heads that are replaced simply exit.
@@ -20,6 +20,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 import traceback
 from collections.abc import Callable
 
@@ -122,7 +123,7 @@ def head(
                 continue
             request, out = socket.socket(fileno=fds[0]), fds[1]
             mine, theirs = socket.socketpair()
-            child = os.fork()
+            child = _fork()
             if child == 0:
                 mine.close()
                 if letter == ASK:
@@ -137,6 +138,23 @@ def head(
             mine.close()
     finally:
         end()
+
+
+def _fork() -> int:
+    """Fork; where too many processes live, for what was killed a moment ago takes its time to go, try for a while."""
+    deadline = time.monotonic() + 1.0
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:  # orphans that fell to this process
+                pass
+        except ChildProcessError:
+            pass
+        try:
+            return os.fork()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def reap(control: socket.socket, adopts: bool) -> None:
@@ -251,14 +269,18 @@ def _cell(request: socket.socket, out: int, run_cell: Callable, promotion: socke
     if os.getpid() != me:
         os._exit(0)  # the cell forked, and this is its copy
     _silence()
-    promotion.sendall(b"+")
-    promotion.recv(1)  # ends when the old head has let go of its side
-    promotion.close()
+    spent = texts[0] == "MemoryError"  # with what the cell has filled, no later one could work
+    if not spent:
+        promotion.sendall(b"+")
+        promotion.recv(1)  # ends when the old head has let go of its side
+        promotion.close()
     # Only now may the grader know: its next command must find the new head.
     try:
         send_frame(request, CELL, pack_texts(*texts))
     except OSError:
         pass  # it gave up in the meantime
+    if spent:
+        os._exit(0)
     request.close()
 
 
