@@ -48,7 +48,7 @@ function normWidget(ui) {
         const right = cut(`ref_y_${name}`, at);
         const wrong = y.some((v, j) => !(Math.abs(v - right[j]) <= spec.tolerance));
         charts[i].draw(y, 3.2, {
-          note: `${own ? "yours" : "the reference"}; line: at scale 1, shift 0${wrong ? "; dashes: the reference" : ""}`,
+          note: `${own ? "yours" : "the reference"}; line: unmoved${wrong ? "; dashed: expected" : ""}`,
           before: cut(`y_${name}`, start), right: wrong ? right : null,
         });
         return y;

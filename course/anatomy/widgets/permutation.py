@@ -6,11 +6,10 @@ Source of the method: Vaswani et al. 2017, arXiv:1706.03762, section 3.5 (why po
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib.patches import ConnectionPatch
 
 from .base import TableWidget
 from .calls import call
-from .figures import DIVERGING, GRAY, new_figure, number, plain
+from .figures import DIVERGING, new_figure, number, plain
 
 WORDS = ("the", "dog", "bites", "the", "man", ".")
 T = len(WORDS)
@@ -94,13 +93,10 @@ class PermutationExplorer(TableWidget):
         moved = self._table("moved", 2, len(ORDERS), T, D_V)[p, j]
         top = np.abs(out[np.isfinite(out)]).max(initial=1e-9)
         written = tuple(range(T))
-        for a, rows, names, title in ((axes[0], out[0], written, "f(x)"), (axes[1], moved, order, "P f(x)"),
-                                      (axes[2], out[j], order, "f(Px)")):
+        for a, rows, names, title in ((axes[0], out[0], written, "f(x)"), (axes[1], moved, order, "P f(x): rows moved"),
+                                      (axes[2], out[j], order, "f(Px): words moved")):
             a.imshow(rows, cmap=DIVERGING, vmin=-top, vmax=top, aspect="auto")
             a.set_yticks(range(T), [WORDS[i] for i in names])
             a.set_xticks([])
             plain(a, title)
-        for new, old in enumerate(order):
-            fig.add_artist(ConnectionPatch((D_V - 0.5, old), (-0.5, new), "data", "data", axesA=axes[0], axesB=axes[1],
-                                           color=GRAY, linewidth=0.8, alpha=0.6))
         return fig
