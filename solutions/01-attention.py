@@ -207,7 +207,7 @@ with described("Weights of the sentence dog bites man as a 3 by 3 picture, one r
     plt.xlabel("looked at (key)"), plt.ylabel("looking (query)"), plt.colorbar(label="weight")
 
 # %% [markdown]
-# More words, more heads, all from **your** function. Choose a sentence and a query, switch the scaling off, try the masks. (The weights are random: nothing has been trained.)
+# More words, more heads, all from **your** function. Choose a sentence and a query, switch the scaling off, try the masks. (Nothing has been trained, so the weights are random. `<pad>` is filler; section 7 hides it.)
 
 # %%
 AttentionExplorer(scaled_dot_product_attention)
@@ -301,7 +301,7 @@ raw = [sharpness(D, 1.0) for D in sizes]
 scaled = [sharpness(D, D**-0.5) for D in sizes]
 
 # %%
-with described("Two panels against D. Without scaling the largest of 16 weights rises from about a half to almost 1 "
+with described("Two panels against D. Without scaling the largest of 16 weights rises from 0.4 to almost 1 "
                "and the summed slope falls towards 0; with scaling both stay flat."):
     figure, panels = plt.subplots(1, 2, figsize=(8.5, 3))
     for i, label in enumerate(["largest of 16 weights", "summed slope Σ w(1−w)"]):
@@ -581,12 +581,12 @@ curves = {name: train_reader(MultiHeadAttention, **setting) for name, setting in
 
 # %%
 with described("Accuracy against training steps, your run with sentences of 8 words and five recorded runs with 32: with "
-               "a vector per place and with a causal mask it rises to 100 percent, without positions it stays at 50."):
+               "a vector per place and with a causal mask it rises above 95 percent, without positions it stays at 50."):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     for i, (name, curve) in enumerate(curves.items()):
         panels[0].plot(*zip(*curve), label=name, color=f"C{i}")
         for seed in recorded()["curves"][name]:
-            panels[1].plot(*zip(*seed), color=f"C{i}", lw=1)
+            panels[1].plot(*zip(*seed), color=f"C{i}", ls=("-", "--", "-.")[i], lw=1)
     panels[0].set(xlabel="training step", ylabel="accuracy", title="yours: 8 words"), panels[0].legend()
     panels[1].set(xlabel="training step", title="recorded: 32 words, 5 seeds each")
 
@@ -742,7 +742,7 @@ except RuntimeError as error:
 # BERT-base has $d_{model} = 768$. Its attention block holds four 768 × 768 matrices and four biases: $4 \cdot (768^2 + 768) = 2{,}362{,}368$ parameters.
 
 # %% [markdown]
-# One block's products, $T$ queries, $S$ keys, $d = d_{model}$:
+# One block, $T$ queries, $S$ keys, $d = d_{model}$:
 #
 # | product | rows × inner × columns | FLOPs |
 # |---|---|---|

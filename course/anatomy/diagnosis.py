@@ -1,6 +1,7 @@
 """Mistakes that need no fingerprint: what any wrong tensor can be asked about."""
 
 import math
+import re
 
 import torch
 
@@ -12,8 +13,7 @@ def generic(record, case, outcome, tensors, problem, passed):
     """One or two Mistakes for the first failing case; always at least one."""
     name, want = problem.kind, None
     if name == "not_written":
-        return [Mistake("generic.not_written", f"{record.targets[0]} is not written yet: replace the line that "
-                        "raises NotImplementedError.")]
+        return [Mistake("generic.not_written", _not_written(record, case, outcome))]
     if name == "raised":
         return [Mistake("generic.raised", problem.sentence)]
     if name in ("missing", "signature", "mutated", "raises", "length", "keys", "expression"):
@@ -37,6 +37,22 @@ def generic(record, case, outcome, tensors, problem, passed):
                         f"{case.shows.rstrip('.')}. What is different about its input?")]
     return [Mistake("generic.values", "Type and shape are right, the numbers are not. Work the small case below by "
                     "hand, and print each intermediate value.")]
+
+
+def _not_written(record, case, outcome):
+    """Which function is missing: the one called, another of the exercise's, or an earlier exercise that it uses."""
+    name, other = record.targets[0], ""
+    try:
+        at = next(i for i, r in enumerate(outcome["results"]) if "raises" in r)
+        step = case.program["steps"][at]
+        name = step.get("new") or step.get("call") or name
+        # A released stub says "exercise.id: what to write".
+        other = str(outcome["results"][at]["raises"][1]).partition(":")[0]
+    except (StopIteration, LookupError, TypeError, AttributeError):
+        pass
+    if other != record.id and re.fullmatch(r"[a-z_]+\.[a-z0-9_]{1,40}", other):
+        return f"{name} uses your answer to {other}, which is not written yet. Solve that exercise first."
+    return f"{name} is not written yet: replace the line that raises NotImplementedError."
 
 
 def _sentence(text):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from anatomy import evaluate
 from anatomy.experiments.word_order import SETTINGS, OrderReader, recorded, sentences, train_reader
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -150,3 +151,17 @@ def test_recorded_runs_say_where_they_come_from_and_what_the_text_says():
         assert len(seeds) == len(data["made"]["seeds"]) == 5
         final = [curve[-1][1] for curve in seeds]
         assert max(abs(f - 0.5) for f in final) < 0.07 if name == "no positions" else min(final) > 0.9, (name, final)
+
+
+def test_a_missing_earlier_answer_is_named_and_so_is_the_second_function_of_a_pair():
+    def stub(*args, **kwargs):
+        raise NotImplementedError("attention.softmax: shift, exp, divide")
+
+    verdict = evaluate("attention.scaled_dot_product", lambda q, k, v, mask=None: stub())
+    assert "uses your answer to attention.softmax" in verdict.mistakes[0].message
+
+    def merge_heads(x):
+        raise NotImplementedError("attention.split_heads: reshape and swap axes")
+
+    verdict = evaluate("attention.split_heads", ref.split_heads, merge_heads)
+    assert verdict.mistakes[0].message.startswith("merge_heads is not written yet")
