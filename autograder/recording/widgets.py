@@ -12,12 +12,13 @@ import math
 from pathlib import Path
 
 import torch
-from anatomy.widgets import activation, attention, mix, permutation, rope, wavelength
+from anatomy.widgets import activation, attention, mix, norm, permutation, rope, wavelength
 from safetensors.numpy import save
 
 from autograder.exercises.u00_start_here import weighted_average
 from autograder.reference import activations
 from autograder.reference.attention import scaled_dot_product_attention
+from autograder.reference.norms import layer_norm, rms_norm
 from autograder.reference.rope import apply_rope, rope_frequencies
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,11 +94,18 @@ ACTIVATIONS = {name: getattr(activations, name) for name in activation.ACTIVATIO
     "sigmoid_prime": activations.sigmoid_derivative, "silu_prime": activations.silu_derivative,
     "gelu_prime": activations.gelu_derivative}
 
+def norm_inputs(generator):
+    """One vector of mean 0.5, far enough from 0 that RMSNorm and LayerNorm can be told apart at the start."""
+    x = _normal(generator, norm.D)
+    return {"x": 0.5 + x - x.mean()}
+
+
 # file stem → (widget, inputs, reference); a widget of several functions takes a dict of them
 WIDGETS = {
     "activation": (activation.ActivationExplorer, activation_inputs, ACTIVATIONS),
     "attention": (attention.AttentionExplorer, attention_inputs, scaled_dot_product_attention),
     "mix": (mix.MixExplorer, mix_inputs, weighted_average),
+    "norm": (norm.NormExplorer, norm_inputs, {"layer_norm": layer_norm, "rms_norm": rms_norm}),
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
     "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),

@@ -144,7 +144,7 @@ matched_width = Exercise(
         Case("thirteen billion", "LLaMA-13B: 5120 and multiples of 256, rounded up although 53.3 is nearer to 53",
              lambda g: call(5120, 256)),
         Case("fits already", "768: 2048 is a multiple of 256 already and stays", lambda g: call(768, 256)),
-        Case("random", "a random d_model and multiple", 
+        Case("random", "a random d_model and multiple",
              lambda g: call(3 * g.integer(400, 900) + 1, g.choice((96, 112)))),
         Case("error", "a d_model of 0 is refused with a ValueError", lambda g: call(0, 256), weight=0.5),
     ],

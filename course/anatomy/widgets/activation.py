@@ -123,8 +123,8 @@ class ActivationExplorer(SeveralFunctions):
             f" The slope by hand differs from it by up to {number(found['hand'])} "
             f"({'ok' if found['hand'] <= TOLERANCE else 'broken'}).")
         return (
-            f"Activation explorer: {self.whose} {self.name}{setting} between −4 and 4 and its slope. At x = {x:.2f} the "
-            f"value is {f:.3f} and the slope {d:.3f}.{hand} As a gate on the value {self.value:g} it gives "
+            f"Activation explorer: {self.whose} {self.name}{setting} between −4 and 4 and its slope. At x = {x:.2f} "
+            f"the value is {f:.3f} and the slope {d:.3f}.{hand} As a gate on the value {self.value:g} it gives "
             f"{f * self.value:.3f}. Of {UNITS} units with inputs shifted by {self.shift}, {found['dead']} are dead and "
             f"{100 * found['flat']:.0f} % of all slopes are flat. Farthest from the reference: "
             f"{number(found['reference'])} ({'ok' if found['reference'] <= TOLERANCE else 'broken'}); "
@@ -164,5 +164,5 @@ def _slope(fn, name, x, **options):
         x = x.clone().requires_grad_()
         y = fn(x, **options)
         if not isinstance(y, torch.Tensor) or not y.requires_grad:
-            raise WrongOutput(f"No gradient flows through {name}: its result is cut off from x (detach, or a new tensor).")
+            raise WrongOutput(f"No gradient flows through {name}: its result is cut off from x, by detach or a new tensor.")
         return torch.autograd.grad(y.sum(), x)[0].detach()

@@ -1,0 +1,58 @@
+"""Norms and activations as learners write them: right, and wrong in known ways."""
+
+import math
+
+import torch
+
+
+def right_layer_norm(x, weight, bias, eps=1e-5):
+    centered = x - x.mean(-1, keepdim=True)
+    return weight * centered / torch.sqrt(centered.pow(2).mean(-1, keepdim=True) + eps) + bias
+
+
+def right_rms_norm(x, weight, eps=1e-6):
+    return weight * x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+
+def sum_rms_norm(x, weight, eps=1e-6):
+    """The sum of squares in place of their mean."""
+    return weight * x / torch.sqrt(x.pow(2).sum(-1, keepdim=True) + eps)
+
+
+def unbiased_layer_norm(x, weight, bias, eps=1e-5):
+    """torch.var as it comes: divided by d − 1."""
+    return weight * (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) + bias
+
+
+def right_gelu(x):
+    return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+
+
+def wrong_constant_gelu(x):
+    return 0.5 * x * (1 + torch.tanh(2 / math.sqrt(math.pi) * (x + 0.044715 * x**3)))
+
+
+def right_swish(x, beta=1.0):
+    return x * torch.sigmoid(beta * x)
+
+
+def right_silu_prime(x):
+    f = torch.sigmoid(x)
+    return f + x * f * (1 - f)
+
+
+NORMS = {"layer_norm": right_layer_norm, "rms_norm": right_rms_norm}
+ACTIVATIONS = {
+    "relu": lambda x: x.clamp(min=0),
+    "leaky_relu": lambda x: torch.where(x > 0, x, 0.01 * x),
+    "elu": lambda x: torch.where(x > 0, x, torch.exp(x) - 1),
+    "squared_relu": lambda x: x.clamp(min=0) ** 2,
+    "gelu": right_gelu,
+    "gelu_tanh": lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "swish": right_swish,
+    "sigmoid": lambda x: 1 / (1 + torch.exp(-x)),
+    "tanh": torch.tanh,
+    "sigmoid_prime": lambda x: torch.sigmoid(x) * (1 - torch.sigmoid(x)),
+    "silu_prime": right_silu_prime,
+    "gelu_prime": lambda x: torch.special.ndtr(x) + x * torch.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+}
