@@ -28,6 +28,13 @@ def chatglm_parameters(c: ChatGLMConfig) -> int:
     return llama_parameters(same) + c.n_layers * (c.d_model + 2 * kv)
 
 
+def mixtral_parameters(c: LlamaConfig, n_experts: int, active: int | None = None) -> int:
+    """llama_parameters with n_experts feed-forward layers and a router, or the part that a token uses."""
+    experts = n_experts if active is None else active
+    further = (experts - 1) * 3 * c.d_model * c.d_ff
+    return llama_parameters(c) + c.n_layers * (further + n_experts * c.d_model)
+
+
 def gpt2_parameters(c: GPTConfig) -> int:
     """Tokens (tied with the head), positions, and per layer 12·d² + 13·d; 2·d for the final norm."""
     d = c.d_model

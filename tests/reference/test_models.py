@@ -11,8 +11,11 @@ from autograder.reference.models.deepseek import DeepSeek, DeepSeekConfig
 from autograder.reference.models.gemma2 import Gemma2, Gemma2Config
 from autograder.reference.models.glm import GLM, ChatGLM, ChatGLMConfig
 from autograder.reference.models.gpt2 import GPT1, GPT2, GPTConfig
+from autograder.reference.models.hybrid import HybridDecoder
 from autograder.reference.models.llama import Llama, LlamaConfig, Mistral
+from autograder.reference.models.mixtral import Mixtral, MixtureOfExperts
 from autograder.reference.models.olmo2 import Olmo2
+from autograder.reference.models.qwen import Qwen2, Qwen3
 from autograder.reference.models.t5 import T5, T5Config, T5v11
 from tests.reference.hf_float64 import float64, randomize
 
@@ -93,6 +96,41 @@ def deepseek_v3():
     return DeepseekV3ForCausalLM(config), DeepSeek(c), convert.from_deepseek_v3
 
 
+def qwen2():
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    return Qwen2ForCausalLM(llama_like(Qwen2Config, TINY_LLAMA)), Qwen2(TINY_LLAMA), convert.from_llama
+
+
+def qwen3():
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    theirs = Qwen3ForCausalLM(llama_like(Qwen3Config, TINY_LLAMA, head_dim=6))
+    return theirs, Qwen3(TINY_LLAMA, head_dim=6), convert.from_qwen3
+
+
+def mixtral():
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    config = llama_like(
+        MixtralConfig, TINY_LLAMA, num_local_experts=5, num_experts_per_tok=2, experts_implementation="eager"
+    )
+    return MixtralForCausalLM(config), Mixtral(TINY_LLAMA, n_experts=5, k=2), convert.from_mixtral
+
+
+def hybrid():
+    """SmolLM3's code allows any mix: here local layers rotate and every third is full without positions."""
+    from transformers import SmolLM3Config, SmolLM3ForCausalLM
+
+    kinds = ["sliding_attention", "sliding_attention", "full_attention"] * 2
+    c = TINY_LLAMA._replace(n_layers=6)
+    config = llama_like(
+        SmolLM3Config, c, no_rope_layers=[1, 1, 0] * 2, layer_types=kinds, use_sliding_window=True,
+        sliding_window=4, bos_token_id=1, eos_token_id=2,
+    )  # fmt: skip
+    return SmolLM3ForCausalLM(config), HybridDecoder(c, window=4, every=3), convert.from_llama
+
+
 def gpt2():
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -107,7 +145,9 @@ def gpt1():
     return OpenAIGPTLMHeadModel(config), GPT1(GPTConfig(VOCAB, 24, 3, 4, 32)), convert.from_gpt1
 
 
-DECODERS = {f.__name__: f for f in (llama, mistral, olmo2, gemma2, glm, deepseek_v3, gpt2, gpt1)}
+DECODERS = {
+    f.__name__: f for f in (llama, mistral, mixtral, qwen2, qwen3, olmo2, gemma2, glm, deepseek_v3, hybrid, gpt2, gpt1)
+}
 
 
 def pair(build, seed=0):
@@ -270,6 +310,20 @@ def test_strict_loading_notices_a_missing_and_an_unknown_name():
     state.pop("model.norm.weight")
     with pytest.raises(RuntimeError, match="final_norm.weight"):
         ours.load_state_dict(convert.from_llama(state), strict=True)
+
+
+def test_mixture_of_experts_equals_a_loop_over_tokens():
+    layer = randomize(MixtureOfExperts(6, 8, 5, k=2).double())
+    x = torch.randn(2, 4, 6, dtype=torch.float64)
+    for b in range(2):
+        for t in range(4):
+            scores = layer.router.weight @ x[b, t]
+            best = sorted(range(5), key=lambda e: -float(scores.detach()[e]))[:2]
+            shares = torch.stack([scores[e] for e in best]).softmax(0)
+            expected = sum(share * layer.experts[e](x[b, t]) for share, e in zip(shares, best, strict=True))
+            torch.testing.assert_close(layer(x)[b, t], expected)
+    with pytest.raises(ValueError, match="1..5"):
+        MixtureOfExperts(6, 8, 5, k=6)
 
 
 def test_decoder_errors():

@@ -11,7 +11,9 @@ from autograder.reference.models.gemma2 import Gemma2
 from autograder.reference.models.glm import ChatGLM
 from autograder.reference.models.gpt2 import GPT1, GPT2
 from autograder.reference.models.llama import Llama, Mistral
+from autograder.reference.models.mixtral import Mixtral
 from autograder.reference.models.olmo2 import Olmo2
+from autograder.reference.models.qwen import Qwen2, Qwen3
 from autograder.reference.models.t5 import T5, T5v11
 
 
@@ -51,6 +53,11 @@ EXACT = {
         lambda: Mistral(sizes.MISTRAL_7B, sizes.MISTRAL_7B_WINDOW),
         scaling.llama_parameters(sizes.MISTRAL_7B),
     ),
+    "Mixtral 8x7B": (
+        46_702_792_704,
+        lambda: Mixtral(sizes.MIXTRAL_8X7B, n_experts=8, k=2),
+        scaling.mixtral_parameters(sizes.MIXTRAL_8X7B, 8),
+    ),
     "ChatGLM2 6B": (
         6_243_584_000, lambda: ChatGLM(sizes.CHATGLM2_6B), scaling.chatglm_parameters(sizes.CHATGLM2_6B)
     ),
@@ -80,10 +87,18 @@ def test_counts_equal_hugging_faces_default_sizes():
     assert hf_count(hf.OpenAIGPTLMHeadModel, hf.OpenAIGPTConfig()) == on_meta(lambda: GPT1(sizes.GPT1))
     assert hf_count(hf.Gemma2ForCausalLM, hf.Gemma2Config()) == on_meta(lambda: Gemma2(sizes.GEMMA_2_2B))
     assert hf_count(hf.GlmForCausalLM, hf.GlmConfig(attention_bias=True)) == on_meta(lambda: ChatGLM(sizes.GLM_4_9B))
+    assert hf_count(hf.MixtralForCausalLM, hf.MixtralConfig()) == EXACT["Mixtral 8x7B"][0]
     olmo = hf.Olmo2Config(vocab_size=100352)
     assert hf_count(hf.Olmo2ForCausalLM, olmo) == on_meta(lambda: Olmo2(sizes.OLMO_2_7B))
     xxlarge = scaling.albert_parameters(sizes.ALBERT_XXLARGE, sizes.ALBERT_EMBEDDING)
     assert hf_count(hf.AlbertModel, hf.AlbertConfig(num_hidden_layers=12)) == xxlarge
+
+
+def test_counts_of_qwen_and_the_active_part_of_mixtral():
+    assert on_meta(lambda: Qwen2(sizes.QWEN2_7B)) == 7_615_616_512
+    assert on_meta(lambda: Qwen3(sizes.QWEN3_8B, sizes.QWEN3_HEAD_DIM)) == 8_190_735_360
+    active = scaling.mixtral_parameters(sizes.MIXTRAL_8X7B, 8, active=2)
+    assert active / 1e9 == pytest.approx(12.9, abs=0.05)  # the paper's 13 billion
 
 
 def test_deepseek_v3_has_671_billion_of_which_37_work():

@@ -43,8 +43,35 @@ def _norms(**names: str) -> Rules:
 
 
 def from_llama(state: State) -> State:
-    """LlamaForCausalLM and MistralForCausalLM."""
+    """LlamaForCausalLM and what shares its names: Mistral, Qwen2, SmolLM3 (for HybridDecoder)."""
     return rename(state, [*_DECODER, *_norms(input_layernorm="attention_norm", post_attention_layernorm="ffn_norm")])
+
+
+def from_qwen3(state: State) -> State:
+    """Qwen3ForCausalLM."""
+    attention = [
+        (rf"model\.layers\.(\d+)\.self_attn\.{part}_norm\.weight", rf"blocks.\1.attention.{part}_gain")
+        for part in ("q", "k")
+    ]
+    norms = _norms(input_layernorm="attention_norm", post_attention_layernorm="ffn_norm")
+    return rename(state, [*attention, *_DECODER, *norms])
+
+
+def from_mixtral(state: State) -> State:
+    """MixtralForCausalLM, whose experts are stacked: gate and up (E, 2·d_ff, d), down (E, d, d_ff)."""
+    parted = {}
+    for name, tensor in state.items():
+        stem, _, last = name.rpartition(".experts.")
+        for index in range(len(tensor) if stem else 0):
+            expert = f"{stem}.experts.{index}"
+            if last == "gate_up_proj":
+                gate, up = tensor[index].chunk(2, dim=0)
+                parted[f"{expert}.gate_proj.weight"], parted[f"{expert}.up_proj.weight"] = gate, up
+            else:
+                parted[f"{expert}.{last}.weight"] = tensor[index]
+        if not stem:
+            parted[name.replace(".mlp.gate.", ".mlp.router.")] = tensor
+    return from_llama(parted)
 
 
 def from_gemma2(state: State) -> State:

@@ -35,6 +35,10 @@ LLAMA_2_70B = LlamaConfig(32000, 8192, 80, 64, 8, 28672)
 LLAMA_3_8B = LlamaConfig(128256, 4096, 32, 32, 8, 14336, base=500000.0)
 MISTRAL_7B = LlamaConfig(32000, 4096, 32, 32, 8, 14336)
 MISTRAL_7B_WINDOW = 4096
+MIXTRAL_8X7B = LlamaConfig(32000, 4096, 32, 32, 8, 14336, base=1e6)
+QWEN2_7B = LlamaConfig(152064, 3584, 28, 28, 4, 18944, base=1e6, eps=1e-6)
+QWEN3_8B = LlamaConfig(151936, 4096, 36, 32, 8, 12288, base=1e6, eps=1e-6)
+QWEN3_HEAD_DIM = 128
 
 GEMMA_2_2B = Gemma2Config(256000, 2304, 26, 8, 4, 256, 9216, 4096, query_scale=256)
 OLMO_2_7B = LlamaConfig(100352, 4096, 32, 32, 32, 11008, base=500000.0, eps=1e-6)
