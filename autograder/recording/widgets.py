@@ -87,7 +87,8 @@ def frequencies_float64(D, base):
 def activation_inputs(generator):
     """x: the points of the curves. pre (tokens, units): each unit's inputs scatter by 1 around a mean of its own."""
     pre = _normal(generator, activation.TOKENS, activation.UNITS) + _normal(generator, activation.UNITS)
-    return {"x": torch.linspace(-activation.REACH, activation.REACH, activation.POINTS, dtype=torch.float64), "pre": pre}
+    reach, points = activation.REACH, activation.POINTS
+    return {"x": torch.linspace(-reach, reach, points, dtype=torch.float64), "pre": pre}
 
 
 ACTIVATIONS = {name: getattr(activations, name) for name in activation.ACTIVATIONS} | {

@@ -164,5 +164,5 @@ def _slope(fn, name, x, **options):
         x = x.clone().requires_grad_()
         y = fn(x, **options)
         if not isinstance(y, torch.Tensor) or not y.requires_grad:
-            raise WrongOutput(f"No gradient flows through {name}: its result is cut off from x, by detach or a new tensor.")
+            raise WrongOutput(f"No gradient flows through {name}: the result is cut off from x.")
         return torch.autograd.grad(y.sum(), x)[0].detach()

@@ -8,7 +8,7 @@ class SeveralFunctions(TableWidget):
     """Base of the widgets that draw more than one of a learner's functions, given as a mapping name → function.
 
     A subclass lists the ``names`` and implements ``measure_one(name, fn, inputs)``, which returns that function's
-    tables; their names end in ``_<name>``. Tables of functions that are not given or not written are the
+    tables, each called ``<letter>_<name>``. Tables of functions that are not given or not written are the
     reference's, and the notice says which. Raises TypeError for a name that is not drawn.
     """
 
@@ -42,7 +42,7 @@ class SeveralFunctions(TableWidget):
 
     def written(self, name):
         """True when the function of that name is the learner's."""
-        return self._mine is not self._reference and any(k.endswith(f"_{name}") for k in self._mine)
+        return self._mine is not self._reference and any(k.split("_", 1)[1] == name for k in self._mine)
 
     def shown(self, table):
         """The table on show: the learner's, or the reference's where that function is not written."""
