@@ -10,6 +10,8 @@ import re
 
 from safetensors.torch import load
 
+from autograder.sandbox import StudentError
+
 MAX_HEADER = 4 << 20  # bytes of JSON; an honest reply has a few kilobytes
 MAX_TENSORS = 4_000
 MAX_DIMS = 12
@@ -21,6 +23,22 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u20
 
 class MalformedReply(ValueError):
     """The reply as a whole does not have the form asked for; the message is a short phrase that says what is odd."""
+
+
+def split_replies(data, count):
+    """The parts of what ``asked.answer`` left: for each its bytes, or the StudentError that kept it from answering.
+
+    A part that is not there is a MalformedReply (in the list, not raised): what came before it may still be right.
+    """
+    parts, at = [], 0
+    for _ in range(count):
+        size = int.from_bytes(data[at:at + 8], "little")
+        part, at = data[at + 8:at + 8 + size], at + 8 + size
+        if len(part) < size or part[:1] not in (b"+", b"-"):
+            return parts + [MalformedReply("it is incomplete")] * (count - len(parts))
+        name = printable(part[1:81].decode("utf-8", "replace"), 80)
+        parts.append(part[1:] if part[:1] == b"+" else StudentError(name, ""))
+    return parts
 
 
 def parse_reply(data, programs):

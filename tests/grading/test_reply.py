@@ -6,12 +6,12 @@ import time
 
 import pytest
 import torch
-from anatomy import runner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save
 
 from autograder import exercises
+from autograder.judge.asked import answer as answer_parts
 from autograder.judge.make_record import make_record, student_key
 from autograder.judge.reply import MalformedReply, parse_reply
 from autograder.judge.trusted import judge_exercise
@@ -36,21 +36,32 @@ class Scripted:
 
 
 def honest(payload, function=EXERCISE.reference):
-    return runner.serve(payload, {EXERCISE.targets[0]: function})
+    return answer_parts(payload, {EXERCISE.targets[0]: function}, [None] * len(parts(payload)))
+
+
+def parts(data):
+    found = []
+    while data:
+        size = int.from_bytes(data[:8], "little")
+        found.append(data[8:8 + size])
+        data = data[8 + size:]
+    return found
+
+
+def joined(replies):
+    return b"".join(len(r).to_bytes(8, "little") + r for r in replies)
 
 
 def forged(change):
-    """The right reply with its list of outcomes changed by ``change(list)``."""
-    def answer(payload):
-        data = honest(payload)
-        size = int.from_bytes(data[:8], "little")
-        header = json.loads(data[8:8 + size])
-        outcomes = json.loads(header["__metadata__"]["reply"])
-        header["__metadata__"]["reply"] = json.dumps(change(outcomes))
+    """The right reply with its lists of outcomes changed by ``change(list)``."""
+    def one(data):
+        size = int.from_bytes(data[1:9], "little")
+        header = json.loads(data[9:9 + size])
+        header["__metadata__"]["reply"] = json.dumps(change(json.loads(header["__metadata__"]["reply"])))
         text = json.dumps(header).encode()
-        return struct.pack("<Q", len(text)) + text + data[8 + size:]
+        return b"+" + struct.pack("<Q", len(text)) + text + data[9 + size:]
 
-    return answer
+    return lambda payload: joined(one(d) for d in parts(honest(payload)))
 
 
 def judged(answer):
@@ -103,15 +114,22 @@ def test_forged_outcomes_earn_nothing(kind):
     assert "<script>" not in verdict.html()
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["as the reply", "as its parts"])
 @pytest.mark.parametrize("data", [
     b"", b"\x00" * 8, b"garbage that is no reply", struct.pack("<Q", 2**63) + b"{}", struct.pack("<Q", 2) + b"[]",
     struct.pack("<Q", 2) + b"\xff\xfe", save({"a": torch.zeros(1)}), save({"a": torch.zeros(1)}, {"reply": "["}),
     save({"a": torch.zeros(1)}, {"reply": "[" * 100_000}), save({"a": torch.zeros(1)}, {"reply": "9" * 100_000}),
 ], ids=range(10))
-def test_bytes_that_are_no_reply_earn_nothing(data):
-    verdict = judged(data)
+def test_bytes_that_are_no_reply_earn_nothing(data, whole):
+    verdict = judged(data if whole else joined([b"+" + data] * 2))
     assert not verdict.passed and verdict.score == 0
     assert verdict.mistakes[0].name == "generic.malformed"
+
+
+def test_an_exception_while_answering_is_named_without_its_text():
+    verdict = judged(joined([b"-Memory<b>Error"] * 2))
+    assert verdict.score == 0 and verdict.mistakes[0].name == "generic.unreadable"
+    assert "Memory<b>" not in verdict.html()
 
 
 def test_a_pickle_is_not_unpickled(tmp_path):
@@ -129,7 +147,7 @@ def test_shapes_that_no_machine_holds():
     header = json.dumps({"0/o0": {"dtype": "F32", "shape": [2**40, 0, 2**40], "data_offsets": [0, 0]},
                          "__metadata__": {"reply": json.dumps(
                              [{"results": [{"value": {"tensor": "o0"}}], "used": [], "mutated": []}] * 5)}}).encode()
-    assert judged(struct.pack("<Q", len(header)) + header).score == 0
+    assert judged(joined([b"+" + struct.pack("<Q", len(header)) + header] * 2)).score == 0
 
 
 @pytest.mark.parametrize("error, name", [

@@ -1,0 +1,186 @@
+"""Grades one submission: bytes of a notebook in, verdicts, signs and a notebook for the feedback out."""
+
+import html
+import time
+from dataclasses import dataclass, field, replace
+
+import nbformat
+from anatomy.verdict import Mistake
+
+from autograder.judge.make_record import student_key
+from autograder.judge.trusted import zero
+
+from .masters import UnknownUnit, master
+from .rebuild import MARK, BadSubmission, Note, read_submission, rebuild
+from .running import RUN, run
+from .signs import Sign, evades_ban, signs_of
+
+# Verdicts that say more about the code than that it is wrong.
+_TELLING = {"generic.timeout": "resources", "generic.process_ended": "resources", "generic.too_large": "resources",
+            "generic.no_session": "resources", "generic.malformed": "reply", "generic.unreadable": "reply",
+            "generic.only_examples": "examples", "generic.examples_alone": "examples"}
+
+
+@dataclass
+class GradedNotebook:
+    """The result for one submission.
+
+    verdicts: one per exercise, in order. notes: what was odd about the file. signs: what may be cheating, with
+    evidence. outputs: cell id → running.Output. notebook: the rebuilt one with outputs, as nbgrader's feedback wants
+    it; None where nothing could be rebuilt. problem: (slug, sentence) in that case.
+    """
+
+    student: str
+    unit: str
+    verdicts: list
+    notes: list = field(default_factory=list)
+    signs: list = field(default_factory=list)
+    outputs: dict = field(default_factory=dict)
+    notebook: nbformat.NotebookNode | None = None
+    problem: tuple | None = None
+    seconds: float = 0.0
+
+    @property
+    def score(self):
+        return sum(v.score for v in self.verdicts)
+
+    @property
+    def max_score(self):
+        return sum(v.max_score for v in self.verdicts)
+
+
+def grade_notebook(path, unit, student, secret, session_factory):
+    """GradedNotebook of a submitted file; ``secret`` is the course's, the other arguments as for ``grade_bytes``."""
+    try:
+        data = read_submission(path)
+    except BadSubmission as error:
+        return ungraded(unit, student, error.name, str(error))
+    return grade_bytes(data, unit, student, student_key(secret, student, unit), session_factory)
+
+
+def grade_bytes(data, unit, student, key, session_factory):
+    """GradedNotebook from the bytes of a submission.
+
+    Args:
+        data: contents of the submitted notebook.
+        unit: e.g. ``06-rope``.
+        student: the name that the gradebook knows.
+        key: ``student_key(secret, student, unit)``.
+        session_factory: called without arguments for a fresh autograder.sandbox.Session.
+
+    Never raises on account of the submission. Raises SandboxUnavailable where no session can be had.
+    """
+    began = time.perf_counter()
+    try:
+        rebuilt = rebuild(data, unit)
+    except (BadSubmission, UnknownUnit) as error:
+        return ungraded(unit, student, getattr(error, "name", "submission.unknown_unit"), str(error))
+    exercises = master(unit).exercises
+    with session_factory() as session:
+        ran = run(rebuilt.notebook, exercises, session, key)
+    graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, _signs(rebuilt), ran.outputs)
+    _explain_missing(graded, rebuilt)
+    _judge_evasion(graded, exercises)
+    graded.signs += _telling(graded)
+    graded.notebook = _with_outputs(rebuilt.notebook, graded)
+    graded.seconds = time.perf_counter() - began
+    return graded
+
+
+def ungraded(unit, student, name, sentence):
+    """GradedNotebook of a submission that could not even be read: zero points, with the reason everywhere."""
+    try:
+        verdicts = [zero(e, name, sentence) for e in master(unit).exercises]
+    except UnknownUnit:
+        verdicts = []
+    suspicious = [Sign("forgery", sentence, "the file")] if name == "submission.not_a_file" else []
+    return GradedNotebook(student, unit, verdicts, [Note(name, sentence)], suspicious, problem=(name, sentence))
+
+
+def _signs(rebuilt):
+    found = []
+    for cell in rebuilt.notebook.cells:
+        if cell.cell_type == "code" and cell.metadata[MARK]["role"] in ("answer", "extra"):
+            found += signs_of(cell.source, cell.id)
+    return found + [Sign("forgery", n.sentence, n.exercise or "the notebook") for n in rebuilt.notes if n.suspicious]
+
+
+def _telling(graded):
+    found = []
+    for verdict in graded.verdicts:
+        for mistake in verdict.mistakes:
+            technique = _TELLING.get(mistake.name)
+            # Some points were earned on inputs never seen before: then it is an ordinary gap, not a learned table.
+            if technique and not (technique == "examples" and verdict.score):
+                found.append(Sign(technique, mistake.message[:160], verdict.exercise))
+            if mistake.name == "forbidden_builtin":
+                found.append(Sign("ban", mistake.message[:160], verdict.exercise))
+    return found
+
+
+def _explain_missing(graded, rebuilt):
+    """Says why a name is not there: the cell is absent, or it raised before it could define anything."""
+    by_exercise = {c.metadata[MARK].get("exercise"): c for c in rebuilt.notebook.cells
+                   if c.metadata[MARK]["role"] == "answer"}
+    for verdict in graded.verdicts:
+        if not verdict.mistakes or verdict.mistakes[0].name != "generic.missing":
+            continue
+        output = graded.outputs.get(by_exercise[verdict.exercise].id)
+        if verdict.exercise in rebuilt.absent:
+            sentence = "The answer cell is not in the submission."
+        elif output and output.error:
+            name, text, _ = output.error
+            sentence = f"The answer cell itself raised {name}{': ' + text.split(chr(10))[0][:200] if text else ''}."
+        else:
+            continue
+        verdict.mistakes[0] = Mistake("generic.cell_missing" if verdict.exercise in rebuilt.absent
+                                      else "generic.cell_raised", sentence)
+
+
+def _judge_evasion(graded, exercises):
+    evasions = evades_ban(graded.signs)
+    if not evasions:
+        return
+    for i, (exercise, verdict) in enumerate(zip(exercises, graded.verdicts, strict=True)):
+        if exercise.forbidden and verdict.score:
+            first = evasions[0]
+            sentence = ("This exercise forbids library built-ins, and the notebook has code that could hide one from "
+                        f"the grader ({first.where}: {first.evidence[:60]}). Take it out and submit again.")
+            cases = [replace(c, points=0.0) for c in verdict.cases]
+            graded.verdicts[i] = replace(verdict, passed=False, score=0.0, cases=cases,
+                                         mistakes=[Mistake("evasion", sentence), *verdict.mistakes])
+
+
+def _with_outputs(notebook, graded):
+    """Puts the printed text, errors and verdicts into the notebook, in the form that nbgrader reads scores from."""
+    verdicts, count = {v.exercise: v for v in graded.verdicts}, 0
+    for cell in notebook.cells:
+        mark = cell.metadata[MARK]
+        if mark["role"] in RUN and cell.id in graded.outputs:
+            count += 1
+            cell.execution_count = count
+            cell.outputs = _cell_outputs(graded.outputs[cell.id])
+        elif mark["role"] == "check":
+            notes = [n.sentence for n in graded.notes if n.exercise == mark["exercise"]]
+            cell.outputs = score_outputs(verdicts[mark["exercise"]], notes)
+    return notebook
+
+
+def _cell_outputs(output):
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text=output.text)] if output.text.strip() else []
+    if output.error:
+        name, text, trace = output.error
+        outputs.append(nbformat.v4.new_output("error", ename=name, evalue=text,
+                                              traceback=[*trace.split("\n")[-12:], f"{name}: {text}"]))
+    return outputs
+
+
+def score_outputs(verdict, notes=()):
+    """Outputs of a check cell: the verdict to read, then the score as the cell's first result.
+
+    nbgrader takes the first ``execute_result`` for the score, and full marks where there is none.
+    """
+    text = "\n".join([verdict.text(), *notes])
+    page = verdict.html() + "".join(f"<p>{html.escape(n)}</p>" for n in notes)
+    return [nbformat.v4.new_output("display_data", data={"text/html": page, "text/plain": text}),
+            nbformat.v4.new_output("execute_result", data={"text/plain": f"{verdict.score:.6g}"}, execution_count=None)]

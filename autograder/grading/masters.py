@@ -1,0 +1,79 @@
+"""The trusted side of a unit: its notebook, its exercises, and a version that changes when either does."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+
+import nbformat
+
+from autograder import exercises
+from autograder.build.release import release_notebook
+from autograder.build.source import ROOT, grade_id
+
+# What a score depends on, beside the unit's own specs and notebook. A change here means: grade again.
+JUDGING = ("autograder/judge/*.py", "autograder/reference/**/*.py", "autograder/grading/rebuild.py",
+           "autograder/grading/grade.py", "autograder/grading/signs.py", "autograder/exercises/__init__.py",
+           "course/anatomy/runner.py", "course/anatomy/judging.py", "course/anatomy/compare.py",
+           "course/anatomy/codec.py", "course/anatomy/diagnosis.py", "course/anatomy/symbolic.py",
+           "course/anatomy/verdict.py")
+
+
+class UnknownUnit(ValueError):
+    """There is no such unit to grade; the message names the known ones."""
+
+
+@dataclass(frozen=True)
+class Master:
+    """One unit as the grader sees it.
+
+    notebook: the released notebook, from nbgrader's source notebook (treat as read-only). exercises: specs in order.
+    checks, answers: grade_id of the check cell and of the answer cell → exercise. version: 16 hexadecimal digits.
+    """
+
+    unit: str
+    notebook: nbformat.NotebookNode
+    exercises: tuple
+    checks: dict
+    answers: dict
+    version: str
+
+    @property
+    def points(self):
+        return sum(e.points for e in self.exercises)
+
+
+def gradable_units():
+    """Units with both specs and a source notebook, in course order."""
+    return [u for u in exercises.units() if source_notebook_path(u).exists()]
+
+
+def source_notebook_path(unit):
+    """nbgrader's source notebook of a unit, as ``make build`` writes it."""
+    return ROOT / "solutions" / unit / f"{unit}.ipynb"
+
+
+@cache
+def master(unit):
+    """The Master of a unit, made once per process.
+
+    Raises UnknownUnit for a name that is not a unit's, or a unit that has not been built.
+    """
+    if unit not in exercises.units():
+        raise UnknownUnit(f"There is no unit {unit!r}. Units: {', '.join(gradable_units())}.")
+    path = source_notebook_path(unit)
+    if not path.exists():
+        raise UnknownUnit(f"Unit {unit} has no source notebook: run `make build` first.")
+    raw = path.read_bytes()
+    specs = tuple(exercises.of_unit(unit))
+    notebook = release_notebook(nbformat.reads(raw.decode(), as_version=4))
+    return Master(unit, notebook, specs, {grade_id(e.id): e for e in specs},
+                  {grade_id(e.id, "solve"): e for e in specs}, _version(unit, raw))
+
+
+def _version(unit, raw):
+    module = f"u{unit.replace('-', '_')}"
+    patterns = (*JUDGING, f"autograder/exercises/{module}.py", f"autograder/exercises/{module}/**/*.py")
+    digest = hashlib.sha256(raw)
+    for path in sorted({p for pattern in patterns for p in ROOT.glob(pattern)}):
+        digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,247 @@
+"""A submission, rebuilt from the trusted notebook: only what a student may write is taken over.
+
+Taken over are the answer cells' sources, found by their grade_id, and the student's own code cells. Everything else
+(check cells, metadata, outputs, points, kernel, text) is the course's own, so nothing that was done to it matters.
+"""
+
+import copy
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+
+import nbformat
+
+from .masters import master
+
+MAX_BYTES = 100 << 20  # of the file; a notebook with 50 MB of output is still read
+MAX_SOURCE = 200_000  # characters of one cell
+MAX_EXTRA = 500  # code cells of the student's own
+MARK = "anatomy"  # cell metadata of the rebuilt notebook: {"role": …, "exercise": …}
+
+
+class BadSubmission(ValueError):
+    """Nothing in the file can be graded. ``name`` is a slug for the table, the message one sentence for people."""
+
+    def __init__(self, name, message):
+        super().__init__(message)
+        self.name = name
+
+
+@dataclass
+class Note:
+    """Something odd about a submission that did not keep it from being graded.
+
+    name: slug. sentence: for the student and the instructor. exercise: id, or "". suspicious: True where honest work
+    does not lead there.
+    """
+
+    name: str
+    sentence: str
+    exercise: str = ""
+    suspicious: bool = False
+
+
+@dataclass
+class Rebuilt:
+    """notebook: the trusted notebook with the student's sources, roles in the metadata, no outputs. notes: what was
+    odd. absent: ids of exercises whose answer cell is not in the submission."""
+
+    notebook: nbformat.NotebookNode
+    notes: list = field(default_factory=list)
+    absent: set = field(default_factory=set)
+
+
+def read_submission(path):
+    """Bytes of a submitted notebook.
+
+    Raises BadSubmission for a file that is missing, a link, or too large.
+    """
+    try:
+        about = os.lstat(path)
+    except OSError:
+        raise BadSubmission("submission.missing", f"There is no file {os.path.basename(path)}.") from None
+    if not stat.S_ISREG(about.st_mode):
+        raise BadSubmission("submission.not_a_file", f"{os.path.basename(path)} is not a regular file (a link to "
+                            "another file is not followed).")
+    if about.st_size > MAX_BYTES:
+        raise BadSubmission("submission.too_large", f"The notebook has {about.st_size / 1e6:.0f} MB, more than the "
+                            f"{MAX_BYTES / 1e6:.0f} MB that are read. Clear the outputs and submit again.")
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def rebuild(data, unit):
+    """Rebuilt notebook from the bytes of a submission.
+
+    Raises BadSubmission (not JSON, not a notebook, no cell that the course knows) or masters.UnknownUnit.
+    """
+    trusted = master(unit)
+    cells = _cells(data)
+    result = Rebuilt(copy.deepcopy(trusted.notebook))
+    known = {_grade_id(c) or c.get("id"): c for c in result.notebook.cells}
+    by_id = {c.get("id"): _grade_id(c) or c.get("id") for c in result.notebook.cells}
+    for cell in result.notebook.cells:
+        cell.metadata[MARK] = _role(cell, trusted)
+    marked = {_grade_id(c) for c in cells} - {None}
+    names = [_name(c, known, by_id, marked) for c in cells]
+    if not any(n in trusted.checks or n in trusted.answers for n in names):
+        raise BadSubmission("submission.no_marks", "The notebook has none of the course's cell marks: it was rebuilt "
+                            "or converted by another program. Download the unit again, put the answers in, and "
+                            "submit that file.")
+    if not marked:
+        result.notes.append(Note("submission.marks_lost", "The course's cell marks were lost on the way (another "
+                                 "program saved the notebook?); the cells were found by their ids."))
+    extras = _transplant(cells, names, known, trusted, result)
+    _note_missing(names, trusted, result)
+    _insert(extras, result)
+    return result
+
+
+def _cells(data):
+    try:
+        book = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise BadSubmission("submission.not_json", "The file is not a notebook: it cannot be read as JSON. It may "
+                            "have been cut off on the way, or be another kind of file.") from None
+    cells = book.get("cells") if isinstance(book, dict) else None
+    if not isinstance(cells, list):
+        raise BadSubmission("submission.not_a_notebook", "The file is JSON, but not a notebook of format 4: it has no "
+                            "list of cells.")
+    return [c for c in cells if isinstance(c, dict)]
+
+
+def _grade_id(cell):
+    meta = cell.get("metadata")
+    marks = meta.get("nbgrader") if isinstance(meta, dict) else None
+    value = marks.get("grade_id") if isinstance(marks, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _source(cell):
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(s for s in source if isinstance(s, str))
+    # A lone surrogate is legal JSON and no text: it would stop whatever prints or stores it.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def _name(cell, known, by_id, marked):
+    """What the course calls this cell: its grade_id, else its id; None for a cell of the student's own."""
+    if _grade_id(cell) in known:
+        return _grade_id(cell)
+    name = by_id.get(cell["id"]) if isinstance(cell.get("id"), str) else None
+    # An unmarked cell with the id of one whose mark is elsewhere is a copy of it.
+    return None if name in marked else name
+
+
+def _role(cell, trusted):
+    if cell.cell_type != "code":
+        return {"role": "text"}
+    name = _grade_id(cell)
+    if name in trusted.answers:
+        return {"role": "answer", "exercise": trusted.answers[name].id}
+    if name in trusted.checks:
+        return {"role": "check", "exercise": trusted.checks[name].id}
+    return {"role": "setup" if "setup" in cell.metadata.get("tags", []) else "demo"}
+
+
+def _transplant(cells, names, known, trusted, result):
+    """Puts the answers in; returns the student's own code cells as {name of the known cell before: [sources]}."""
+    extras, before, taken, count = {}, None, set(), 0
+    demos = {_squeezed(c.source) for c in known.values() if c.metadata[MARK]["role"] == "demo"}
+    for cell, name in zip(cells, names, strict=True):
+        source = _source(cell)
+        if name is None:
+            if cell.get("cell_type") != "code" or not source.strip() or _squeezed(source) in demos:
+                continue
+            count += 1
+            if count <= MAX_EXTRA:
+                extras.setdefault(before, []).append(_limited(source, result))
+            continue
+        target, before = known[name], name
+        mark = target.metadata[MARK]
+        if mark["role"] == "answer":
+            if name in taken:
+                result.notes.append(Note("submission.answer_twice", f"The answer cell of {mark['exercise']} appears "
+                                         "more than once; the first one counts.", mark["exercise"]))
+            else:
+                target.source = _limited(source, result)
+        elif mark["role"] == "check" and (name in taken or _squeezed(source) != _squeezed(target.source)):
+            what = "appears more than once" if name in taken else "was changed"
+            result.notes.append(Note("submission.check_altered", f"The check cell of {mark['exercise']} {what}; the "
+                                     "course's own was used.", mark["exercise"], suspicious=True))
+        elif mark["role"] == "setup" and name not in taken and _squeezed(source) != _squeezed(target.source):
+            # An import added to the course's import cell is the most natural thing to do: run it, after the original.
+            extras.setdefault(name, []).append(_limited(source, result))
+        taken.add(name)
+        _note_marks(cell, target, mark, result)
+    if count > MAX_EXTRA:
+        result.notes.append(Note("submission.many_cells", f"Of {count} cells of your own the first {MAX_EXTRA} were "
+                                 "run.", suspicious=True))
+    return extras
+
+
+def _note_marks(cell, target, mark, result):
+    """Marks that a student has no way to change by accident."""
+    theirs = cell["metadata"].get("nbgrader") if isinstance(cell.get("metadata"), dict) else None
+    if not isinstance(theirs, dict) or mark["role"] not in ("answer", "check"):
+        return
+    ours = target.metadata.nbgrader
+    changed = sorted(k for k in theirs if k in ("points", "grade", "solution", "locked") and theirs[k] != ours.get(k))
+    added = sorted(str(k)[:40] for k in theirs if k in ("score", "manual_score", "auto_score", "extra_credit"))
+    if changed or added:
+        result.notes.append(Note("submission.marks_altered", f"The marks of a cell of {mark['exercise']} were changed "
+                                 f"({', '.join(changed + added)}); the course's own were used.", mark["exercise"],
+                                 suspicious=True))
+
+
+def _note_missing(names, trusted, result):
+    for wanted, what in ((trusted.answers, "answer"), (trusted.checks, "check")):
+        for name, exercise in wanted.items():
+            if name in names:
+                continue
+            if what == "answer":
+                result.absent.add(exercise.id)
+                sentence = f"The answer cell of {exercise.id} is not in the submission; it earns no points."
+            else:
+                sentence = f"The check cell of {exercise.id} is not in the submission; the course's own was used."
+            result.notes.append(Note(f"submission.{what}_missing", sentence, exercise.id))
+
+
+def _insert(extras, result):
+    cells, number = [], 0
+
+    def add(sources):
+        nonlocal number
+        for source in sources:
+            number += 1
+            cell = nbformat.v4.new_code_cell(source)
+            cell["id"] = f"extra-{number}"
+            cell.metadata[MARK] = {"role": "extra"}
+            cells.append(cell)
+
+    first = True
+    for cell in result.notebook.cells:
+        name = _grade_id(cell) or cell.get("id")
+        if cell.metadata[MARK]["role"] == "answer" and cell.metadata[MARK]["exercise"] in result.absent:
+            cell.source = ""
+        cells.append(cell)
+        add(extras.pop(name, []))
+        if first and cell.metadata[MARK]["role"] == "setup":
+            add(extras.pop(None, []))  # what stood above all cells of the course still needs its imports
+            first = False
+    add(s for sources in extras.values() for s in sources)
+    result.notebook.cells = cells
+
+
+def _limited(source, result):
+    if len(source) > MAX_SOURCE:
+        result.notes.append(Note("submission.long_cell", f"A cell of {len(source)} characters was cut to "
+                                 f"{MAX_SOURCE}.", suspicious=True))
+    return source[:MAX_SOURCE]
+
+
+def _squeezed(source):
+    return re.sub(r"\s+", " ", source).strip()

@@ -1,0 +1,144 @@
+"""Runs a rebuilt notebook's cells in a session, and asks for its answers at the right moment.
+
+Two ways, same result. *Together*: all cells in one request, then all answers in one question; this is what a class
+costs. *Step by step*: each cell alone, each answer at its check cell; for notebooks where a later cell redefines what
+an earlier one defined, and where a cell hangs or kills its process (which then costs that cell, nothing else).
+"""
+
+import json
+import secrets
+import symtable
+from dataclasses import dataclass, field
+
+from autograder.judge.trusted import ASKED, judge_exercise, judge_exercises
+from autograder.sandbox import CELL_DIED, CELL_TIMEOUT, DeadSession
+
+from .rebuild import MARK
+from .signs import without_magics
+
+CELL_SECONDS = 10.0  # for one cell
+TOGETHER_SECONDS = 10.0  # for all cells at once
+MAX_OUTPUT = 20_000  # characters of one cell's output that are kept for the feedback
+RUN = ("setup", "answer", "extra")
+
+
+@dataclass
+class Output:
+    """What one cell did: printed text, and (name, message, traceback lines) of its error or None."""
+
+    text: str = ""
+    error: tuple | None = None
+
+
+@dataclass
+class Ran:
+    """outputs: cell id → Output. verdicts: in the order of the exercises. stepwise: which of the two ways it took."""
+
+    outputs: dict = field(default_factory=dict)
+    verdicts: list = field(default_factory=list)
+    stepwise: bool = False
+
+
+def run(notebook, exercises, session, key):
+    """Ran for a rebuilt notebook. Never raises on account of the student's code."""
+    cells = [c for c in notebook.cells if c.cell_type == "code" and c.metadata[MARK]["role"] in RUN and c.source]
+    if not order_matters(cells, {t for e in exercises for t in e.targets}):
+        outputs = _together(cells, session)
+        if outputs is not None:
+            return Ran(outputs, judge_exercises(exercises, session, key))
+    return _stepwise(notebook, exercises, session, key)
+
+
+def order_matters(cells, targets=()):
+    """Is a name that functions look up (or an answer's own, ``targets``) bound by more than one cell?
+
+    Then a function may see another helper at the end of the notebook than at its check cell.
+    """
+    bound, again, used = set(), set(), set(targets)
+    for cell in cells:
+        try:
+            table = symtable.symtable(without_magics(cell.source), "cell", "exec")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return True
+        names = {s.get_name() for s in table.get_symbols() if s.is_assigned() and not s.is_imported()}
+        again |= names & bound
+        bound |= names
+        todo = list(table.get_children())
+        while todo:
+            scope = todo.pop()
+            used |= {s.get_name() for s in scope.get_symbols() if s.is_global()}
+            todo += scope.get_children()
+    return bool(again & used)
+
+
+def _together(cells, session):
+    """Outputs of all cells, or None where they did not end well (the session is then as it was before)."""
+    marker = f"anatomy-{secrets.token_hex(8)}"
+    # In a namespace of its own: nothing of this stays behind among the student's names.
+    code = (f"exec(compile({ASKED!r}, '<grader>', 'exec'), (_grader := {{}}))\n"
+            f"_grader['run_cells']({[c.source for c in cells]!r}, {marker!r})\ndel _grader")
+    try:
+        result = session.execute(code, timeout=TOGETHER_SECONDS)
+    except DeadSession:
+        return None
+    if result.error_name in (CELL_TIMEOUT, CELL_DIED):
+        return None
+    outputs, rest = {}, result.stdout
+    for number, cell in enumerate(cells):
+        text, found, after = rest.partition(f"\n{marker} {number} ")
+        if not found:  # cut by the limit on output, or student code that took the stream away
+            outputs[cell.id] = Output(_cut(rest, True))
+            break
+        about, _, rest = after.partition("\n")
+        outputs[cell.id] = Output(_cut(text), _error(about))
+    return outputs
+
+
+def _error(text):
+    try:
+        about = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(about, list) or len(about) != 3 or not all(isinstance(a, str) for a in about):
+        return None
+    return tuple(about)
+
+
+def _cut(text, always=False):
+    if len(text) <= MAX_OUTPUT and not always:
+        return text
+    return text[:MAX_OUTPUT] + "\n… output cut by the grader …\n"
+
+
+def _stepwise(notebook, exercises, session, key):
+    ran, specs = Ran(stepwise=True), {e.id: e for e in exercises}
+    verdicts, last = {}, max((i for i, c in enumerate(notebook.cells) if c.cell_type == "code"
+                              and c.metadata[MARK]["role"] in RUN), default=0)
+    too_early = []
+    for position, cell in enumerate(notebook.cells):
+        mark = cell.metadata[MARK]
+        if mark["role"] in RUN and cell.source:
+            ran.outputs[cell.id] = _one(cell, session)
+        elif mark["role"] == "check":
+            verdict = verdicts[mark["exercise"]] = judge_exercise(specs[mark["exercise"]], session, key)
+            if position < last and not verdict.passed and _lacks_a_name(verdict):
+                too_early.append(mark["exercise"])
+    for name in too_early:  # the helper may stand further down: cells are run in any order while one works
+        again = judge_exercise(specs[name], session, key)
+        if again.score > verdicts[name].score:
+            verdicts[name] = again
+    ran.verdicts = [verdicts[e.id] for e in exercises]
+    return ran
+
+
+def _one(cell, session):
+    try:
+        result = session.execute(cell.source, timeout=CELL_SECONDS)
+    except DeadSession as error:
+        return Output("", ("NotRun", str(error), ""))
+    error = (result.error_name, result.error_text, result.traceback) if result.error_name else None
+    return Output(_cut(result.stdout, result.truncated), error)
+
+
+def _lacks_a_name(verdict):
+    return any(m.name == "generic.missing" or "NameError" in m.message for m in verdict.mistakes)
