@@ -50,6 +50,8 @@ class Server:
         gc.collect()
         gc.freeze()  # what is here stays; the collector need not touch, and so copy, its pages in every fork
         cgroups.sweep()
+        # Process 1 of a sandbox dies a little after its guard; this process has to hear of it to remove its group.
+        worker.adopt_orphans()
         self.guards: set[int] = set()
         self.leftovers: list = []
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
