@@ -122,8 +122,8 @@ def _tensor_difference(expected, got, atol, rtol, where):
         wrong = ~(((e - g).abs() <= allowed) | same_special)
         if not wrong.any():
             return None
-    share = f"{int(wrong.sum())} of {wrong.numel()} entries" if wrong.numel() > 1 else "the entry"
-    return Difference("values", f"{where}: {share} differ", *_side_by_side(expected, got, wrong))
+    share = f"{int(wrong.sum())} of {wrong.numel()} entries differ" if wrong.numel() > 1 else "the entry differs"
+    return Difference("values", f"{where}: {share}", *_side_by_side(expected, got, wrong))
 
 
 def _wide(t):

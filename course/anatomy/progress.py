@@ -100,7 +100,7 @@ class Progress:
             raise ValueError(f"There is no unit {unit!r}. Units: {units}")
 
     def __repr__(self):
-        lines = [f"{u:28} {'█' * d}{'░' * (n - d)} {d}/{n} exercises, {p:g}/{m:g} points"
+        lines = [f"{u:28} {'█' * d}{'░' * (n - d)} {d}/{n} exercises, {round(p, 1):g}/{m:g} points"
                  for u, d, n, p, m in self.rows]
         done, count = sum(r[1] for r in self.rows), sum(r[2] for r in self.rows)
         return "\n".join([*lines, f"{'total':28} {done}/{count} exercises"])
@@ -109,7 +109,7 @@ class Progress:
         cells = "".join(
             f'<tr><th scope="row" style="text-align:left">{html.escape(u)}</th>'
             f'<td><progress max="{n}" value="{d}" aria-label="{html.escape(u)}: {d} of {n} exercises"></progress></td>'
-            f"<td>{d}/{n} exercises</td><td>{p:g}/{m:g} points</td></tr>" for u, d, n, p, m in self.rows)
+            f"<td>{d}/{n} exercises</td><td>{round(p, 1):g}/{m:g} points</td></tr>" for u, d, n, p, m in self.rows)
         table = f"<table>{cells}</table>"
         if self.unit:
             data = read("progress")

@@ -276,6 +276,9 @@ MODULE = Exercise(
                    q / math.sqrt(self.n_heads), k, v, mask)),
                "The scores are divided by √d_model. Each head has D = d_model/H numbers: divide by √D, as your "
                "scaled_dot_product_attention does after the split."),
+        Mutant("unscaled", wrong(attend=lambda self, q, k, v, mask: _attend(q * math.sqrt(q.shape[-1]), k, v, mask)),
+               "The scores are not divided by √D. Check your scaled_dot_product_attention (exercise 2): this module "
+               "is built on it."),
         Mutant("context_ignored", wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(x), self.v_proj(x))),
                "The context is never looked at. Where it is given, keys and values come from context, and only "
                "queries from x."),

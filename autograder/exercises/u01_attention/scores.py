@@ -62,6 +62,12 @@ def all_axes(q, k, v, mask=None):
     return _attend(q @ k.permute(*range(k.dim())[::-1]) / math.sqrt(q.shape[-1]), v, mask)
 
 
+def naive_softmax(q, k, v, mask=None):
+    scores = ref.attention_scores(q, k)
+    e = torch.exp(scores if mask is None else scores.masked_fill(~mask, -INF))
+    return e / e.sum(-1, keepdim=True) @ v
+
+
 def weights_only(q, k, v, mask=None):
     return ref.attention_weights(ref.attention_scores(q, k), mask)
 
@@ -115,7 +121,7 @@ ATTENTION = Exercise(
         Case("square", "4 queries, 4 keys, everything of size 4, so that a wrong axis cannot hide behind an error",
              lambda g: call(g.randn(4, 4), g.randn(4, 4), g.randn(4, 4))),
         Case("large", "q and k scaled up by 30: the scores pass 1000, the result stays finite",
-             lambda g: call(g.randn(3, 8, scale=30), g.randn(5, 8, scale=30), g.randn(5, 2))),
+             lambda g: call(g.randn(4, 8, scale=30), g.randn(5, 8, scale=30), g.randn(5, 2))),
         Case("mask by hand", "True means may look: the query sees keys 0 and 2 of three equal ones",
              lambda g: call(torch.zeros(1, 2), torch.ones(3, 2), torch.tensor([[2.0], [100.0], [4.0]]),
                             mask=torch.tensor([[True, False, True]]))),
@@ -138,6 +144,8 @@ ATTENTION = Exercise(
         # transpose(0, 1) raises the same error, so the two share a sentence.
         Mutant("all_axes", all_axes, "The transpose of k moves batch and heads too. k.T and k.transpose(0, 1) are "
                "right for two axes only: swap the last two, k.transpose(-2, -1)."),
+        Mutant("naive_softmax", naive_softmax, "Large scores overflow in the softmax: ∞/∞ is NaN. Solve exercise 1 "
+               "and use your softmax here."),
         Mutant("weights_only", weights_only, "These are the attention weights. One step is left: multiply them by v."),
         Mutant("over_queries", over_queries, "The softmax runs over the queries. Each query shares its weight among "
                "the keys: use the last axis of the (T, S) scores."),
