@@ -1,6 +1,6 @@
 """Nothing builds a tensor on the CPU behind the caller's back: everything runs on the meta device.
 
-Operations that mix the meta device with CPU tensors raise, as CUDA would. Where data decides the shape
+Elementwise operations that mix the meta device with CPU tensors raise. Where data decides the shape
 (spans, expert choice, learned positions' check) the meta device cannot go, and those are left out.
 """
 

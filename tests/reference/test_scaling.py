@@ -108,7 +108,7 @@ def test_deepseek_v3_has_671_billion_of_which_37_work():
     total = scaling.deepseek_v3_parameters(config)
     assert total == hf_count(hf.DeepseekV3ForCausalLM, hf.DeepseekV3Config())
     assert round(total / 1e9) == 671
-    assert scaling.deepseek_v3_parameters(config, active=True) / 1e9 == pytest.approx(37.5, abs=0.5)
+    assert round(scaling.deepseek_v3_parameters(config, active=True) / 1e9) == 37
 
 
 def test_albert_saves_by_factorizing_and_by_sharing():
@@ -155,7 +155,7 @@ def test_tokens_per_parameter():
     rule = scaling.twenty_tokens_rule(chinchilla)
     assert rule == pytest.approx((70e9, 1.4e12))
     ratio = lambda fit: (lambda best: best.tokens / best.parameters)(scaling.compute_optimal(chinchilla, fit))
-    assert 15 < ratio(scaling.BESIROGLU) < 30 < ratio(scaling.HOFFMANN)
+    assert round(ratio(scaling.BESIROGLU)) == 18 and round(ratio(scaling.HOFFMANN)) == 93
     with pytest.raises(ValueError, match="flops"):
         scaling.compute_optimal(0.0)
 
