@@ -1,0 +1,54 @@
+"""Watches the hidden units of a small text model while it learns: who dies, who comes back, whose gate is stuck.
+
+The model is that of ``ffn_variants``. The learning rate is set high on purpose: dying units are a sickness of
+training that is too fast.
+"""
+
+from dataclasses import replace
+
+import torch
+
+from .ffn_variants import LAPTOP, train, windows
+
+HIGH = replace(LAPTOP, lr=3e-2)
+TOKENS = 4000
+
+
+@torch.no_grad()
+def collect(model, module, tokens=TOKENS):
+    """What enters the module of that name in each layer, on the first held-out tokens: list of (tokens, width).
+
+    module: ``"down_proj"`` gives the hidden units after activation (and gate).
+    """
+    seen = []
+    hooks = [getattr(layer, module).register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+             for layer in model.layers]
+    model(windows()[1][:tokens, :-1])
+    for hook in hooks:
+        hook.remove()
+    return seen
+
+
+def gates(model, tokens=TOKENS):
+    """Activated gates of each layer: list of (tokens, d_ff). The layers need ``gate_proj`` and ``activation``."""
+    with torch.no_grad():
+        return [layer.activation(layer.gate_proj(x)) for layer, x in
+                zip(model.layers, collect(model, "gate_proj", tokens), strict=True)]
+
+
+def deaths(make_layer, dead_units, seed=0, setting=HIGH, every=50):
+    """Trains one model and asks ``dead_units`` every 50 steps.
+
+    Returns:
+        (model, steps, dead): the trained model, list of steps, and (times, layers, d_ff) boolean.
+    """
+    steps, dead = [], []
+
+    def look(step, model):
+        if step % every == 0:
+            steps.append(step)
+            dead.append(torch.stack([dead_units(h) for h in collect(model, "down_proj")]))
+
+    model, _ = train(make_layer, seed, setting, watch=look)
+    look(setting.steps, model)
+    return model, steps, torch.stack(dead)
