@@ -1,119 +1,100 @@
-"""Nothing builds a tensor on the CPU behind the caller's back: everything runs on the meta device.
-
-Elementwise operations that mix the meta device with CPU tensors raise. Where data decides the shape
-(spans, expert choice, learned positions' check) the meta device cannot go, and those are left out.
-"""
+"""No reference mixes devices. Checked without a GPU: inputs live on the meta device, and every operation
+is watched for tensors from two devices, as a CUDA kernel would refuse them."""
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
-from autograder.reference import gqa, kv_cache, masks, objectives, optim, sparse, sparse_gather, stability
-from autograder.reference.mla import LatentAttention
-from autograder.reference.models.bert import Albert, BertConfig, BertForPretraining
-from autograder.reference.models.deepseek import DeepSeek, DeepSeekConfig
-from autograder.reference.models.gemma2 import Gemma2, Gemma2Config
-from autograder.reference.models.glm import GLM, ChatGLM, ChatGLMConfig
-from autograder.reference.models.gpt2 import GPTConfig
-from autograder.reference.models.hybrid import HybridDecoder
-from autograder.reference.models.llama import Llama, LlamaConfig, Mistral
-from autograder.reference.models.olmo2 import Olmo2
-from autograder.reference.models.qwen import Qwen2, Qwen3
-from autograder.reference.models.t5 import T5Config, T5v11
+from autograder.reference import activations, attention, ffn, norms, placement, rope, rope_scaling
+from autograder.reference.positions import alibi, deberta, recurrent, shaw, sinusoidal, t5_buckets, tupe
+from autograder.reference.positions import transformer_xl as xl
 
-META = torch.device("meta")
-LLAMA = LlamaConfig(20, 16, 2, 4, 2, 8)
-DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
+DEVICE = "meta"
 
 
-def meta(*shape, dtype=torch.float32):
-    return torch.empty(shape, dtype=dtype, device=META)
+class OneDevice(TorchDispatchMode):
+    """Raise when an operation gets tensors from two devices. Copies between devices are what they are
+    for; scalars and index tensors may live on the CPU, as CUDA kernels allow."""
+
+    ALLOWED = {torch.ops.aten._to_copy, torch.ops.aten.copy_, torch.ops.aten.index}
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor) and t.dim()]
+        devices = {t.device.type for t in tensors}
+        if len(devices) > 1 and function.overloadpacket not in self.ALLOWED:
+            raise RuntimeError(f"{function} mixes devices {sorted(devices)}")
+        return function(*args, **(kwargs or {}))
 
 
-def flags(*shape):
-    return torch.empty(shape, dtype=torch.bool, device=META)
+def draw(*shape, dtype=torch.float32):
+    return torch.empty(shape, dtype=dtype, device=DEVICE)
 
 
-CALLS = {
-    "causal": lambda: masks.causal_mask(3, 5, META),
-    "padding": lambda: masks.causal_padding_mask(flags(2, 5), 3),
-    "positions": lambda: masks.position_ids(flags(2, 5)),
-    "prefix": lambda: masks.prefix_lm_mask(5, 2, META),
-    "unilm": lambda: masks.unilm_mask("right-to-left", 2, 3, META),
-    "glm": lambda: masks.glm_mask(2, 3, META),
-    "additive": lambda: masks.to_additive(flags(3, 3)),
-    "local": lambda: sparse.local_causal_mask(5, 2, META) & sparse.local_symmetric_mask(5, 3, META),
-    "block": lambda: sparse.longformer_mask(5, 3, [1], META) & sparse.block_mask(5, 2, META),
-    "strided": lambda: sparse.strided_masks(5, 2, META)[1] & sparse.fixed_masks(5, 2, 1, META)[1],
-    "reach": lambda: sparse.reach(sparse.interleaved_masks(5, 4, 2, device=META)),
-    "local attention": lambda: sparse_gather.local_attention(*(meta(1, 2, 7, 4) for _ in range(3)), w=3),
-    "grouped attention": lambda: gqa.grouped_attention(
-        meta(1, 4, 3, 4), meta(1, 2, 5, 4), meta(1, 2, 5, 4), masks.causal_mask(3, 5, META)
+def ids(*shape):
+    return torch.empty(shape, dtype=torch.int64, device=DEVICE)
+
+
+def allowed(*shape):
+    return torch.empty(shape, dtype=torch.bool, device=DEVICE)
+
+
+def on_device(build):
+    with torch.device(DEVICE):
+        return build()
+
+
+HEADS = (2, 3, 5, 8)  # B, H, T, D
+CASES = {
+    "attention": lambda: attention.scaled_dot_product_attention(
+        draw(*HEADS), draw(*HEADS), draw(*HEADS), allowed(5, 5)
     ),
-    "quantize": lambda: kv_cache.dequantize(*kv_cache.quantize(meta(1, 2, 3, 4), -1)),
-    "z-loss": lambda: stability.z_loss_gradient(meta(3, 5)) + stability.z_loss(meta(3, 5)),
-    "dropout": lambda: stability.dropout(meta(3, 5), 0.5, True),
-    "adamw": lambda: optim.adamw_step(meta(3), meta(3), optim.adam_state(meta(3)))[0],
-    "next token": lambda: objectives.next_token_loss(meta(2, 4, 9), meta(2, 4, dtype=torch.long), flags(2, 4)),
-    "info nce": lambda: objectives.symmetric_info_nce(meta(4, 5), meta(4, 5)),
-    "mask tokens": lambda: (
-        objectives.mask_tokens(
-            meta(2, 4, dtype=torch.long),
-            objectives.select_exact(meta(2, 4), flags(2, 4)),
-            meta(2, 4),
-            meta(2, 4, dtype=torch.long),
-            3,
-        ).inputs
+    "multi-head": lambda: on_device(lambda: attention.MultiHeadAttention(8, 2))(draw(2, 5, 8)),
+    "rope": lambda: rope.apply_rope(draw(*HEADS), ids(2, 5)),
+    "rope, half": lambda: rope.apply_rope_half(draw(*HEADS), ids(5)),
+    "rope, ids on the CPU": lambda: rope.apply_rope_half(draw(*HEADS), torch.arange(5)),
+    "rope, complex": lambda: rope.apply_rope_complex(draw(*HEADS), ids(2, 5)),
+    "rope, partial": lambda: rope.apply_partial_rope(draw(*HEADS, dtype=torch.bfloat16), ids(5), 4),
+    "yarn": lambda: rope_scaling.apply_scaled_rope(
+        draw(*HEADS), ids(5), rope_scaling.yarn_frequencies(8, 1e4, 4, 64), 1.1
     ),
-}
+    "interpolation": lambda: rope.apply_rope(draw(*HEADS), rope_scaling.position_interpolation(ids(5), 4)),
+    "layer norm": lambda: norms.layer_norm(draw(4, 8), draw(8), draw(8)),
+    "layer norm backward": lambda: norms.layer_norm_backward(draw(4, 8), draw(4, 8), draw(8))[0],
+    "rms norm": lambda: norms.rms_norm(draw(4, 8, dtype=torch.float16), draw(8)),
+    "group norm": lambda: norms.group_norm(draw(2, 6, 3, 4), 3),
+    "swiglu": lambda: on_device(lambda: ffn.GatedFeedForward(8, 12))(draw(4, 8)),
+    "pre-LN": lambda: on_device(
+        lambda: placement.PreLN(8, attention.MultiHeadAttention(8, 2), ffn.FeedForward(8, 12))
+    )(draw(2, 5, 8), mask=allowed(5, 5)),
+    "sinusoid": lambda: sinusoidal.sinusoid_half(ids(5), 8),
+    "position product": lambda: sinusoidal.position_product(ids(5), 8),
+    "recurrent": lambda: on_device(lambda: recurrent.RecurrentPositions(8))(draw(2, 5, 8)),
+    "shaw": lambda: shaw.shaw_attention(draw(*HEADS), draw(*HEADS), draw(*HEADS), draw(5, 8), draw(7, 8)),
+    "transformer-xl": lambda: on_device(lambda: xl.TransformerXLAttention(8, 2))(
+        draw(2, 5, 8), draw(2, 3, 8)
+    ),
+    "t5": lambda: t5_buckets.t5_attention(
+        draw(*HEADS), draw(*HEADS), draw(*HEADS), on_device(lambda: t5_buckets.T5RelativeBias(3))(5, 5)
+    ),
+    "deberta": lambda: on_device(lambda: deberta.DisentangledAttention(8, 2))(draw(2, 5, 8), draw(6, 8)),
+    "deberta, paper": lambda: deberta.deberta_scores(
+        draw(*HEADS), draw(*HEADS), draw(3, 6, 8), deberta.released_query_table(draw(3, 6, 8))
+    ),
+    "alibi": lambda: alibi.alibi_attention(draw(*HEADS), draw(*HEADS), draw(*HEADS), alibi.alibi_slopes(3)),
+    "tupe": lambda: tupe.untie_cls(tupe.tupe_position_scores(draw(3, 5, 8), draw(3, 5, 8)), draw(3), draw(3)),
+} | {f"{name}'": lambda f=f: f[1](f[0](draw(5))) for name, f in activations.ACTIVATIONS.items()}
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_functions_stay_on_the_device(name):
-    assert CALLS[name]().is_meta
+@pytest.mark.parametrize("name", CASES)
+def test_runs_on_one_device(name):
+    with OneDevice():
+        assert CASES[name]().device.type == DEVICE
 
 
-BUILD = {
-    "llama": lambda: Llama(LLAMA),
-    "mistral": lambda: Mistral(LLAMA, 3),
-    "qwen2": lambda: Qwen2(LLAMA),
-    "qwen3": lambda: Qwen3(LLAMA, 6),
-    "olmo2": lambda: Olmo2(LLAMA),
-    "hybrid": lambda: HybridDecoder(LLAMA, 3, 2),
-    "gemma2": lambda: Gemma2(Gemma2Config(20, 16, 2, 4, 2, 4, 8, 3, query_scale=4)),
-    "glm": lambda: ChatGLM(ChatGLMConfig(20, 16, 2, 4, 2, 8, rotary_dim=2)),
-    "deepseek": lambda: DeepSeek(DeepSeekConfig(20, 16, 2, 4, 8, 6, 5, 4, 2, 3)),
-}
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", BUILD)
-def test_decoders_stay_on_the_device_and_in_the_dtype(name, dtype):
-    """Built on the CPU and moved, as a user would: attributes that are no parameters must follow."""
-    model = BUILD[name]().to(META, dtype)
-    caches = model.new_caches(2, 7)
-    ids, real = meta(2, 4, dtype=torch.long), flags(2, 4)
-    with torch.no_grad():
-        for out in (model(ids), model(ids, real), model(ids, real, caches), model(ids[:, :3], None, caches)):
-            assert out.is_meta and out.dtype == dtype
-    assert caches[0].keys.dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_encoders_and_t5_stay_on_the_device_and_in_the_dtype(dtype):
-    ids, real = meta(2, 4, dtype=torch.long), flags(2, 4)
-    c = BertConfig(20, 16, 2, 4, 8, 16)
-    outputs = [*BertForPretraining(c).to(META, dtype)(ids, ids, real), *Albert(c, 6).to(META, dtype)(ids)]
-    outputs.append(GLM(GPTConfig(20, 16, 2, 4, 16), 8).to(META, dtype)(ids, ids, ids, masks.glm_mask(2, 2, META)))
-    t5 = T5v11(T5Config(20, 16, 2, 4, 3, 8)).to(META, dtype)
-    outputs += [t5(ids, ids, real), t5.decode(ids, t5.encode(ids), None, t5.new_caches(2, 4))]
-    assert all(out.is_meta and out.dtype == dtype for out in outputs)
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_both_forms_of_latent_attention_in_every_dtype(dtype):
-    layer = LatentAttention(16, 4, 6, 5, 4, 2, 3).to(dtype)
-    x, ids = torch.randn(2, 5, 16).to(dtype), torch.arange(5)
-    expanded, absorbed = (f(x, masks.causal_mask(5), ids) for f in (layer.forward, layer.forward_absorbed))
-    assert expanded.dtype == absorbed.dtype == dtype
-    # Two orders of summation: they differ by a few roundings of values up to about 1.
-    torch.testing.assert_close(expanded, absorbed, rtol=0, atol=20 * torch.finfo(dtype).eps)
+@pytest.mark.parametrize(
+    "mix", [lambda a, b: a + b, lambda a, b: a @ b.T, lambda a, b: a.gather(0, b.long())]
+)
+def test_the_check_itself_notices_mixed_devices(mix):
+    with OneDevice(), pytest.raises(RuntimeError, match="device"):
+        mix(draw(3, 3), torch.zeros(3, 3))
