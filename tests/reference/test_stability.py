@@ -125,7 +125,7 @@ def test_dropout_with_equals_a_loop(p, seed):
 
 def test_dropout_scales_in_training_and_does_nothing_in_inference():
     x = torch.randn(200, 300) + 5
-    out = stability.dropout(x, 0.3, True, gen())
+    out = stability.dropout(x, 0.3, True, gen(1))  # seed 0 drew x: the pattern must not depend on it
     zero = out == 0
     assert zero.float().mean().item() == pytest.approx(0.3, abs=0.01)
     torch.testing.assert_close(out[~zero], x[~zero] / 0.7)
