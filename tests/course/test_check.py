@@ -3,10 +3,9 @@
 import json
 import os
 
+import anatomy
 import pytest
 import torch
-
-import anatomy
 from anatomy import CheckFailed, check, evaluate, progress, records
 from anatomy import progress as _  # noqa: F401
 from anatomy.progress import home, read, summary
