@@ -7,7 +7,6 @@ import anatomy
 import pytest
 import torch
 from anatomy import CheckFailed, check, evaluate, progress, records
-from anatomy import progress as _  # noqa: F401
 from anatomy.progress import home, read, summary
 
 ID = "start.weighted_average"
@@ -85,7 +84,8 @@ def test_progress_survives_a_restart_and_a_later_failure():
     with pytest.raises(CheckFailed):
         check(ID, lambda values, weights: values.mean(0))
     assert summary()[0][:3] == ("00-start-here", 1, 1)
-    assert "1/1 exercises" in repr(progress("00-start-here")) and "passed on try 1" in progress("00-start-here")._repr_html_()
+    assert "1/1 exercises" in repr(progress("00-start-here"))
+    assert "passed on try 1" in progress("00-start-here")._repr_html_()
 
 
 def test_progress_of_an_unknown_unit_names_the_known_ones():

@@ -42,7 +42,8 @@ def test_every_unit_has_its_parts(unit):
     text = "\n".join(c.source for c in source(unit).cells)
     assert "You will be able to" in text and "Prerequisites" in text
     assert re.search(r"\*\*Time:\*\*.*(minutes|hour)", text), "say how long it takes"
-    for part in ("predict(", "reveal(", "Claim on trial", "Worked example", "Where this lives in real models", "progress("):
+    for part in ("predict(", "reveal(", "Claim on trial", "Worked example",
+                 "Where this lives in real models", "progress("):
         assert part.lower() in text.lower(), f"{unit} lacks: {part}"
     assert text.count("quiz(") >= 5 and "uzzle" in text
     assert "arxiv.org/abs/" in text

@@ -68,8 +68,8 @@ def test_make_lab_serves_the_first_page_from_a_fresh_environment(unpacked):
                 assert server.poll() is None and time.time() < end, log.read_text()[-3000:]
                 time.sleep(1)
         assert "weighted_average" in page
-        code = "from anatomy import evaluate; v = evaluate('start.weighted_average', lambda values, weights: weights @ " \
-               "values / weights.sum()); print(v.passed)"
+        code = ("from anatomy import evaluate; average = lambda values, weights: weights @ values / weights.sum(); "
+                "print(evaluate('start.weighted_average', average).passed)")
         done = subprocess.run([str(unpacked / ".venv/bin/python"), "-c", code], capture_output=True, text=True, env=env)
         assert done.stdout.strip() == "True", done.stderr
     finally:
