@@ -1,0 +1,153 @@
+"""Unit 04: the numbers and verdicts of its text, computed; and its experiments."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from anatomy.experiments import ffn_variants, recorded, unit_health, where
+from anatomy.records import MissingRecording
+
+from autograder.reference import activations as act
+from autograder.reference.ffn import FeedForward, GatedFeedForward, dead_units, gate_saturation, matched_hidden_size
+
+PROSE = (Path(__file__).parents[2] / "solutions" / "04-ffn-and-gating.py").read_text(encoding="utf-8")
+LINE = torch.linspace(-8, 8, 160_001, dtype=torch.float64)
+PLAIN = ("ReLU", "GELU", "SiLU", "squared ReLU")
+GATED = ("GLU", "ReGLU", "GeGLU", "SwiGLU", "bilinear", "both activated")
+
+
+def says(text):
+    return " ".join(text.split()) in " ".join(PROSE.replace("\n# ", "\n").split())
+
+
+def wrong_constant(x):
+    return 0.5 * x * (1 + torch.tanh(2 / math.sqrt(math.pi) * (x + 0.044715 * x**3)))
+
+
+def test_gelu_gaps_and_the_wrong_constant():
+    gap = (act.gelu(LINE) - act.gelu_tanh(LINE)).abs()
+    wrong = (act.gelu(LINE) - wrong_constant(LINE)).abs().max().item()
+    assert math.isclose(gap.max().item(), 4.7e-4, rel_tol=0.01) and abs(LINE[gap.argmax()].abs() - 2.7) < 0.01
+    assert math.isclose(wrong, 7.5e-2, rel_tol=0.01)
+    assert says(f"the error is {round(wrong / gap.max().item(), -1):.0f} times smaller with it")
+    coarse = (act.gelu(LINE) - LINE * torch.sigmoid(1.702 * LINE)).abs().max().item()
+    assert math.isclose(coarse, 0.02, rel_tol=0.05)  # said in a mistake's message
+
+
+def test_swish_limits():
+    assert torch.equal(act.swish(LINE, 0.0), LINE / 2)
+    x = torch.linspace(-6, 6, 1_200_001, dtype=torch.float64)
+    for beta in (1, 10, 100):
+        assert math.isclose((act.swish(x, beta) - act.relu(x)).abs().max().item(), 0.27846 / beta, rel_tol=1e-3)
+    low = act.silu(x)
+    assert math.isclose(low.min().item(), -0.2785, abs_tol=1e-4)
+    assert math.isclose(x[low.argmin()], -1.2785, abs_tol=1e-4)
+    assert says(f"it is also how far SiLU dips below zero, at $x = {x[low.argmin()]:.2f}$")
+
+
+def test_numbers_of_the_first_pages():
+    keep = act.gelu(torch.tensor(1.0)).item()
+    assert says(f"For $x = 1$ you keep it in {keep:.0%}".replace("%", " %"))
+    assert round(32 * 3 * 4096 * 11008 / 6_738_415_616, 2) == 0.64
+    assert math.isclose(11008 / 4096, 2.6875)
+    assert math.isclose(4.0**-20, 1e-12, rel_tol=0.1)  # twenty sigmoids
+    sigmoid = lambda v: 1 / (1 + math.exp(-v))
+    assert round(-5 * sigmoid(2), 1) == -4.4 and round(-5 * sigmoid(-3), 2) == -0.24
+    assert round(0.5 * sigmoid(1), 3) == 0.366  # the claim about f(x) f(1 − x) at 0
+
+
+def test_widths_of_llama():
+    assert [matched_hidden_size(d, 256) for d in (4096, 5120, 6656, 8192)] == [11008, 13824, 17920, 22016]
+    later = [math.ceil(int(1.3 * matched_hidden_size(d)) / m) * m for d, m in ((8192, 4096), (4096, 1024))]
+    assert later == [28672, 14336]
+
+
+def test_a_factor_is_the_same_as_a_scaled_matrix():
+    torch.manual_seed(0)
+    layer, other = GatedFeedForward(6, 16, act.silu), GatedFeedForward(6, 16, act.silu)
+    other.load_state_dict({**layer.state_dict(), "down_proj.weight": layer.down_proj.weight / math.sqrt(2)})
+    x = torch.randn(5, 6)
+    assert torch.allclose(layer(x) / math.sqrt(2), other(x), atol=1e-6)
+
+
+def best_runs():
+    best = {}
+    for row in recorded("ffn_variants")["rows"]:
+        losses = torch.tensor(row["losses"], dtype=torch.float64)
+        if row["variant"] not in best or losses.mean() < best[row["variant"]].mean():
+            best[row["variant"]] = losses
+    return best
+
+
+def behind(a, b):
+    """Mean difference in standard errors."""
+    d = a - b
+    return (d.mean() / (d.std() / math.sqrt(len(d)))).item()
+
+
+def test_recorded_comparison_is_fair_and_says_where_it_ran():
+    record = recorded("ffn_variants")
+    assert {row["parameters"] for row in record["rows"]} == {147_456}
+    assert {len(row["losses"]) for row in record["rows"]} == {5}
+    assert {row["variant"] for row in record["rows"]} == set(PLAIN + GATED)
+    made = record["made"]
+    assert {"device", "torch", "seeds", "date", "command"} <= set(made) and made["device"] in where(record)
+
+
+def test_verdicts_on_the_comparison_hold():
+    best = best_runs()
+    assert min(best, key=lambda n: best[n].mean()) == "SwiGLU"
+    assert 1.5 < behind(best["GeGLU"], best["SwiGLU"]) < 3
+    assert max(best[n].mean() for n in GATED) < min(best[n].mean() for n in PLAIN)
+    assert behind(best["both activated"], best["SwiGLU"]) > 4
+    assert abs(behind(best["both activated"], best["bilinear"])) < 2
+    assert behind(best["GELU"], best["both activated"]) > 4 and behind(best["ReLU"], best["bilinear"]) > 4
+    slow = {r["variant"]: sum(r["losses"]) for r in recorded("ffn_variants")["rows"] if r["lr"] == 0.006}
+    fast = {r["variant"]: sum(r["losses"]) for r in recorded("ffn_variants")["rows"] if r["lr"] == 0.04}
+    assert max(slow, key=slow.get) == "GLU" and all(fast["GLU"] < fast[n] for n in PLAIN)
+
+
+def test_most_dead_units_come_back():
+    record = recorded("unit_health")
+    assert says(f"every window of the training text, {record['windows']:,} of them") and record["units"] == 384
+    rows = [r for r in record["rows"] if r["lr"] == 0.03 and r["step"] == 50]
+    assert len(rows) == 3
+    assert all(r["dead"] > 100 and r["alive_at_the_end"] > 0.5 * r["dead"] for r in rows)
+
+
+def test_recordings_that_are_missing_are_one_clear_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANATOMY_ASSETS", str(tmp_path))
+    with pytest.raises(MissingRecording, match="ffn_variants.json is missing"):
+        recorded("ffn_variants")
+
+
+SMALL = ffn_variants.Setting(d_model=16, layers=2, steps=4, batch=8)
+
+
+def test_training_is_seeded_and_gives_every_variant_the_same_batches():
+    plain = lambda d: FeedForward(d, 4 * d, act.relu, bias=False)
+    first, again = (ffn_variants.train(plain, 3, SMALL)[1]["loss"] for _ in range(2))
+    other = ffn_variants.train(plain, 4, SMALL)[1]["loss"]
+    assert first == again != other
+    gated = lambda d: GatedFeedForward(d, matched_hidden_size(d), act.silu)
+    model, row = ffn_variants.train(gated, 3, SMALL)
+    assert row["parameters"] == sum(p.numel() for layer in model.layers for p in layer.parameters())
+
+
+def test_text_is_split_without_overlap():
+    training, held_out = ffn_variants.windows()
+    assert training.shape[1] == held_out.shape[1] == ffn_variants.LAPTOP.context + 1
+    assert len(training) > 300_000 and int(ffn_variants.text().max()) < len(ffn_variants.ALPHABET)
+
+
+def test_units_are_watched_where_the_text_says():
+    gated = lambda d: GatedFeedForward(d, 10, torch.sigmoid)
+    model, steps, dead = unit_health.deaths(gated, dead_units, setting=SMALL, every=2)
+    assert steps == [0, 2, 4] and dead.shape == (3, 2, 10) and not dead.any()
+    gates = unit_health.gates(model, tokens=50)
+    hidden = unit_health.collect(model, "down_proj", tokens=50)
+    inputs = unit_health.collect(model, "gate_proj", tokens=50)
+    for layer, gate, h, x in zip(model.layers, gates, hidden, inputs, strict=True):
+        assert gate.shape == (50, 10) and 0 <= gate_saturation(gate) <= 1
+        assert torch.allclose(h, gate * layer.up_proj(x))
