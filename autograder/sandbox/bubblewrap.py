@@ -164,6 +164,7 @@ def wrap(
     args += ["--clearenv", *(x for item in variables.items() for x in ("--setenv", *item))]
     args += ["--remount-ro", "/", "--chdir", HOME, "--", *inner]
     if root:
+        cgroups.sweep()  # what graders that were killed have left
         wrapped.groups = cgroups.create(f"{os.getpid()}-{random.getrandbits(32):08x}", limits)
         if wrapped.groups:
             joins = "".join(f"echo $$ > '{g}/cgroup.procs' && " for g in wrapped.groups)

@@ -1,0 +1,216 @@
+"""Stock Jupyter kernels in both kinds of sandbox, through kernel specifications and jupyter_client."""
+
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.metadata import EntryPoint
+
+import nbformat
+import pytest
+from jupyter_client import KernelManager
+from jupyter_client.manager import start_new_kernel
+from jupyter_client.provisioning import KernelProvisionerFactory
+from nbclient import NotebookClient
+
+from autograder.sandbox import Limits, SandboxUnavailable, cgroups, kernelspec, provisioner, zygote
+
+from .conftest import ROOT
+
+PROVISIONERS = {"anatomy-bwrap": "BubblewrapProvisioner", "anatomy-zygote": "ZygoteProvisioner"}
+
+
+@pytest.fixture(autouse=True)
+def specifications(tmp_path_factory, monkeypatch):
+    """Both kernels are known, whether or not the package is installed."""
+    prefix = tmp_path_factory.mktemp("prefix")
+    kernelspec.install(prefix)
+    monkeypatch.setenv("JUPYTER_PATH", str(prefix / "share" / "jupyter"))
+    factory = KernelProvisionerFactory.instance()
+    for name, cls in PROVISIONERS.items():
+        entry = EntryPoint(name, f"autograder.sandbox.provisioner:{cls}", factory.GROUP_NAME)
+        monkeypatch.setitem(factory.provisioners, name, entry)
+
+
+@pytest.fixture(params=PROVISIONERS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def kernel(name, tmp_path):
+    (tmp_path / "data.txt").write_text("of the submission")
+    manager, client = start_new_kernel(kernel_name=name, cwd=str(tmp_path), startup_timeout=60)
+    try:
+        yield manager, client
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def run(client, code, timeout=30):
+    """(status, printed text and errors) of one cell."""
+    texts = []
+
+    def hook(message):
+        content = message["content"]
+        texts.append(content.get("text") or content.get("data", {}).get("text/plain") or content.get("evalue") or "")
+
+    reply = client.execute_interactive(code, timeout=timeout, output_hook=hook, allow_stdin=False)
+    return reply["content"]["status"], "".join(texts)
+
+
+def test_kernel_computes_and_is_confined(kernel):
+    _, client = kernel
+    assert run(client, "print(6 * 7)") == ("ok", "42\n")
+    assert run(client, "!echo from a shell") == ("ok", "from a shell\r\n")
+    assert run(client, "open('data.txt').read()") == ("ok", "'of the submission'")
+    status, text = run(client, "import socket; socket.create_connection(('127.0.0.1', 1), 1)")
+    assert status == "error" and ("unreachable" in text or "refused" in text)
+    assert run(client, f"import os; os.path.exists('/proc/{os.getpid()}')") == ("ok", "False")
+    assert run(client, f"os.path.exists({os.path.abspath('autograder/judge')!r})") == ("ok", "False")
+    assert run(client, "open('/usr/x', 'w')")[0] == "error"
+    status, text = run(client, "print(open('/proc/self/status').read())")
+    assert "CapEff:\t0000000000000000" in text and "NoNewPrivs:\t1" in text and "Seccomp:\t2" in text
+
+
+def test_nothing_is_shared_with_the_grader(kernel):
+    manager, client = kernel
+    assert manager.transport == "ipc" and manager.ip.startswith("/proc/")
+    writable = run(client, "import os; [p for p in ('/run', '/', '/home') if os.access(p, os.W_OK)]")
+    assert writable == ("ok", "[]")
+    assert not os.path.exists(manager.ip.partition("/root")[2] + "-1")  # its sockets lie in its own /tmp
+
+
+def test_interrupt_restart_and_death(kernel):
+    manager, client = kernel
+    message = client.execute("import time; time.sleep(60)")
+    time.sleep(0.5)
+    manager.interrupt_kernel()
+    reply = client.get_shell_msg(timeout=20)
+    assert reply["parent_header"]["msg_id"] == message and reply["content"]["ename"] == "KeyboardInterrupt"
+    client.execute("import os; os._exit(3)")
+    deadline = time.monotonic() + 10
+    while manager.is_alive():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    manager.restart_kernel(now=True)
+    client.stop_channels()
+    again = manager.client()
+    again.start_channels()
+    again.wait_for_ready(timeout=30)
+    assert run(again, "1 + 1") == ("ok", "2")
+    again.stop_channels()
+
+
+def test_memory_and_processes_are_bounded(name, tmp_path):
+    manager = KernelManager(kernel_name=name)
+    manager.config.BubblewrapProvisioner.limits = {"memory_bytes": 512 << 20, "processes": 48}
+    manager.start_kernel(cwd=str(tmp_path))
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=60)
+        assert run(client, "x = bytearray(5 << 30)")[0] == "error"
+        loop = "    while n < 100:\n        if os.fork() == 0: time.sleep(30); os._exit(0)\n        n += 1\n"
+        bomb = f"import os, time\nn = 0\ntry:\n{loop}except OSError: pass\nn < 60"
+        assert run(client, bomb) == ("ok", "True")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def test_wall_time_is_bounded(name, tmp_path):
+    manager = KernelManager(kernel_name=name)
+    manager.config.BubblewrapProvisioner.limits = {"wall_seconds": 2}
+    manager.start_kernel(cwd=str(tmp_path))
+    try:
+        deadline = time.monotonic() + 15
+        while manager.is_alive():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        manager.shutdown_kernel(now=True)
+
+
+def test_nothing_is_left(name, tmp_path):
+    manager, client = start_new_kernel(kernel_name=name, cwd=str(tmp_path), startup_timeout=60)
+    run(client, "import subprocess; p = subprocess.Popen(['sleep', '97531'])")
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+    deadline = time.monotonic() + 5
+    while "97531" in os.popen("ps axww").read() or _groups():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _groups():
+    return [g for g in cgroups.MOUNT.glob(f"*/{cgroups.PREFIX}{os.getpid()}-*")]
+
+
+def test_kernel_dies_with_its_grader(name, tmp_path):
+    """Also when the grader is killed and cleans nothing up."""
+    script = f"""
+import time
+import tomllib
+from importlib.metadata import EntryPoint
+from jupyter_client.manager import start_new_kernel
+from jupyter_client.provisioning import KernelProvisionerFactory
+entry = EntryPoint({name!r}, "autograder.sandbox.provisioner:{PROVISIONERS[name]}", "x")
+KernelProvisionerFactory.instance().provisioners[{name!r}] = entry
+manager, client = start_new_kernel(kernel_name={name!r}, startup_timeout=60)
+client.execute("import subprocess; p = subprocess.Popen(['sleep', '97532'])", reply=True, timeout=60)
+print("started", flush=True)
+time.sleep(60)
+"""
+    grader = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert grader.stdout.readline() == "started\n"
+        assert "97532" in os.popen("ps axww").read()
+    finally:
+        grader.kill()
+        grader.wait()
+        grader.stdout.close()
+    deadline = time.monotonic() + 5
+    while "97532" in os.popen("ps axww").read():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_notebook_runs_the_stock_way(name, tmp_path):
+    cells = [
+        "import torch\ntorch.ones(2).sum()",
+        "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    NotebookClient(notebook, kernel_name=name, timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert notebook.cells[0].outputs[0]["data"]["text/plain"] == "tensor(2.)"
+    assert any("image/png" in o.get("data", {}) for o in notebook.cells[1].outputs)
+
+
+def test_zygote_kernel_falls_back_to_bubblewrap(monkeypatch, tmp_path, caplog):
+    def refuse():
+        raise SandboxUnavailable("no zygote today")
+
+    monkeypatch.setattr(zygote, "shared_zygote", refuse)
+    manager, client = start_new_kernel(kernel_name="anatomy-zygote", cwd=str(tmp_path), startup_timeout=60)
+    try:
+        assert run(client, "1 + 1") == ("ok", "2")
+        assert manager.provisioner.process is not None
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def test_entry_points_of_the_project_name_these_classes():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    entries = project["entry-points"]["jupyter_client.kernel_provisioners"]
+    assert set(entries) == set(PROVISIONERS) == set(kernelspec.KERNELS)
+    for entry, cls in PROVISIONERS.items():
+        assert entries[entry] == f"autograder.sandbox.provisioner:{cls}" and hasattr(provisioner, cls)
+
+
+def test_limits_are_checked_when_they_are_set():
+    with pytest.raises(TypeError, match="memory"):
+        Limits(**{"memory": 1})
