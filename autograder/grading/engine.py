@@ -1,0 +1,180 @@
+"""Grades many submissions: workers evaluate, this process alone writes.
+
+The workers are processes of a ``dask.distributed`` cluster, on this machine or behind a scheduler's address. A worker
+returns plain data about one submission; what a worker was busy with when it was lost is given to another one.
+"""
+
+import hashlib
+import itertools
+import logging
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import dask
+from distributed import Client, LocalCluster, as_completed
+from distributed.scheduler import KilledWorker
+from distributed.security import Security
+from nbgrader.utils import parse_utc
+
+from autograder.judge.make_record import student_key
+from autograder.sandbox import SandboxUnavailable
+
+from .grade import grade_bytes, ungraded
+from .gradebook import GradebookError
+from .masters import master
+from .rebuild import BadSubmission, read_submission
+from .sessions import LIMITS, factory
+
+# A worker that is still at one submission after this has met a bug of ours: it ends itself, the others go on.
+WATCHDOG_SECONDS = LIMITS.wall_seconds + 180
+SETTINGS = {"distributed.scheduler.allowed-failures": 2, "distributed.comm.timeouts.connect": "60s",
+            "distributed.worker.memory.terminate": 0.98}
+
+
+@dataclass
+class Summary:
+    """graded: (student, unit) stored in this run. kept: how many were up to date. problems: (student, unit, slug,
+    sentence) of what has no result in the gradebook. stopped: a sentence if the run ended early."""
+
+    graded: list = field(default_factory=list)
+    kept: int = 0
+    problems: list = field(default_factory=list)
+    stopped: str = ""
+
+
+def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, scheduler=None, force=False,
+              progress=None):
+    """Grades what is new or changed and stores it. Returns a Summary; never raises on account of a submission.
+
+    Args:
+        submissions: from ``collect.find``.
+        writer: GradebookWriter.
+        course: where the notebooks and feedback pages go.
+        secret: the course secret; workers only get keys made from it.
+        workers: processes on this machine. scheduler: address of a running one instead.
+        sandbox: False runs the students' code unprotected.
+        force: also what is up to date.
+        progress: called as ``progress(done, total)``.
+    """
+    summary, done = Summary(), writer.graded()
+    jobs = []
+    for s in submissions:
+        if not s.known:
+            summary.problems.append((s.student, s.unit, *s.problem))
+        elif not force and done.get((s.student, s.unit)) == (s.digest, master(s.unit).version):
+            summary.kept += 1
+        else:
+            jobs.append(s)
+    store = _Store(writer, course, summary, {(s.student, s.unit): s for s in jobs})
+    try:
+        for s in [s for s in jobs if s.problem]:
+            store(ungraded(s.unit, s.student, *s.problem), s.digest)
+        rest = [s for s in jobs if not s.problem]
+        total = len(jobs)
+        if progress and total:
+            progress(total - len(rest), total)
+        if rest:
+            with _cluster(workers, scheduler) as client:
+                ahead = 3 * max(1, workers if scheduler is None else len(client.scheduler_info()["workers"]))
+                make = lambda s: _job(s, secret, sandbox, remote=scheduler is not None)
+                for count, (submission, outcome) in enumerate(_results(client, rest, make, ahead), 1):
+                    if isinstance(outcome, SandboxUnavailable):
+                        raise outcome
+                    if isinstance(outcome, Exception):
+                        summary.problems.append((submission.student, submission.unit, "grader.failed",
+                                                 _blame(outcome)))
+                    else:
+                        store(*outcome)
+                    if progress:
+                        progress(total - len(rest) + count, total)
+    except KeyboardInterrupt:
+        summary.stopped = "Interrupted. What is graded is stored; run the same command again for the rest."
+    except (GradebookError, SandboxUnavailable) as error:
+        summary.stopped = str(error)
+    except OSError as error:
+        summary.stopped = (f"Results could not be written ({error.strerror or error}). What is graded so far is "
+                           "stored; make room and run the same command again.")
+    return summary
+
+
+class _Store:
+    """The single writer: one transaction and two files for each result."""
+
+    def __init__(self, writer, course, summary, submissions):
+        self.writer, self.course, self.summary, self.submissions = writer, course, summary, submissions
+
+    def __call__(self, graded, digest):
+        stamp = self.submissions[graded.student, graded.unit].timestamp
+        self.writer.write(graded, digest, master(graded.unit).version, parse_utc(stamp),
+                          lambda *remarks: self.course.publish(graded, stamp, *remarks))
+        self.summary.graded.append((graded.student, graded.unit))
+
+
+def _job(submission, secret, sandbox, remote):
+    # A key for this student and unit, never the secret: workers may be other people's machines.
+    job = {"student": submission.student, "unit": submission.unit, "sandbox": sandbox, "path": submission.path,
+           "key": student_key(secret, submission.student, submission.unit), "data": None, "digest": submission.digest}
+    if remote:
+        try:
+            job["data"] = read_submission(submission.path)
+        except BadSubmission:
+            job["data"] = b""
+    return job
+
+
+def evaluate(job):
+    """Runs in a worker: (GradedNotebook, digest of the bytes that were graded)."""
+    timer = threading.Timer(WATCHDOG_SECONDS, os._exit, (70,))
+    timer.daemon = True
+    timer.start()
+    try:
+        try:
+            data = job["data"] if job["data"] is not None else read_submission(job["path"])
+        except BadSubmission as error:  # it was there when the run began
+            return ungraded(job["unit"], job["student"], error.name, str(error)), job["digest"]
+        graded = grade_bytes(data, job["unit"], job["student"], job["key"], factory(job["sandbox"]))
+        return graded, hashlib.sha256(data).hexdigest()
+    finally:
+        timer.cancel()
+
+
+def _results(client, submissions, make, ahead):
+    """Yields (submission, (graded, digest) or an exception) in the order in which they end; ``ahead`` at a time."""
+    waiting, of = iter(submissions), {}
+
+    def submit(s):
+        future = client.submit(evaluate, make(s), key=f"{s.student}/{s.unit}/{s.digest[:16]}", pure=False)
+        of[future.key] = s
+        return future
+
+    running = as_completed([submit(s) for s in itertools.islice(waiting, ahead)])
+    for future in running:
+        submission = of.pop(future.key)
+        for s in itertools.islice(waiting, 1):
+            running.add(submit(s))
+        error = future.exception() if future.status != "finished" else None
+        yield submission, error if error is not None else future.result()
+        future.release()
+
+
+@contextmanager
+def _cluster(workers, scheduler):
+    with dask.config.set(SETTINGS):
+        if scheduler is not None:
+            with Client(scheduler) as client:
+                yield client
+            return
+        # TLS even on this machine: a port of Dask's is a way to run code as the instructor for all who reach it.
+        security = Security.temporary()
+        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1",
+                          security=security, silence_logs=logging.CRITICAL) as cluster, \
+                Client(cluster, security=security) as client:
+            yield client
+
+
+def _blame(error):
+    if isinstance(error, KilledWorker):
+        return "The workers that graded it were lost again and again; it was not graded. Run again to retry."
+    return f"The grader failed on it ({type(error).__name__}: {str(error)[:200]}); it was not graded."

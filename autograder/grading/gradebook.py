@@ -1,0 +1,302 @@
+"""The one writer to nbgrader's gradebook. Everything about a submission is written in one transaction.
+
+Beside nbgrader's own tables stands one of ours, ``anatomy_graded``: what was graded (a hash of the file and the
+version of the spec), with the verdicts. A killed run leaves a submission either whole or not at all in there, so a
+resumed one grades nothing twice and loses nothing.
+"""
+
+import json
+import os
+import random
+import shutil
+import sys
+import time
+import uuid
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from anatomy.verdict import Verdict
+from nbgrader.api import (
+    Assignment,
+    Comment,
+    Grade,
+    Gradebook,
+    InvalidEntry,
+    Notebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.preprocessors import AssignLatePenalties, SaveCells
+from nbgrader.utils import compute_checksum
+
+from autograder.build.source import grade_id
+
+from .masters import master
+from .rebuild import Note
+from .signs import Sign
+
+PATIENCE = 60.0  # seconds to wait for somebody else's transaction
+TABLE = sa.Table(
+    "anatomy_graded", sa.MetaData(),
+    sa.Column("student_id", sa.String(128), primary_key=True), sa.Column("unit", sa.String(128), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False), sa.Column("version", sa.String(16), nullable=False),
+    sa.Column("graded_at", sa.DateTime, nullable=False), sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("times", sa.Integer, nullable=False), sa.Column("result", sa.Text, nullable=False))
+
+
+class GradebookError(RuntimeError):
+    """The gradebook cannot be used; the message is one sentence that says what to do."""
+
+
+class GradebookWriter:
+    """Opens nbgrader's gradebook for writing results. A context manager; one at a time in a process.
+
+    Raises GradebookError where the database cannot be opened.
+    """
+
+    def __init__(self, db_url, course_id="default_course", config=None):
+        self.db_url, self.config = db_url, config
+        self._units = set()
+        find_alembic()
+        with self._explained():
+            self.gradebook = Gradebook(_patient(db_url), course_id)
+            TABLE.create(self.gradebook.engine, checkfirst=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def close(self):
+        self.gradebook.close()
+
+    @property
+    def _db(self):
+        return self.gradebook.db
+
+    # ---- reading ---------------------------------------------------------------------------------------------------
+    def graded(self):
+        """dict (student, unit) → (digest, version) of everything in the table."""
+        with self._explained():
+            rows = self._db.execute(sa.select(TABLE.c.student_id, TABLE.c.unit, TABLE.c.digest, TABLE.c.version)).all()
+            self._db.commit()
+        return {(r.student_id, r.unit): (r.digest, r.version) for r in rows}
+
+    def results(self, unit=None):
+        """dict per graded submission: student, unit, seconds, times, verdicts, notes, signs, problem, and ``scores``
+        (exercise → points that count: an instructor's where one was given)."""
+        with self._explained():
+            found = self._db.execute(sa.select(TABLE).order_by(TABLE.c.student_id, TABLE.c.unit)).all()
+            manual = self._manual()
+            self._db.commit()
+        for row in found:
+            if unit in (None, row.unit):
+                data = json.loads(row.result)
+                verdicts = [Verdict.from_dict(v) for v in data["verdicts"]]
+                scores = {v.exercise: manual.get((row.student_id, row.unit, grade_id(v.exercise)), v.score)
+                          for v in verdicts}
+                yield {"student": row.student_id, "unit": row.unit, "seconds": row.seconds, "times": row.times,
+                       "graded_at": row.graded_at, "verdicts": verdicts, "scores": scores,
+                       "notes": [Note(**n) for n in data["notes"]], "signs": [Sign(**s) for s in data["signs"]],
+                       "problem": tuple(data["problem"]) if data["problem"] else None}
+
+    def _manual(self):
+        query = (sa.select(SubmittedAssignment.student_id, Assignment.name, Grade)
+                 .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+                 .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+                 .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+                 .where(Grade.manual_score.isnot(None)))
+        return {(student, unit, grade.cell.name): grade.score for student, unit, grade in self._db.execute(query)}
+
+    # ---- writing ---------------------------------------------------------------------------------------------------
+    def write(self, graded, digest, version, timestamp=None, publish=None):
+        """Stores one GradedNotebook: scores, comments and the row of our own table, all or nothing.
+
+        Manual scores, manual comments and extra credit stay as they are; the cell is then marked for another look.
+        publish: called before the commit with the arguments that ``feedback.page`` takes (comments, manual, penalty);
+        what it writes to the disk is then never older than the database.
+        """
+        self._ensure_unit(graded.unit)
+        result = {"verdicts": [v.to_dict() for v in graded.verdicts], "notes": [vars(n) for n in graded.notes],
+                  "signs": [vars(s) for s in graded.signs], "problem": graded.problem}
+        self._retry(lambda: self._write(graded, digest, version, timestamp, json.dumps(result), publish))
+
+    def _write(self, graded, digest, version, timestamp, result, publish):
+        notebook = self._notebook(graded.student, graded.unit) or self._add_submission(graded.student, graded.unit)
+        if timestamp is not None:
+            notebook.assignment.timestamp = timestamp
+        scores = {grade_id(v.exercise): v.score for v in graded.verdicts}
+        for grade in notebook.grades:
+            if grade.cell.name in scores:
+                grade.auto_score = scores[grade.cell.name]
+                grade.needs_manual_grade = grade.manual_score is not None
+        untouched = _untouched(graded)
+        for comment in notebook.comments:
+            comment.auto_comment = "No response." if comment.cell.name in untouched else None
+        self._db.flush()
+        self._penalize(notebook)
+        old = self._db.execute(sa.select(TABLE.c.times).where(TABLE.c.student_id == graded.student,
+                                                              TABLE.c.unit == graded.unit)).scalar()
+        values = {"digest": digest, "version": version, "seconds": graded.seconds, "result": result,
+                  "graded_at": datetime.now(UTC).replace(tzinfo=None), "times": (old or 0) + 1}
+        if old is None:
+            self._db.execute(sa.insert(TABLE).values(student_id=graded.student, unit=graded.unit, **values))
+        else:
+            self._db.execute(sa.update(TABLE).values(**values).where(TABLE.c.student_id == graded.student,
+                                                                     TABLE.c.unit == graded.unit))
+        if publish is not None:
+            publish({c.cell.name: c.manual_comment for c in notebook.comments if c.manual_comment},
+                    {g.cell.name: g.score for g in notebook.grades if g.manual_score is not None},
+                    notebook.late_submission_penalty or 0.0)
+        self._db.commit()
+
+    def _notebook(self, student, unit):
+        query = (sa.select(SubmittedNotebook)
+                 .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+                 .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+                 .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
+                 .where(SubmittedAssignment.student_id == student, Assignment.name == unit, Notebook.name == unit))
+        return self._db.execute(query).scalars().first()
+
+    def _add_submission(self, student, unit):
+        """The rows that ``Gradebook.add_submission`` makes, without the commits between them."""
+        if self._db.get(Student, student) is None:
+            self._insert(Student, id=student)
+        assignment = self.gradebook.find_assignment(unit)
+        submission = self._insert(SubmittedAssignment, assignment_id=assignment.id, student_id=student)
+        for notebook in assignment.notebooks:
+            submitted = self._insert(SubmittedNotebook, assignment_id=submission, notebook_id=notebook.id)
+            self._add_rows(submitted, notebook, set())
+        return self._notebook(student, unit)
+
+    def _add_rows(self, submitted, notebook, have):
+        """Grade and comment rows of a submitted notebook's id for every cell whose id is not in ``have``."""
+        for cells, model in ((notebook.grade_cells, Grade), (notebook.solution_cells, Comment)):
+            for cell in cells:
+                if cell.id not in have:
+                    self._insert(model, cell_id=cell.id, notebook_id=submitted)
+
+    def _insert(self, model, **values):
+        # Core, not the ORM: its flushes between half-linked objects would insert rows twice.
+        values = {"id": uuid.uuid4().hex, **values}
+        self._db.execute(sa.insert(model.__table__).values(**values))
+        return values["id"]
+
+    def _penalize(self, notebook):
+        """nbgrader's late penalty, through whatever plugin nbgrader_config.py names (none by default)."""
+        notebook.late_submission_penalty = None
+        late = notebook.assignment.total_seconds_late
+        if late > 0:
+            steps = AssignLatePenalties(config=self.config)
+            steps.init_plugin()
+            penalty = steps.plugin_inst.late_submission_penalty(notebook.assignment.student_id, notebook.score, late)
+            if penalty is not None:
+                notebook.late_submission_penalty = steps._check_late_penalty(notebook, penalty)
+
+    def _ensure_unit(self, unit):
+        """The unit's assignment as ``nbgrader generate_assignment`` would store it."""
+        if unit in self._units:
+            return
+        self._retry(lambda: self._update_unit(unit))
+        self._units.add(unit)
+
+    def _update_unit(self, unit):
+        trusted, book = master(unit), self.gradebook
+        stored = self._db.execute(sa.select(Notebook).join(Assignment).where(
+            Assignment.name == unit, Notebook.name == unit)).scalars().first()
+        points = {name: float(e.points) for name, e in trusted.checks.items()}
+        if stored is not None:
+            have = {c.name: c.max_score for c in stored.grade_cells}
+            if have == points and {c.name for c in stored.solution_cells} == set(trusted.answers):
+                self._db.commit()
+                return
+            gone = sorted(set(have) - set(points))
+            if gone and stored.submissions:
+                raise GradebookError(f"The gradebook has scores for exercises that {unit} no longer has "
+                                     f"({', '.join(gone)}). Grade into a new gradebook, or bring the exercises back.")
+            for name, value in points.items():
+                book.update_or_create_gradegrade_id(name, unit, unit, max_score=value, cell_type="code")
+            for name in trusted.answers:
+                book.update_or_create_solutiongrade_id(name, unit, unit)
+            self._db.expire_all()
+            for submitted in stored.submissions:
+                have = {g.cell_id for g in submitted.grades} | {c.cell_id for c in submitted.comments}
+                self._add_rows(submitted.id, stored, have)
+            self._db.commit()
+            return
+        book.update_or_create_assignment(unit)
+        SaveCells().preprocess(trusted.notebook, {"nbgrader": {"notebook": unit, "assignment": unit, "student": ".",
+                                                               "db_url": _patient(self.db_url)}})
+
+    # ---- patience and explanations ---------------------------------------------------------------------------------
+    def _retry(self, work):
+        """Runs a transaction again while others hold the database, or created the same row first."""
+        deadline, pause = time.monotonic() + PATIENCE, 0.05
+        while True:
+            try:
+                with self._explained():
+                    return work()
+            except OSError:  # from publish: a full disk, most likely
+                self._db.rollback()
+                raise
+            except (sa.exc.OperationalError, sa.exc.IntegrityError, InvalidEntry) as error:
+                self._db.rollback()
+                self._db.expunge_all()
+                if time.monotonic() > deadline or not _passing(error):
+                    raise GradebookError(_sentence(error, self.db_url)) from error
+                time.sleep(pause * (0.5 + random.random()))
+                pause = min(2 * pause, 2.0)
+
+    @contextmanager
+    def _explained(self):
+        try:
+            yield
+        except (sa.exc.OperationalError, sa.exc.IntegrityError) as error:
+            if not _passing(error):
+                raise GradebookError(_sentence(error, self.db_url)) from error
+            raise
+        except sa.exc.DBAPIError as error:
+            raise GradebookError(_sentence(error, self.db_url)) from error
+
+
+def find_alembic():
+    """nbgrader asks a program named alembic for its version when it creates a gradebook. It is installed beside this
+    Python, which is no help to those who did not activate the environment."""
+    beside = os.path.dirname(sys.executable)
+    if shutil.which("alembic") is None and beside not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
+
+
+def _patient(db_url):
+    """SQLite waits 5 seconds for a lock by default; a formgrader that is open can hold it longer."""
+    if db_url.startswith("sqlite:///") and "timeout=" not in db_url:
+        return db_url + ("&" if "?" in db_url else "?") + "timeout=30"
+    return db_url
+
+
+def _passing(error):
+    text = str(error).lower()
+    return isinstance(error, sa.exc.IntegrityError | InvalidEntry) or any(
+        w in text for w in ("locked", "busy", "deadlock", "serialize", "server closed", "connection"))
+
+
+def _sentence(error, db_url):
+    text = str(getattr(error, "orig", None) or error).split("\n")[0]
+    name = sa.engine.make_url(db_url).render_as_string(hide_password=True)
+    if "not a database" in text or "malformed" in text or "corrupt" in text:
+        return (f"The gradebook {name} is damaged ({text}). It was left as it is: move it away and grade again (manual "
+                "scores and comments in it are lost), or restore a copy.")
+    if "full" in text:
+        return f"The disk is full, the gradebook {name} could not be written ({text}). Make room and run again."
+    return f"The gradebook {name} could not be used: {text}."
+
+
+def _untouched(graded):
+    """Names of the answer cells that were handed in as they were given out."""
+    if graded.notebook is None:
+        return set()
+    marks = [(c, c.metadata.get("nbgrader") or {}) for c in graded.notebook.cells]
+    return {m["grade_id"] for c, m in marks if m.get("solution") and m.get("checksum") == compute_checksum(c)}

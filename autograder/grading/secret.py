@@ -1,0 +1,34 @@
+"""The course secret: what makes a student's inputs unknown to the student and the same at each regrade."""
+
+import os
+import secrets
+from pathlib import Path
+
+from autograder.build.source import ROOT
+
+VARIABLE = "ANATOMY_SECRET"
+
+
+def course_secret(root=ROOT):
+    """The secret as text: from the environment variable ANATOMY_SECRET, else from ``.secret``, made at the first use.
+
+    Keep the file: with another secret a regrade draws other inputs. Raises ValueError for an empty one, and
+    PermissionError for a file that others may read.
+    """
+    if VARIABLE in os.environ:
+        if not os.environ[VARIABLE].strip():
+            raise ValueError(f"{VARIABLE} is set but empty")
+        return os.environ[VARIABLE].strip()
+    path = Path(root) / ".secret"
+    try:
+        # Exclusive: of two graders that start together one writes, the other reads what it wrote.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(32) + "\n")
+    except FileExistsError:
+        pass
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise PermissionError(f"{path.name} can be read by others: run `chmod 600 {path.name}`")
+    text = path.read_text(encoding="ascii").strip()
+    if not text:
+        raise ValueError(f"{path.name} is empty: delete it, and a new one is made")
+    return text
