@@ -162,7 +162,8 @@ def wrap(
         args += ["--info-fd", str(status_fd)]
     variables = sandbox_environment() | (environment or {})
     args += ["--clearenv", *(x for item in variables.items() for x in ("--setenv", *item))]
-    args += ["--remount-ro", "/", "--chdir", HOME, "--", *inner]
+    # /dev is a memory file system of no stated size that the sandbox's user may own.
+    args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--", *inner]
     if root:
         cgroups.sweep()  # what graders that were killed have left
         wrapped.groups = cgroups.create(f"{os.getpid()}-{random.getrandbits(32):08x}", limits)
