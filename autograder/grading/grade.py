@@ -70,11 +70,16 @@ def grade_bytes(data, unit, student, key, session_factory):
 
     Never raises on account of the submission. Raises SandboxUnavailable where no session can be had.
     """
-    began = time.perf_counter()
     try:
         rebuilt = rebuild(data, unit)
     except (BadSubmission, UnknownUnit) as error:
         return ungraded(unit, student, getattr(error, "name", "submission.unknown_unit"), str(error))
+    return grade_rebuilt(rebuilt, unit, student, key, session_factory)
+
+
+def grade_rebuilt(rebuilt, unit, student, key, session_factory):
+    """The same from a ``rebuild.Rebuilt``."""
+    began = time.perf_counter()
     exercises = master(unit).exercises
     with session_factory() as session:
         ran = run(rebuilt.notebook, exercises, session, key)

@@ -6,10 +6,7 @@ resumed one grades nothing twice and loses nothing.
 """
 
 import json
-import os
 import random
-import shutil
-import sys
 import time
 import uuid
 from contextlib import contextmanager
@@ -33,6 +30,7 @@ from nbgrader.utils import compute_checksum
 
 from autograder.build.source import grade_id
 
+from .environment import find_alembic
 from .masters import master
 from .rebuild import Note
 from .signs import Sign
@@ -260,14 +258,6 @@ class GradebookWriter:
             raise
         except sa.exc.DBAPIError as error:
             raise GradebookError(_sentence(error, self.db_url)) from error
-
-
-def find_alembic():
-    """nbgrader asks a program named alembic for its version when it creates a gradebook. It is installed beside this
-    Python, which is no help to those who did not activate the environment."""
-    beside = os.path.dirname(sys.executable)
-    if shutil.which("alembic") is None and beside not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
 
 
 def _patient(db_url):

@@ -1,0 +1,202 @@
+"""``python -m autograder.grading.report``: the class report, one HTML page and one CSV (make report).
+
+Scores per exercise, the mistakes that the class made most, and the submissions that carry signs of cheating, each
+with its evidence. The page loads nothing and has no script; all that students wrote is escaped.
+"""
+
+import argparse
+import collections
+import html
+import json
+import statistics
+import sys
+from dataclasses import dataclass, field
+
+from .course import load_course, replace, write_table
+from .feedback import head
+from .gradebook import GradebookError, GradebookWriter
+from .masters import UnknownUnit, master
+from .signs import WORDS
+
+MAX_PROGRESS = 1 << 20  # bytes of a student's progress.json
+# Signs that honest work seldom carries: they decide the order, and who is listed as suspicious at all.
+STRONG = ("patching", "judge", "ban", "forgery", "examples", "reply", "notebook machinery", "introspection",
+          "comparison", "network", "dynamic code", "grader's files", "processes")
+
+
+@dataclass
+class Row:
+    """One exercise over the class. mistakes: Counter of names; words: name → message; tries: where known."""
+
+    unit: str
+    exercise: str
+    title: str
+    points: float
+    scores: list = field(default_factory=list)
+    passed: int = 0
+    mistakes: collections.Counter = field(default_factory=collections.Counter)
+    words: dict = field(default_factory=dict)
+    tries: list = field(default_factory=list)
+
+    @property
+    def mean(self):
+        return statistics.fmean(self.scores) if self.scores else 0.0
+
+
+def summarize(results, tries=None):
+    """(rows per exercise in course order, results) from ``GradebookWriter.results``; tries: (student, exercise) → n."""
+    results, rows = list(results), {}
+    for result in results:
+        for v in result["verdicts"]:
+            row = rows.get((result["unit"], v.exercise))
+            if row is None:
+                row = rows[result["unit"], v.exercise] = Row(result["unit"], v.exercise, _title(result["unit"], v),
+                                                             v.max_score)
+            row.scores.append(result["scores"][v.exercise])
+            row.passed += v.passed
+            if not v.passed and v.mistakes:
+                row.mistakes[v.mistakes[0].name] += 1
+                row.words.setdefault(v.mistakes[0].name, v.mistakes[0].message)
+            known = (tries or {}).get((result["student"], v.exercise))
+            if known:
+                row.tries.append(known)
+    return [rows[k] for k in sorted(rows, key=_order)], results
+
+
+def _order(key):
+    unit, exercise = key
+    try:
+        return unit, [e.id for e in master(unit).exercises].index(exercise)
+    except (UnknownUnit, ValueError):
+        return unit, 1_000
+
+
+def _title(unit, verdict):
+    try:
+        return next((e.title for e in master(unit).exercises if e.id == verdict.exercise), verdict.exercise)
+    except UnknownUnit:
+        return verdict.exercise
+
+
+def suspicious(results):
+    """(result, its strong signs), most telling first."""
+    found = [(r, [s for s in r["signs"] if s.technique in STRONG]) for r in results]
+    return sorted(((r, s) for r, s in found if s), key=lambda p: (-len({x.technique for x in p[1]}), p[0]["student"]))
+
+
+def page(rows, results):
+    """The report as HTML."""
+    esc = html.escape
+    out = [head("Class report"), f"<h1>Class report</h1><p>{len(results)} submissions of "
+           f"{len({r['student'] for r in results})} students. Points are those that count: an instructor's where one "
+           "was given.</p>"]
+    for unit in sorted({r.unit for r in rows}):
+        mine = [r for r in rows if r.unit == unit]
+        totals = [sum(r["scores"].values()) for r in results if r["unit"] == unit]
+        most = sum(r.points for r in mine)
+        out.append(f"<h2>{esc(unit)}: {len(totals)} submissions, mean {statistics.fmean(totals):.1f} of {most:g}, "
+                   f"median {statistics.median(totals):g}</h2>")
+        tried = any(r.tries for r in mine)
+        out.append('<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
+                   f'<th scope="col">Mean points</th>{"<th scope=col>Median tries</th>" if tried else ""}'
+                   '<th scope="col">Most frequent mistakes</th></tr></thead><tbody>')
+        for r in mine:
+            share, count = r.passed / len(r.scores), len(r.scores)
+            mistakes = "".join(f"<li>{n} × <code>{esc(name)}</code>: {esc(_short(r, name))}</li>"
+                               for name, n in r.mistakes.most_common(4))
+            tries = f'<td class="n">{statistics.median(r.tries):g}</td>' if tried and r.tries else "<td></td>" * tried
+            out.append(f'<tr><td>{esc(r.title)}<br><code>{esc(r.exercise)}</code></td><td class="n">'
+                       f'<meter min="0" max="1" value="{share:.3f}">{share:.0%}</meter> {r.passed} of {count}</td>'
+                       f'<td class="n">{r.mean:.2f} of {r.points:g}</td>{tries}<td><ul>{mistakes}</ul></td></tr>')
+        out.append("</tbody></table>")
+    out += _odd_files(results) + _evidence(results)
+    return "".join(out) + "</body></html>\n"
+
+
+def _short(row, name):
+    # A student's own exception text differs from one to the next: the first is an example, no more.
+    return ("for example: " if name.startswith("generic.") else "") + row.words[name][:200]
+
+
+def _odd_files(results):
+    notes = [(r, n) for r in results for n in r["notes"] if not n.suspicious]
+    if not notes:
+        return []
+    items = "".join(f"<tr><td>{html.escape(r['student'])}</td><td>{html.escape(r['unit'])}</td>"
+                    f"<td>{html.escape(n.sentence)}</td></tr>" for r, n in notes)
+    return [f'<h2>Files with something missing ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
+            f'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead><tbody>{items}</tbody></table>']
+
+
+def _evidence(results):
+    listed = suspicious(results)
+    out = [f"<h2>Signs of cheating ({len(listed)} submissions)</h2><p>A sign is evidence to look at, not a verdict: "
+           "scores come from inputs that nobody had seen, and are right whatever is listed here.</p>"]
+    for result, signs in listed:
+        total = sum(result["scores"].values())
+        most = sum(v.max_score for v in result["verdicts"])
+        out.append(f"<details><summary><b>{html.escape(result['student'])}</b>, {html.escape(result['unit'])} "
+                   f"({total:g} of {most:g} points): {html.escape(', '.join(_techniques(signs)))}</summary><ul>")
+        for s in signs[:20]:
+            out.append(f"<li>{html.escape(WORDS[s.technique])} ({html.escape(s.where)}): "
+                       f"<code>{html.escape(s.evidence)}</code></li>")
+        out.append("</ul></details>")
+    return out
+
+
+def _techniques(signs):
+    return list(dict.fromkeys(s.technique for s in signs))
+
+
+def tries_from(course, results):
+    """(student, exercise) → tries, from the progress.json files that students put beside their notebooks. What they
+    say is the students' own claim; a file that cannot be read says nothing."""
+    known = {}
+    for r in results:
+        folder = course.folder("submitted_directory", r["student"], r["unit"])
+        for path in (folder / "progress.json", folder.parent / "progress.json"):
+            try:
+                if path.is_symlink() or path.stat().st_size > MAX_PROGRESS:
+                    continue
+                data = json.loads(path.read_text(encoding="utf-8"))
+                known |= {(r["student"], e): min(d["tries"], 9_999) for e, d in data.items()
+                          if isinstance(d.get("tries"), int) and d["tries"] > 0}
+            except (OSError, ValueError, AttributeError, RecursionError):
+                continue
+    return known
+
+
+def write_report(course, writer):
+    """Writes report.html and report.csv beside the gradebook; returns their paths. Raises GradebookError where
+    nothing is graded yet."""
+    results = list(writer.results())
+    if not results:
+        raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
+    rows, results = summarize(results, tries_from(course, results))
+    paths = course.root / "report.html", course.root / "report.csv"
+    replace(paths[0], page(rows, results))
+    write_table(paths[1], ("unit", "exercise", "submissions", "passed", "mean_score", "max_score", "median_tries",
+                           "mistake", "times_made"),
+                [(r.unit, r.exercise, len(r.scores), r.passed, f"{r.mean:.3f}", f"{r.points:g}",
+                  f"{statistics.median(r.tries):g}" if r.tries else "", name, n)
+                 for r in rows for name, n in (r.mistakes.most_common() or [("", 0)])])
+    return paths
+
+
+def main(argv=None):
+    """Command line; returns an exit status."""
+    argparse.ArgumentParser(prog="python -m autograder.grading.report", description=__doc__.split("\n")[0]).parse_args(
+        argv)
+    try:
+        course = load_course()
+        with GradebookWriter(course.db_url, course.directory.course_id or "default_course", course.config) as writer:
+            paths = write_report(course, writer)
+    except GradebookError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"wrote {paths[0]} and {paths[1].name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

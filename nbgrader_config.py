@@ -1,0 +1,43 @@
+"""nbgrader on this repository: ``solutions/`` is its source side, ``course/`` its release side.
+
+``nbgrader generate_assignment``, ``autograde``, ``generate_feedback``, ``export``, ``validate`` and the formgrader
+work from the repository's root. Three things differ from stock: stubs name their exercise, submissions are rebuilt
+from the trusted notebook before they run, and scores come from the judge outside the student's process.
+"""
+
+from autograder.grading.environment import find_alembic, sandbox_kernel
+
+find_alembic()
+c = get_config()  # noqa: F821
+
+c.CourseDirectory.course_id = "transformer-anatomy"
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "course"
+# PostgreSQL for a class with several graders: "postgresql+psycopg2://user:password@host/database".
+# c.CourseDirectory.db_url = "sqlite:///gradebook.db"
+
+release, steps = "autograder.build.release", "autograder.grading.nbgrader_steps"
+c.GenerateAssignment.preprocessors = [
+    "nbgrader.preprocessors.LockCells", f"{release}.NamedStub", "nbgrader.preprocessors.ClearOutput",
+    f"{release}.ForgetAuthorNotes", "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums", "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests", "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.ComputeChecksums", "nbgrader.preprocessors.CheckCellMetadata"]
+c.Autograde.exporter_class = f"{steps}.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
+c.Autograde.autograde_preprocessors = [
+    f"{steps}.JudgedExecute", "nbgrader.preprocessors.LimitOutput", "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties", f"{steps}.RecordVerdicts",
+    "nbgrader.preprocessors.CheckCellMetadata"]
+# To run submissions without a sandbox (see `python -m autograder.grading --no-sandbox` for what that gives up):
+# c.JudgedExecute.sandbox = False
+
+# `nbgrader export` would otherwise overwrite what `make grade` writes.
+c.CsvExportPlugin.to = "gradebook.csv"
+
+# A student's output may hold a script: feedback pages show it as text.
+c.HTMLExporter.sanitize_html = True
+# Stock gives full marks to a check cell that a student tagged "skip-execution".
+c.ExecutePreprocessor.skip_cells_with_tag = "never-used-by-a-cell"
+if sandbox_kernel():  # `python -m autograder.sandbox.kernelspec` installs it; Validate then runs in it
+    c.ExecutePreprocessor.kernel_name = sandbox_kernel()
