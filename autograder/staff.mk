@@ -14,7 +14,7 @@ $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 build: $(VENV)/.ready ## write the notebooks in solutions/ and course/ from solutions/*.py
 	$(BIN)/python -m autograder.build
 
-record: $(VENV)/.ready ## run the references and write assets/recordings (DEVICE=cuda|cpu)
+record: $(VENV)/.ready ## run the references and write assets/recordings (DEVICE=cuda or DEVICE=cpu)
 	$(BIN)/python -m autograder.recording.record --device $(DEVICE)
 	$(BIN)/python -m autograder.recording.widgets
 
