@@ -218,6 +218,10 @@ function facts(parent, caption, rows) {
   });
 }
 
+// Python hears of a change at most this often: drawing needs no answer, and a message for every key press would have
+// the kernel and the notebook's status bar at work between a key and its picture.
+const SAVE_MS = 200;
+
 // ---- life of a widget ------------------------------------------------------------------------------------
 
 /**
@@ -231,6 +235,11 @@ function mount(build) {
     let cache = {};
     let view = null;
     let frame = 0;
+    let saving = 0;
+    const save = () => {
+      saving = 0;
+      model.save_changes();
+    };
 
     const ask = () => { if (!frame) frame = requestAnimationFrame(paint); };
     const spec = model.get("spec");
@@ -246,7 +255,7 @@ function mount(build) {
       get: (name) => model.get(name),
       set(name, value) {
         model.set(name, value);
-        model.save_changes();
+        saving ||= setTimeout(save, SAVE_MS);
       },
       listen(name, action) {
         model.on(`change:${name}`, action);
@@ -308,6 +317,10 @@ function mount(build) {
     el.append(root);
     return () => {
       undo.forEach((action) => action());
+      if (saving) {
+        clearTimeout(saving);
+        save();
+      }
       cancelAnimationFrame(frame);
       root.remove();
     };
