@@ -141,6 +141,7 @@ def wrap(
         if any(path.startswith(p + "/") for p in paths) and os.path.isdir(path):
             args += ["--perms", "0755", "--size", "4096", "--tmpfs", path, "--remount-ro", path]
     inner = list(command)
+    inner = ["choom", "--adjust", "1000", "--", *inner]  # if the machine runs short of memory, this goes first
     if root:
         change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
         inner = [*change, "--inh-caps=-all", "--bounding-set=-all", *inner]

@@ -180,6 +180,7 @@ def enter(box: Sandbox, keep: list[socket.socket]) -> None:
     for fd in joins:
         os.close(fd)
     kernel.mount("proc", box.mount_point + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    Path(box.mount_point, "proc/self/oom_score_adj").write_text("1000")  # if the machine runs short, this goes first
     kernel.drop_bounding_set()
     kernel.pivot_root(box.mount_point)
     kernel.set_attributes("/", _ATTR_RDONLY, recursive=False)

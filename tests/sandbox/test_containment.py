@@ -199,6 +199,10 @@ def test_sandbox_cannot_be_entered_from_a_sibling(fresh):
 
 
 # ---- resources -------------------------------------------------------------------------------------------------------
+def test_the_sandbox_is_the_first_to_go_when_memory_runs_short(session):
+    assert value(session, "open('/proc/self/oom_score_adj').read()") == "1000"
+
+
 def test_memory_bomb_is_a_memory_error(fresh):
     with fresh(Limits(memory_bytes=512 * MIB)) as s:
         assert "MemoryError" in error(s, "x = bytearray(1 << 30)")
@@ -275,12 +279,13 @@ def test_sessions_do_not_disturb_each_other(fresh):
 
 # ---- ends ------------------------------------------------------------------------------------------------------------
 def test_nothing_is_left_of_a_closed_session(fresh):
+    mark = f"98765.{os.getpid()}"  # other runs of these tests may be under way
     with fresh() as s:
-        s.execute("import subprocess; p = subprocess.Popen(['sleep', '98765'], start_new_session=True)")
+        s.execute(f"import subprocess; p = subprocess.Popen(['sleep', '{mark}'], start_new_session=True)")
         s.execute("import os\nif os.fork() == 0:\n    os.setsid(); import time; time.sleep(98765)")
-        assert "98765" in os.popen("ps axww").read()
+        assert mark in os.popen("ps axww").read()
     for _ in range(100):
-        if "98765" not in os.popen("ps axww").read():
+        if mark not in os.popen("ps axww").read():
             break
         time.sleep(0.02)
     else:

@@ -19,6 +19,7 @@ from autograder.sandbox import Limits, SandboxUnavailable, cgroups, kernelspec, 
 from .conftest import ROOT
 
 PROVISIONERS = {"anatomy-bwrap": "BubblewrapProvisioner", "anatomy-zygote": "ZygoteProvisioner"}
+MARK = f"97531.{os.getpid()}"  # seconds to sleep, by which a process is found; other runs may be under way
 
 
 @pytest.fixture(autouse=True)
@@ -138,11 +139,11 @@ def test_wall_time_is_bounded(name, tmp_path):
 
 def test_nothing_is_left(name, tmp_path):
     manager, client = start_new_kernel(kernel_name=name, cwd=str(tmp_path), startup_timeout=60)
-    run(client, "import subprocess; p = subprocess.Popen(['sleep', '97531'])")
+    run(client, f"import subprocess; p = subprocess.Popen(['sleep', '{MARK}'])")
     client.stop_channels()
     manager.shutdown_kernel(now=True)
     deadline = time.monotonic() + 5
-    while "97531" in os.popen("ps axww").read() or _groups():
+    while MARK in os.popen("ps axww").read() or _groups():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -162,20 +163,20 @@ from jupyter_client.provisioning import KernelProvisionerFactory
 entry = EntryPoint({name!r}, "autograder.sandbox.provisioner:{PROVISIONERS[name]}", "x")
 KernelProvisionerFactory.instance().provisioners[{name!r}] = entry
 manager, client = start_new_kernel(kernel_name={name!r}, startup_timeout=60)
-client.execute("import subprocess; p = subprocess.Popen(['sleep', '97532'])", reply=True, timeout=60)
+client.execute("import subprocess; p = subprocess.Popen(['sleep', '{MARK}'])", reply=True, timeout=60)
 print("started", flush=True)
 time.sleep(60)
 """
     grader = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert grader.stdout.readline() == "started\n"
-        assert "97532" in os.popen("ps axww").read()
+        assert MARK in os.popen("ps axww").read()
     finally:
         grader.kill()
         grader.wait()
         grader.stdout.close()
     deadline = time.monotonic() + 5
-    while "97532" in os.popen("ps axww").read():
+    while MARK in os.popen("ps axww").read():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

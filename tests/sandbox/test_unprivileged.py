@@ -7,6 +7,7 @@ import sys
 import pytest
 
 HERE = "tests/sandbox/"
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="these tests already run as an ordinary user")

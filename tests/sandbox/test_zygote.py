@@ -88,15 +88,16 @@ def test_sessions_leave_nothing(small):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_all_is_gone_when_the_grader_is_killed(how):
-    script = """
+    mark = f"86403.{os.getpid()}"  # other runs of these tests may be under way
+    script = f"""
 import os, sys, time
 from autograder.sandbox import LocalSession, SandboxedSession, Zygote
 z = Zygote(preload=("numpy",))
 z.start()
 s = SandboxedSession(z)
-s.execute("import subprocess; p = subprocess.Popen(['sleep', '86403'])")
+s.execute("import subprocess; p = subprocess.Popen(['sleep', '{mark}'])")
 local = LocalSession(preload=())
-local.execute("import subprocess; p = subprocess.Popen(['sleep', '86403'])")
+local.execute("import subprocess; p = subprocess.Popen(['sleep', '{mark}'])")
 print(z.folder, local.home, z.pid, s.pid, flush=True)
 s.execute("while True: pass", timeout=60)
 """
@@ -108,7 +109,7 @@ s.execute("while True: pass", timeout=60)
     grader.stdout.close()
     wait_until(lambda: not os.path.exists(folder) and not os.path.exists(home))
     wait_until(lambda: gone(zygote) and gone(guard))
-    wait_until(lambda: "86403" not in os.popen("ps axww").read())
+    wait_until(lambda: mark not in os.popen("ps axww").read())
     wait_until(lambda: not cgroups.folders(f"{zygote}-{guard}"))
 
 
