@@ -48,8 +48,8 @@ def _waves(f):
 
 
 def _power(exponent, count=lambda D: D // 2):
+    # No check of D: who makes such a mistake has often not come to the check yet.
     def mutant(D, base=10000.0):
-        _even(D)
         i = torch.arange(count(D)).double()
         return (base ** -exponent(i, D)).float()
 
@@ -58,6 +58,7 @@ def _power(exponent, count=lambda D: D // 2):
 
 one_per_feature = _power(lambda i, D: i / D, count=lambda D: D)
 no_two = _power(lambda i, D: i / D)
+two_twice = _power(lambda i, D: 4 * i / D)
 growing = _power(lambda i, D: -2 * i / D)
 to_the_end = _power(lambda i, D: i / max(D // 2 - 1, 1))
 
@@ -86,6 +87,8 @@ FREQUENCIES = Exercise(
     mutants=[
         Mutant("no_two", (no_two, _waves(no_two)), "The exponent lacks the 2: it is −2i/D, so that the slowest pair "
                "comes close to 1/base."),
+        Mutant("two_twice", (two_twice, _waves(two_twice)), "The 2 is in twice: torch.arange(0, D, 2) holds 2i "
+               "already."),
         Mutant("one_per_feature", (one_per_feature, _waves(one_per_feature)),
                "This gives one frequency for each feature. There is one for each pair: i runs over 0 … D/2 − 1."),
         Mutant("growing", (growing, _waves(growing)), "The frequencies grow. The exponent is negative: later pairs "

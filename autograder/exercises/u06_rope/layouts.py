@@ -39,22 +39,14 @@ def half_by_roll(x):
 
 
 def of_halves(f):
-    """A mutant from the two halves."""
-    def mutant(x):
-        if x.shape[-1] % 2:
-            raise ValueError("odd")
-        x1, x2 = x.chunk(2, -1)
-        return torch.cat(f(x1, x2), -1)
-
-    return mutant
+    """A mutant from the two halves. It checks no size: who makes such a mistake often has not come to the check."""
+    return lambda x: torch.cat(f(*x.chunk(2, -1)), -1)
 
 
 notes_half = of_halves(lambda x1, x2: [-x1, x2])
 
 
 def neighbors(x):
-    if x.shape[-1] % 2:
-        raise ValueError("odd")
     return torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
 
 
@@ -112,6 +104,11 @@ def with_half(quarter, spread=lambda t: torch.cat([t, t], -1), sign=1):
     return rope
 
 
+def without_head_axis(x, position_ids, base=10000.0):
+    angle = torch.cat([position_ids[..., None] * R.rope_frequencies(x.shape[-1], base)] * 2, -1)
+    return (x * angle.cos() + R.rotate_half(x) * angle.sin()).to(x.dtype)
+
+
 APPLY_HALF = Exercise(
     id="rope.apply_rope_half", unit=UNIT, title="RoPE as LLaMA code writes it", points=2, difficulty=3, minutes=12,
     signature="apply_rope_half(x, position_ids, base=10000.0)",
@@ -137,6 +134,9 @@ APPLY_HALF = Exercise(
                "cat([angles, angles])."),
         Mutant("neighbors_paired", R.apply_rope,
                "This is the interleaved layout. Here pair i is features i and i + D/2."),
+        Mutant("without_head_axis", without_head_axis,
+               "Angles of shape (B, T, D) meet features of shape (B, H, T, D), so B lines up with H. Add an axis for "
+               "the heads: angles.unsqueeze(1)."),
         Mutant("ids_ignored", counted(R.apply_rope_half),
                "position_ids is ignored: the places are counted 0, 1, 2, …. Multiply the frequencies by "
                "position_ids."),
@@ -162,10 +162,6 @@ def permutation_by_list(D):
     return torch.tensor([*range(0, D, 2), *range(1, D, 2)])
 
 
-def evens_then_odds_reversed(D):
-    return torch.cat([torch.arange(1, D, 2), torch.arange(0, D, 2)]) if D % 2 == 0 else permutation_by_reshape(D)
-
-
 PERMUTATION = Exercise(
     id="rope.interleaved_to_half_permutation", unit=UNIT, title="From one layout to the other", points=2, difficulty=3,
     minutes=10, signature="interleaved_to_half_permutation(D)",
@@ -177,15 +173,17 @@ PERMUTATION = Exercise(
         Case("odd", "D = 9 has no pairs: ValueError", lambda g: call(9), weight=0.5),
     ],
     mutants=[
-        Mutant("inverse", lambda D: R.interleaved_to_half_permutation(D).argsort(),
+        Mutant("inverse", lambda D: torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)]).argsort(),
                "This leads from half-split to interleaved, the other way. Entry j says which interleaved feature comes "
                "to place j."),
-        Mutant("odds_first", evens_then_odds_reversed,
+        Mutant("odds_first", lambda D: torch.cat([torch.arange(1, D, 2), torch.arange(0, D, 2)]),
                "The second members of the pairs come first. Half-split holds all first members, then all second ones."),
-        Mutant("halves_swapped", lambda D: torch.arange(D).roll(D // 2) if D % 2 == 0 else permutation_by_reshape(D),
+        Mutant("halves_swapped", lambda D: torch.arange(D).roll(D // 2),
                "This exchanges the two halves. The members of a pair, 2i and 2i + 1, must come to i and i + D/2."),
-        Mutant("unchanged", lambda D: torch.arange(D) if D % 2 == 0 else permutation_by_reshape(D),
+        Mutant("unchanged", lambda D: torch.arange(D),
                "Nothing is moved. The pairs 2i, 2i + 1 must come to the places i, i + D/2."),
+        Mutant("odd_accepted", lambda D: torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)]),
+               "An odd D was accepted. Raise ValueError: its last feature has no partner."),
     ],
 )
 
@@ -264,29 +262,24 @@ def partial_by_tables(x, position_ids, rotary_dim, base=10000.0):
 
 
 def frequencies_of_the_head(x, position_ids, rotary_dim, base=10000.0):
-    _check(x, rotary_dim)
     return torch.cat([R.apply_rope(x, position_ids, base)[..., :rotary_dim], x[..., rotary_dim:]], -1)
 
 
 def tail_turned(x, position_ids, rotary_dim, base=10000.0):
-    _check(x, rotary_dim)
     keep = x.shape[-1] - rotary_dim
     return torch.cat([x[..., :keep], R.apply_rope(x[..., keep:], position_ids, base)], -1)
 
 
 def tail_lost(x, position_ids, rotary_dim, base=10000.0):
-    _check(x, rotary_dim)
     return R.apply_rope(x[..., :rotary_dim], position_ids, base)
 
 
 def tail_zero(x, position_ids, rotary_dim, base=10000.0):
-    out = partial_by_copy(x, position_ids, rotary_dim, base)
-    out[..., rotary_dim:] = 0
-    return out
+    turned = R.apply_rope(x[..., :rotary_dim], position_ids, base)
+    return torch.cat([turned, torch.zeros_like(x[..., rotary_dim:])], -1)
 
 
 def all_turned(x, position_ids, rotary_dim, base=10000.0):
-    _check(x, rotary_dim)
     return R.apply_rope(x, position_ids, base)
 
 

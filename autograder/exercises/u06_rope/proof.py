@@ -51,6 +51,8 @@ RELATIVE = Exercise(
                "The angle lacks θ: a distance of d positions turns by d·θ."),
         Mutant("all_plus", all_plus,
                "The sine at the top right lost its minus sign."),
+        Mutant("nested_list", lambda d: turn(d * theta).tolist(),
+               "This is a nested list. Make a matrix of it: sp.Matrix([[…, …], […, …]])."),
         Mutant("entrywise_power", lambda d: turn(theta).applyfunc(lambda e: e ** d),
                "The entries were raised to a power one by one. Turning d times multiplies the angle by d."),
     ],

@@ -91,25 +91,20 @@ def complex_by_exp(x, angle):
     return torch.stack([turned.real, turned.imag], -1)
 
 
-def _checked(f):
-    def wrapped(x, angle):
-        if x.shape[-1] != 2:
-            raise ValueError("need pairs")
-        return f(x, angle)
-
-    return wrapped
-
+# The mutants check no shape: who makes such a mistake has often not come to the check yet.
 
 def _product(x, factor):
     return torch.view_as_real(torch.view_as_complex(x.contiguous()) * factor)
 
 
-@_checked
 def still_complex(x, angle):
     return torch.view_as_complex(x.contiguous()) * torch.polar(torch.ones_like(angle), angle)
 
 
-@_checked
+def still_parts(x, angle):
+    return _product(x, torch.polar(torch.ones_like(angle), angle))
+
+
 def separately(x, angle):
     return torch.stack([x[..., 0] * angle.cos(), x[..., 1] * angle.sin()], -1)
 
@@ -131,16 +126,18 @@ COMPLEX = Exercise(
              weight=0.5),
     ],
     mutants=[
-        Mutant("conjugate", _checked(lambda x, angle: R.rotate_complex(x, -angle)),
+        Mutant("conjugate", lambda x, angle: _product(x, torch.polar(torch.ones_like(angle), -angle)),
                "This multiplies by e^(−iφ) and turns clockwise. The factor is cos φ + i·sin φ."),
-        Mutant("polar_swapped", _checked(lambda x, angle: _product(x, torch.polar(angle, torch.ones_like(angle)))),
+        Mutant("polar_swapped", lambda x, angle: _product(x, torch.polar(angle, torch.ones_like(angle))),
                "torch.polar takes the length first and the angle second: polar(ones, angle)."),
-        Mutant("parts_swapped", _checked(lambda x, angle: R.rotate_complex(x, angle).flip(-1)),
+        Mutant("parts_swapped", lambda x, angle: still_parts(x, angle).flip(-1),
                "Real and imaginary part come back in the wrong order. The first number of a pair is the real part."),
         Mutant("separately", separately, "The two numbers are scaled separately. A turn mixes them: the real part is "
                "x₀·cos φ − x₁·sin φ."),
         Mutant("still_complex", still_complex, "The result is still complex. torch.view_as_real turns it back into "
                "pairs of real numbers."),
+        Mutant("not_checked", still_parts, "Everything is right but the check of the last axis: raise ValueError "
+               "yourself when it is not 2."),
     ],
 )
 

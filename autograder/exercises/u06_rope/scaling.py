@@ -72,6 +72,11 @@ BASES = Exercise(
         Mutant("whole_positions", _with(pi=lambda position_ids, s: (position_ids // s).float()),
                "The positions were rounded down to whole numbers, so that neighbors share a place. Fractions are fine: "
                "a turn by 0.25·θ exists."),
+        Mutant("rounded_positions", _with(pi=lambda position_ids, s: (position_ids / s).round()),
+               "The positions were rounded. A turn by a quarter of a step exists: leave the fractions."),
+        Mutant("dynamic_times_s", _with(dyn=lambda base, D, seq_len, max_position:
+                                        base * max(seq_len / max_position, 1.0)),
+               "In dynamic_ntk_base the base is multiplied by s itself. Call your ntk_base with this s."),
         Mutant("ntk_times_s", _ntk(lambda D: 1),
                "The base is multiplied by s. The slowest pair has exponent (D − 2)/D, so raise s to D/(D − 2)."),
         Mutant("ntk_exponent_inverted", _ntk(lambda D: (D - 2) / D),
@@ -128,6 +133,8 @@ RAMP = Exercise(
                "The ramp runs the wrong way: 0 for fast pairs, which stay, and 1 for slow ones, which are squeezed."),
         Mutant("not_rounded", _ramp(lambda i, low, high, D: _between(i, max(low, 0), min(high, D - 1))),
                "The ends of the ramp are not rounded. Round the low end down and the high end up to whole indices."),
+        Mutant("rounded_to_nearest", _ramp(lambda i, low, high, D: _between(i, max(round(low), 0), round(high))),
+               "The ends are rounded to the nearest index. Round low down and high up: math.floor and math.ceil."),
         Mutant("not_clamped", _ramp(lambda i, low, high, D: (i - max(math.floor(low), 0))
                                     / (min(math.ceil(high), D - 1) - max(math.floor(low), 0))),
                "The ramp runs below 0 and above 1. Clamp it to [0, 1]."),

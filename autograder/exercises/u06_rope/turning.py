@@ -53,6 +53,21 @@ def halves_left_apart(x, position_ids, base=10000.0):
     return torch.cat([even * cos - odd * sin, even * sin + odd * cos], -1).to(x.dtype)
 
 
+def overwritten(x, position_ids, base=10000.0):
+    cos, sin = tables(x, position_ids, base)
+    out = x.to(cos.dtype).clone()
+    out[..., 0::2] = out[..., 0::2] * cos - out[..., 1::2] * sin
+    out[..., 1::2] = out[..., 0::2] * sin + out[..., 1::2] * cos
+    return out.to(x.dtype)
+
+
+def without_head_axis(x, position_ids, base=10000.0):
+    angle = position_ids[..., None] * R.rope_frequencies(x.shape[-1], base)
+    cos, sin = angle.cos(), angle.sin()
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2).to(x.dtype)
+
+
 def promoted(f):
     """``f`` without the cast back at its end."""
     wide = lambda x: x.to(torch.promote_types(x.dtype, torch.float32))
@@ -136,6 +151,12 @@ APPLY = Exercise(
         Mutant("halves_left_apart", halves_left_apart,
                "The turned numbers are right, but all first entries come before all second ones. Put each pair back "
                "together: stack along a new last axis, then flatten."),
+        Mutant("overwritten", overwritten,
+               "The second entry of a pair is computed from the new first entry. Keep both old entries until both new "
+               "ones are there."),
+        Mutant("without_head_axis", without_head_axis,
+               "Angles of shape (B, T, D/2) meet features of shape (B, H, T, D/2), so B lines up with H. Add an axis "
+               "for the heads: angles.unsqueeze(1)."),
         Mutant("ids_ignored", counted(R.apply_rope),
                "position_ids is ignored: the places are counted 0, 1, 2, …. Multiply the frequencies by position_ids."),
         Mutant("first_row_only", first_row_only,
