@@ -100,7 +100,7 @@ axes = Exercise(
         Mutant("instance_is_layer", instead(2, lambda x: over(x, tuple(range(1, x.ndim)))),
                "Your instance_norm mixes the channels. Each channel of each sample has its own mean."),
         Mutant("group_strided", instead(3, grouped(strided)),
-               "Your groups take every n-th channel. Groups are runs of neighbors: split axis 1 as (groups, C/groups)."),
+               "Your groups take every n-th channel. Groups are runs of neighbors: split axis 1 as (groups, -1)."),
         Mutant("group_without_places", instead(3, grouped(channels_only)),
                "Your group_norm averages over the group's channels at each place apart. The places belong to it too."),
         Mutant("group_unchecked", instead(3, lambda x, groups: by_chunks(x, groups)),

@@ -144,7 +144,8 @@ HALF, BRAIN = torch.float16, torch.bfloat16
 
 half_precision = Exercise(
     id="norm.half_precision", unit=UNIT, title="RMSNorm that survives half precision", points=2, difficulty=2,
-    minutes=12, signature="rms_norm_half(x, weight, eps=1e-6)", reference=ref.rms_norm, alternatives=[careful, gemma_order],
+    minutes=12, signature="rms_norm_half(x, weight, eps=1e-6)", reference=ref.rms_norm,
+    alternatives=[careful, gemma_order],
     forbidden=BUILT_IN, forbidden_message="Casts, mean and sqrt are enough.",
     cases=[
         Case("large", "float16 entries of 1000, 3000 and 5000, whose squares pass 65504",
