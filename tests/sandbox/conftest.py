@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,15 +51,17 @@ def as_nobody(tmp_path_factory):
     alone, in a mount namespace of its own.
     """
 
+    private = f"/tmp/anatomy-nobody-{os.getpid()}"
+
     def run(command, timeout=120):
         environment = {
             "PATH": "/usr/bin:/bin",
             "HOME": "/tmp",
             "OMP_NUM_THREADS": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "JUPYTER_RUNTIME_DIR": f"/tmp/anatomy-nobody-{os.getpid()}",
-            "IPYTHONDIR": f"/tmp/anatomy-nobody-{os.getpid()}",
-            "MPLCONFIGDIR": f"/tmp/anatomy-nobody-{os.getpid()}",
+            "JUPYTER_RUNTIME_DIR": private,
+            "IPYTHONDIR": private,
+            "MPLCONFIGDIR": private,
         }
         if os.geteuid() == 0:
             script = ["set -e"]
@@ -86,4 +89,5 @@ def as_nobody(tmp_path_factory):
             stdin=subprocess.DEVNULL,
         )
 
-    return run
+    yield run
+    shutil.rmtree(private, ignore_errors=True)
