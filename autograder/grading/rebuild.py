@@ -154,6 +154,9 @@ def _transplant(cells, names, known, trusted, result):
     for cell, name in zip(cells, names, strict=True):
         source = _source(cell)
         if name is None:
+            if _grade_id(cell) is not None:
+                result.notes.append(Note("submission.alien_marks", f"A cell is marked {_grade_id(cell)[:60]!r}, which "
+                                         "the course does not have; it earns nothing.", suspicious=True))
             if cell.get("cell_type") != "code" or not source.strip() or _squeezed(source) in demos:
                 continue
             count += 1

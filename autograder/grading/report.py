@@ -125,7 +125,8 @@ def _odd_files(results):
     items = "".join(f"<tr><td>{html.escape(r['student'])}</td><td>{html.escape(r['unit'])}</td>"
                     f"<td>{html.escape(n.sentence)}</td></tr>" for r, n in notes)
     return [f'<h2>Files with something missing ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
-            f'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead><tbody>{items}</tbody></table>']
+            'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead>'
+            f"<tbody>{items}</tbody></table>"]
 
 
 def _evidence(results):

@@ -18,6 +18,7 @@ from .signs import without_magics
 
 CELL_SECONDS = 10.0  # for one cell
 TOGETHER_SECONDS = 10.0  # for all cells at once
+ANSWER_SECONDS = 10.0  # for all cases of one exercise
 MAX_OUTPUT = 20_000  # characters of one cell's output that are kept for the feedback
 RUN = ("setup", "answer", "extra")
 
@@ -45,7 +46,7 @@ def run(notebook, exercises, session, key):
     if not order_matters(cells, {t for e in exercises for t in e.targets}):
         outputs = _together(cells, session)
         if outputs is not None:
-            return Ran(outputs, judge_exercises(exercises, session, key))
+            return Ran(outputs, judge_exercises(exercises, session, key, ANSWER_SECONDS))
     return _stepwise(notebook, exercises, session, key)
 
 
@@ -120,11 +121,11 @@ def _stepwise(notebook, exercises, session, key):
         if mark["role"] in RUN and cell.source:
             ran.outputs[cell.id] = _one(cell, session)
         elif mark["role"] == "check":
-            verdict = verdicts[mark["exercise"]] = judge_exercise(specs[mark["exercise"]], session, key)
+            verdict = verdicts[mark["exercise"]] = judge_exercise(specs[mark["exercise"]], session, key, ANSWER_SECONDS)
             if position < last and not verdict.passed and _lacks_a_name(verdict):
                 too_early.append(mark["exercise"])
     for name in too_early:  # the helper may stand further down: cells are run in any order while one works
-        again = judge_exercise(specs[name], session, key)
+        again = judge_exercise(specs[name], session, key, ANSWER_SECONDS)
         if again.score > verdicts[name].score:
             verdicts[name] = again
     ran.verdicts = [verdicts[e.id] for e in exercises]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 MAX_SIGNS = 40
 # Techniques that can blind the watch for forbidden built-ins.
-EVASIONS = ("ban", "judge", "patching", "introspection", "dynamic code")
+EVASIONS = ("ban", "judge", "patching", "introspection", "dynamic code", "processes")
 
 
 @dataclass(frozen=True)

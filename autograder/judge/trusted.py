@@ -31,20 +31,30 @@ _public = {}
 def judge_exercises(exercises, session, key, timeout=SECONDS, device="cpu"):
     """Verdicts on all exercises of a unit, in order: those of ``judge_exercise`` for each, at a fraction of the cost.
 
-    One question asks for all of them. Those that don't pass (or all, where that question brought the process to its
-    end) are asked again alone, so that no exercise suffers from what another one does.
+    One question asks for all of them, a second one for the examples of those that fail. Where such a question brings
+    the process to its end, each of its exercises is asked alone, so that no exercise suffers from another one.
     """
     records = [make_record(e, key, device, with_mutants=False) for e in exercises]
-    verdicts = [None] * len(records)
+    together = min(timeout, TOGETHER_SECONDS)
     try:
-        answers = _ask(records, session, min(timeout, TOGETHER_SECONDS))
+        answers = _ask(records, session, together)
     except SessionError:
-        answers = []
-    for i, (record, answer) in enumerate(zip(records, answers, strict=False)):
-        verdict, _ = _verdict(record, answer, 0.0)
-        verdicts[i] = verdict if verdict.passed else None
-    return [v or _judge(e, r, session, timeout, device)
-            for v, e, r in zip(verdicts, exercises, records, strict=True)]
+        return [_judge(e, r, session, timeout, device) for e, r in zip(exercises, records, strict=True)]
+    found = [_verdict(r, a, 0.0) for r, a in zip(records, answers, strict=True)]
+    failed = [i for i, (verdict, _) in enumerate(found) if not verdict.passed]
+    verdicts = [verdict for verdict, _ in found]
+    if not failed:
+        return verdicts
+    try:
+        examples = _ask([public_record(exercises[i], device) for i in failed], session, together)
+    except SessionError:
+        examples = [None] * len(failed)
+    for i, answer in zip(failed, examples, strict=True):
+        if answer is None:
+            verdicts[i] = _judge(exercises[i], records[i], session, timeout, device)
+        else:
+            verdicts[i] = _explained(exercises[i], records[i], *found[i], answer, device)
+    return verdicts
 
 
 def judge_exercise(exercise, session, key, timeout=SECONDS, device="cpu"):
@@ -71,10 +81,16 @@ def _judge(exercise, fresh, session, timeout, device):
     except SessionError as error:
         return zero(exercise, *_reason(error, timeout), time.perf_counter() - began)
     verdict, outcomes = _verdict(fresh, answers[0], time.perf_counter() - began)
-    if verdict.passed or outcomes is None:
+    return verdict if verdict.passed else _explained(exercise, fresh, verdict, outcomes, answers[1], device)
+
+
+def _explained(exercise, fresh, verdict, outcomes, answer, device):
+    """A failed verdict in words that show no hidden input. answer: the reply on the public cases."""
+    if outcomes is None:
         return verdict
+    public = public_record(exercise, device)
     _no_points_for_examples(verdict, fresh, public)
-    shown, public_outcomes = _verdict(public, answers[1], verdict.seconds)
+    shown, public_outcomes = _verdict(public, answer, verdict.seconds)
     if public_outcomes is None:  # the examples went wrong where the fresh inputs did not: the score is what is known
         return _without_details(verdict, shown.mistakes)
     if not shown.passed:

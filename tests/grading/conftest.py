@@ -29,3 +29,25 @@ def define(staff_session):
         return staff_session
 
     return run
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    """Opens sandboxed sessions, all from one zygote. Where there is no sandbox the test is skipped, with the reason."""
+    from autograder.grading import sessions
+    from autograder.sandbox import sandbox_available
+
+    if not sandbox_available():
+        pytest.skip(sandbox_available().reason)
+    return sessions.sandboxed
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Short time limits, so that a submission that hangs costs seconds. Honest ones take a fraction of one."""
+    from autograder.grading import running
+    from autograder.judge import trusted
+
+    for module, name in ((running, "CELL_SECONDS"), (running, "TOGETHER_SECONDS"), (running, "ANSWER_SECONDS"),
+                         (trusted, "TOGETHER_SECONDS")):
+        monkeypatch.setattr(module, name, 4.0)

@@ -1,0 +1,119 @@
+"""The cheat suite: no submission wins without solving, none leaves a trace, none harms the one that comes after it."""
+
+import dataclasses
+import json
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.build.source import ROOT
+from autograder.grading import feedback, sessions
+from autograder.grading.grade import grade_bytes
+from autograder.grading.masters import master
+from autograder.grading.running import run
+from autograder.judge.make_record import student_key
+from autograder.judge.trusted import judge_exercise
+
+from .cheats import ATTENTION, CHEATS, START
+
+KEY = student_key("course secret", "eve", START)
+TRACES = [ROOT / ".unpickled", ROOT / ".left-behind",
+          *(ROOT / "course" / name for name in ("usercustomize.py", "torch.py", "00-cheat.py"))]
+
+
+@pytest.fixture(scope="module")
+def listener():
+    """A port of this machine; ``hits`` counts who reached it."""
+    hits, server = [], socket.create_server(("127.0.0.1", 0))
+
+    def accept():
+        while True:
+            try:
+                hits.append(server.accept())
+            except OSError:
+                return
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield server.getsockname()[1], hits
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def treasure(tmp_path_factory):
+    """A gradebook, a secret and another student's submission, where a cheat could find them."""
+    root = tmp_path_factory.mktemp("course")
+    (root / ".secret").write_text("top secret")
+    (root / "gradebook.db").write_bytes(b"SQLite format 3\x00")
+    other = root / "submitted" / "ada" / START
+    other.mkdir(parents=True)
+    (other / f"{START}.ipynb").write_text("{}")
+    return root
+
+
+def honest():
+    return (ROOT / "solutions" / START / f"{START}.ipynb").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def before(sandbox):
+    """The honest neighbor's result before any cheat ran."""
+    return grade_bytes(honest(), START, "ada", KEY, sandbox).verdicts
+
+
+def test_there_are_enough_of_them():
+    assert len(CHEATS) >= 40 and len({c.name for c in CHEATS}) == len(CHEATS)
+    assert len({c.technique for c in CHEATS}) >= 12
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=lambda c: c.name.replace(" ", "-"))
+def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, listener, treasure, before, monkeypatch):
+    port, hits = listener
+    monkeypatch.setenv("ANATOMY_SECRET", "in the grader's environment")
+    contents = {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()}
+    graded = grade_bytes(cheat.data.replace(b"@PORT@", str(port).encode()), cheat.unit, "eve", KEY, sandbox)
+
+    earned = [v.text() for v in graded.verdicts if v.score or v.passed]
+    assert graded.score == 0 and not earned
+    assert graded.max_score == master(cheat.unit).points
+    assert all(v.mistakes and v.mistakes[0].message for v in graded.verdicts)
+    if cheat.seen:
+        assert cheat.seen in {s.technique for s in graded.signs}, graded.signs
+    shown = feedback.page(graded) + json.dumps([v.to_dict() for v in graded.verdicts])
+    assert "top secret" not in shown and "in the grader's environment" not in shown and "<script" not in shown.lower()
+    assert not any("found" in m.message or "reached" in m.message for v in graded.verdicts for m in v.mistakes)
+
+    assert not hits and not any(p.exists() for p in TRACES)
+    assert {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()} == contents
+    after = grade_bytes(honest(), START, "ada", KEY, sandbox)
+    assert after.score == after.max_score
+    assert [dataclasses.replace(v, seconds=0) for v in after.verdicts] == [
+        dataclasses.replace(v, seconds=0) for v in before]
+
+
+@pytest.mark.parametrize("cheat", [c for c in CHEATS if c.technique == "ban" and "process" not in c.name],
+                         ids=lambda c: c.name.replace(" ", "-"))
+def test_the_forbidden_built_ins_would_pass_if_they_were_allowed(cheat, sandbox):
+    """So that the suite does not pass because its cheats are broken."""
+    from autograder.grading.rebuild import rebuild
+
+    exercise = next(e for e in master(ATTENTION).exercises if e.id == "attention.softmax")
+    with sandbox() as session:
+        run(rebuild(cheat.data, ATTENTION).notebook, (), session, KEY)
+        verdict = judge_exercise(dataclasses.replace(exercise, forbidden=()), session, KEY)
+    assert verdict.passed, verdict.text()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")
+def test_no_process_of_a_submission_is_left(sandbox, impatient):
+    """Also not of one that forks away from its session: whatever loses its parent becomes the zygote's child."""
+    cheat = next(c for c in CHEATS if c.name == "leaves a process behind")
+    grade_bytes(cheat.data, START, "eve", KEY, sandbox)
+    zygote, deadline = sessions._zygote.pid, time.monotonic() + 10
+    children = lambda: (Path("/proc") / str(zygote) / "task" / str(zygote) / "children").read_text().split()
+    while children() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not children()
