@@ -111,15 +111,14 @@ def wrap(
     uid = session_uid(random.getrandbits(22)) if root else 1000
     wrapped = Wrapped([])
     args = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    args += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"]
+    args += ["--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"]
+    args.append("--as-pid-1" if process_1 else "--die-with-parent")
     if root:
         # The change of user below needs these; it gives them up. A user namespace would make root's files the
         # student's own.
         args += [x for c in ("SETUID", "SETGID", "SETPCAP") for x in ("--cap-add", "CAP_" + c)]
     else:
         args += ["--unshare-user", "--uid", str(uid), "--gid", str(uid)]
-    if process_1:
-        args.append("--as-pid-1")
     size = str(limits.tmpfs_bytes)
     args += _parents([HOME]) + ["--proc", "/proc", "--dev", "/dev"]
     for place in (HOME, "/tmp", "/dev/shm"):
@@ -140,15 +139,13 @@ def wrap(
     for path in view.hidden:
         if any(path.startswith(p + "/") for p in paths) and os.path.isdir(path):
             args += ["--perms", "0755", "--size", "4096", "--tmpfs", path, "--remount-ro", path]
-    inner = list(command)
-    inner = ["choom", "--adjust", "1000", "--", *inner]  # if the machine runs short of memory, this goes first
+    inner = ["choom", "--adjust", "1000", "--", *command]  # if the machine runs short of memory, this goes first
     if root:
         change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
         inner = [*change, "--inh-caps=-all", "--bounding-set=-all", *inner]
     if set_rlimits:
-        memory, bounds = _LIBRARIES + limits.memory_bytes, limits
-        numbers = {"as": memory, "cpu": bounds.cpu_seconds, "fsize": bounds.file_bytes, "core": 0}
-        numbers |= {"nofile": bounds.open_files, "nproc": bounds.processes}
+        numbers = {"as": _LIBRARIES + limits.memory_bytes, "cpu": limits.cpu_seconds, "fsize": limits.file_bytes}
+        numbers |= {"core": 0, "nofile": limits.open_files, "nproc": limits.processes}
         inner = ["prlimit", *(f"--{name}={value}" for name, value in numbers.items()), *inner]
     if view.workdir:
         # Shown read-only and copied inside: what a student links to leads nowhere there.

@@ -100,6 +100,7 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
             sys.modules["__main__"] = self.user_module
 
         def system(self, cmd):  # IPython's default wants a terminal
+            cmd = self.var_expand(cmd, depth=1)
             self.user_ns["_exit_code"] = subprocess.run(cmd, shell=True, stdin=subprocess.DEVNULL).returncode
 
     config = Config()
@@ -107,14 +108,10 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.display_page = True
     shell = CellShell.instance(config=config)
-    numbers = itertools.count(1)
-    shell.compile.get_code_name = lambda raw, code, number: f"<cell {next(numbers)}>"
     shell.display_formatter.active_types = ["text/plain"]
     shell.displayhook.write_output_prompt = lambda: None
     _inert_comms()
-
     plumbing = (os.path.dirname(IPython.__file__) + os.sep, __file__)
-
     before = set(shell.user_ns)
 
     def run_cell(source: str, limit: int) -> tuple[str, str, str]:
@@ -132,6 +129,8 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
         return describe(error, plumbing)
 
     _warm_up(run_cell)
+    numbers = itertools.count(1)  # of the cells that count: one that is undone takes its number with it
+    shell.compile.get_code_name = lambda raw, code, number: f"<cell {next(numbers)}>"
     for name in [n for n in shell.user_ns if n not in before]:
         del shell.user_ns[name]
     return run_cell, shell.user_ns

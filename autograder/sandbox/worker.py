@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import random
 import select
 import signal
 import socket
@@ -151,8 +152,12 @@ def _fork() -> int:
                 pass
         except ChildProcessError:
             pass
+        state = random.getstate()
         try:
-            return os.fork()
+            pid = os.fork()
+            if pid == 0:
+                random.setstate(state)  # Python seeds it anew in a child, but to the notebook this is one process
+            return pid
         except OSError:
             if time.monotonic() > deadline:
                 raise

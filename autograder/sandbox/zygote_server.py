@@ -34,8 +34,8 @@ def fail(control: socket.socket, error: BaseException) -> None:
 
 
 class Server:
-    """folder: private directory of the zygote's starter, which removes it. lifeline: a descriptor that reports
-    end of file when the starter is gone, however it went."""
+    """folder: private directory, which both this process and its starter remove. lifeline: a descriptor that hangs up
+    when the starter is gone, however it went."""
 
     def __init__(self, folder: str, lifeline: int, preload: list[str]):
         self.folder = folder
@@ -152,7 +152,6 @@ class Server:
         sys.path += [*request["python_path"], namespaces.HOME]
         sys.argv[:] = request["argv"]
         shell.reseed(request["seed"])
-
         if request["role"] == "kernel":
             run_kernel(control, request["connection"])
         else:

@@ -75,6 +75,19 @@ def test_hang_and_crash_return_to_the_state_before_the_cell(session, cell, name)
     assert session.execute("c").stdout == "'kept'\n"
 
 
+def test_tracebacks_count_the_cells(fresh):
+    with fresh() as s:
+        assert 'File "<cell 1>", line 1' in s.execute("1 / 0").traceback
+        s.execute("while True: pass", timeout=0.3)
+        assert 'File "<cell 2>", line 2' in s.execute("x = 1\n1 / 0").traceback
+
+
+def test_shell_commands_see_python_names(session):
+    assert session.execute("word = 'hello'\n!echo $word {1 + 1}\nlines = !echo a; echo b\nlines[1]").stdout == (
+        "hello 2\n'b'\n"
+    )
+
+
 def test_printed_output_survives_a_timeout(session):
     result = session.execute("print('so far')\nwhile True: pass", timeout=0.5)
     assert (result.stdout, result.error_name) == ("so far\n", CELL_TIMEOUT)
@@ -247,13 +260,17 @@ def test_generators_are_seeded(fresh):
     cell = "import random, numpy; (random.random(), numpy.random.rand())"
     drawn = []
     for seed in (None, None, 5, 5):
-        with (
-            fresh(seed=seed, preload=("numpy",))
-            if fresh().__class__.__name__ != "SandboxedSession"
-            else fresh(seed=seed) as s
-        ):
+        with fresh(seed=seed) as s:
             drawn.append(s.execute(cell).stdout)
     assert drawn[0] != drawn[1] and drawn[2] == drawn[3] != drawn[0]
+
+
+def test_a_seed_set_in_one_cell_holds_in_the_next(session):
+    draws = []
+    for _ in range(2):
+        session.execute("import random, numpy; random.seed(7); numpy.random.seed(7)")
+        draws.append(session.execute("(random.random(), numpy.random.rand())").stdout)
+    assert draws[0] == draws[1]
 
 
 def test_environment_of_the_grader_is_not_handed_on(fresh, monkeypatch):
