@@ -27,7 +27,9 @@ from . import codec
 FUNCTION_ARGUMENTS = {
     "relu": torch.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "identity": lambda x: x,
     "silu": torch.nn.functional.silu, "gelu": torch.nn.functional.gelu, "ones": torch.ones_like,
-    "square": torch.square, "sin": torch.sin,
+    "square": torch.square, "sin": torch.sin, "zeros": torch.zeros_like,
+    "layer_norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]),
+    "rms_norm": lambda x: torch.nn.functional.rms_norm(x, x.shape[-1:]),
 }
 
 

@@ -1,0 +1,71 @@
+"""How large is the gradient that each layer's weights get, in stacks that have not been trained yet?"""
+
+import json
+
+import torch
+from torch.nn import functional as F
+
+from ..records import MissingRecording, assets_dir
+from .wirings import WIRINGS, build, run
+
+DEPTHS = (6, 12, 24, 48, 96)
+WIDTHS = (32, 64, 128, 256)
+SEEDS = 3
+B, T = 2, 16
+
+
+def batch(d_model, seed=0):
+    """A random input and a random target, both (2, 16, d_model) float32."""
+    generator = torch.Generator().manual_seed(10_000 + seed)
+    x, target = torch.randn(2, B, T, d_model, generator=generator)
+    return x, target
+
+
+def weight_gradients(layers, x, target):
+    """Gradient norm of each block's weight matrices, for the mean squared distance to the target.
+
+    Returns:
+        list of floats, first layer first; a norm at the end of the stack is left out.
+    """
+    with torch.enable_grad():
+        for p in layers.parameters():
+            p.grad = None
+        F.mse_loss(run(layers, x), target).backward()
+    blocks = [layer for layer in layers if hasattr(layer, "attention")]
+    squares = [sum(p.grad.double().square().sum() for p in b.parameters() if p.dim() == 2) for b in blocks]
+    return [float(s) ** 0.5 for s in squares]
+
+
+def curve(functions, name, depth, d_model, init="Xavier", seed=0, scale=None, device="cpu", dtype=torch.float32):
+    """``weight_gradients`` of a fresh stack; see ``wirings.build``. Weights are drawn on the CPU in float32."""
+    layers = build(functions, name, depth, d_model, init, seed, scale).to(device, dtype)
+    x, target = (t.to(device, dtype) for t in batch(d_model, seed))
+    return weight_gradients(layers, x, target)
+
+
+def recorded():
+    """Recorded curves.
+
+    Returns:
+        dict with ``curves`` (wiring → width → depth → one list per seed, Xavier weights), ``inits`` (wiring → init →
+        width → depth → one list per seed, for Post-LN and Pre-LN) and ``made`` (device, torch, date, command).
+        Widths and depths are ints.
+
+    Raises:
+        MissingRecording: the file is not there.
+    """
+    path = assets_dir() / "experiments" / "gradient_flow.json"
+    if not path.exists():
+        raise MissingRecording(f"{path.name} is missing in {path.parent}: unpack the course again.")
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return {"made": data["made"], "curves": {n: _sizes(t) for n, t in data["curves"].items()},
+            "inits": {n: {i: _sizes(t) for i, t in inits.items()} for n, inits in data["inits"].items()}}
+
+
+def _sizes(table):
+    # A curve is one string of numbers in the file, which keeps the file short.
+    return {int(w): {int(depth): [[float(v) for v in c.split()] for c in seeds] for depth, seeds in depths.items()}
+            for w, depths in table.items()}
+
+
+__all__ = ["DEPTHS", "SEEDS", "WIDTHS", "WIRINGS", "batch", "curve", "recorded", "weight_gradients"]
