@@ -19,7 +19,7 @@ from autograder.reference.positions.sinusoidal import sinusoid
 from autograder.reference.positions.t5_buckets import t5_relative_bucket
 
 SEEDS = range(3)
-STEPS, TUNING_STEPS = 1000, 60
+STEPS, TUNING_STEPS = 1000, 300
 D, BASE, S, L = experiment.D_MODEL // experiment.HEADS, 10000.0, 4, experiment.TRAINED
 
 
@@ -41,6 +41,13 @@ def alibi(distance):
     return -alibi_slopes(experiment.HEADS).to(distance.device)[:, None, None] * distance
 
 
+def notes_turn(x, ids):
+    """Half-split RoPE whose quarter turn is [−x₁, x₂], as a page of notes has it: no rotation."""
+    angles = torch.cat([ids[:, None] * rope.rope_frequencies(D, BASE, device=ids.device)] * 2, dim=-1)
+    x1, x2 = x.chunk(2, dim=-1)
+    return x * angles.cos() + torch.cat([-x1, x2], dim=-1) * angles.sin()
+
+
 ROPE = Scheme(turn=rope.apply_rope)
 TRAINED = {
     "no positions": lambda: Scheme(),
@@ -48,6 +55,7 @@ TRAINED = {
     "learned": lambda: Scheme(add=nn.Embedding(L, experiment.D_MODEL)),
     "T5 bias": lambda: Scheme(bias=T5Bias()),
     "ALiBi": lambda: Scheme(bias=alibi),
+    "RoPE, wrong half": lambda: Scheme(turn=notes_turn),
     "RoPE": lambda: ROPE,
 }
 INTERPOLATED = Scheme(turn=lambda x, ids: rope_scaling.apply_scaled_rope(
