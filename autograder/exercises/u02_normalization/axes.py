@@ -9,7 +9,13 @@ from .norms import BUILT_IN, UNIT, t
 
 # ---- axes -------------------------------------------------------------------------------------------------
 
-NORMS = (ref.normalize_over, ref.batch_norm, ref.instance_norm, ref.group_norm)
+
+def normalize_over(x, axes, eps=1e-5):
+    """The reference under the argument names of the exercise."""
+    return ref.normalize_over(x, axes, eps)
+
+
+NORMS = (normalize_over, ref.batch_norm, ref.instance_norm, ref.group_norm)
 
 
 def over(x, axes, eps=1e-5):

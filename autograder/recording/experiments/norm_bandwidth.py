@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from autograder.recording.experiments.writing import arguments, prepare, save
 
+ROUNDS = 8  # other programs share the memory: the best of several rounds is nearest to what the machine can do
 SIZES = {"cpu": [(64, 1024), (256, 1024), (1024, 1024), (2048, 1024), (4096, 1024)],
          "cuda": [(256, 4096), (1024, 4096), (4096, 4096), (16384, 4096)]}
 
@@ -50,7 +51,8 @@ def main():
     rows = []
     for dtype in dtypes:
         for tokens, d in SIZES[kind]:
-            times = measure(NORMS, tokens, d, dtype, options.device)
+            rounds = [measure(NORMS, tokens, d, dtype, options.device) for _ in range(ROUNDS)]
+            times = {name: min(r[name] for r in rounds) for name in rounds[0]}
             rows.append({"tokens": tokens, "d": d, "dtype": str(dtype).removeprefix("torch."),
                          "ns_per_entry": {k: round(v, 4) for k, v in times.items()}})
             print(rows[-1], flush=True)

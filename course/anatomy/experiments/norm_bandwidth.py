@@ -43,7 +43,7 @@ def measure(norms, tokens, d, dtype=torch.float32, device="cpu", repeats=15):
         "times 2": lambda: torch.mul(x, 2.0, out=out),
         "x·x + x": lambda: torch.addcmul(x, x, x, out=out),
         "matrix product": lambda: torch.mm(x, square, out=out),
-        "torch's LayerNorm": lambda: F.layer_norm(x, (d,), weight, bias),
+        "fused LayerNorm": lambda: F.layer_norm(x, (d,), weight, bias),
         **{name: (lambda norm=norm: norm(x, weight, bias)) for name, norm in norms.items()},
     }
     with torch.no_grad():
