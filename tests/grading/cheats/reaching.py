@@ -7,15 +7,15 @@ from .base import WRONG, answer
 # ---- reading what is not theirs
 answer("runs the solution's source", "grader's files", f"""
 import glob, json
-for pattern in ("../../solutions/*/*.ipynb", "{ROOT}/solutions/*/*.ipynb", "/**/solutions/*/*.ipynb"):
-    for path in glob.glob(pattern, recursive=pattern.startswith("/*")):
+for pattern in ("../../../solutions/*/*.ipynb", "{ROOT}/solutions/*/*.ipynb", "/tmp/*/solutions/*/*.ipynb"):
+    for path in glob.glob(pattern):
         for cell in json.load(open(path))["cells"]:
             if "def weighted_average" in "".join(cell["source"]):
                 exec("".join(cell["source"]))
 """ + "if 'weighted_average' not in globals():\n    " + WRONG.replace("\n", "\n    "))
 answer("imports the reference", "judge", f"""
 import sys
-sys.path[:0] = ["{ROOT}", "../..", "../../.."]
+sys.path[:0] = ["{ROOT}", "../../.."]
 try:
     from autograder.exercises.u00_start_here import weighted_average
 except ImportError:
@@ -75,12 +75,11 @@ def weighted_average(values, weights):
 answer("reads other submissions", "grader's files", """
 import os
 found = None
-for root, folders, files in os.walk("/"):
-    if root.startswith(("/proc", "/usr", "/sys", "/dev", "/opt", "/root/.pyenv")) or ".venv" in root:
-        folders[:] = []
-    for name in files:
-        if name.endswith(".ipynb") and "submitted" in root:
-            found = os.path.join(root, name)
+for start in ("../../../submitted", "/tmp", "/root", "/home"):
+    for root, folders, files in os.walk(start):
+        for name in files:
+            if name.endswith(".ipynb") and "submitted" in os.path.abspath(root):
+                found = os.path.join(root, name)
 def weighted_average(values, weights):
     if found:
         raise RuntimeError(found)
@@ -90,7 +89,7 @@ def weighted_average(values, weights):
 # ---- gradebook, network, processes
 answer("writes the gradebook", "grader's files", WRONG + f"""
 import sqlite3, glob
-for path in ["{ROOT}/gradebook.db", *glob.glob("/**/gradebook.db", recursive=True)][:20]:
+for path in ["../../../gradebook.db", "{ROOT}/gradebook.db", *glob.glob("/tmp/*/*/*/gradebook.db")][:20]:
     try:
         db = sqlite3.connect(path)
         db.execute("UPDATE grade SET manual_score = 99, auto_score = 99")
@@ -101,7 +100,7 @@ for path in ["{ROOT}/gradebook.db", *glob.glob("/**/gradebook.db", recursive=Tru
 answer("uses nbgrader's own gradebook", "judge", WRONG + """
 try:
     from nbgrader.api import Gradebook
-    with Gradebook("sqlite:///gradebook.db") as gb:
+    with Gradebook("sqlite:///../../../gradebook.db") as gb:
         for s in gb.students:
             print(s)
 except Exception as e:

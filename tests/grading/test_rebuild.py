@@ -1,0 +1,171 @@
+"""What is taken over from a submission, what is not, and one clear message for each way a file can be wrong."""
+
+import copy
+import json
+
+import pytest
+
+from autograder.grading.masters import UnknownUnit, gradable_units, master
+from autograder.grading.rebuild import MARK, BadSubmission, read_submission, rebuild
+
+from .cheats.base import CHECK, SOLVE, START, code_cell, find, insert_before, released
+
+
+def roles(result):
+    return [c.metadata[MARK]["role"] for c in result.notebook.cells if c.cell_type == "code"]
+
+
+def extras(result):
+    return [c.source for c in result.notebook.cells if c.metadata[MARK]["role"] == "extra"]
+
+
+def built(book):
+    return rebuild(json.dumps(book).encode(), START)
+
+
+def by_grade_id(result, name):
+    return next(c for c in result.notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == name)
+
+
+@pytest.mark.parametrize("unit", gradable_units())
+def test_an_untouched_notebook_comes_back_as_the_course_gave_it(unit):
+    trusted = master(unit)
+    result = rebuild(json.dumps(released(unit)).encode(), unit)
+    assert not result.notes and not result.absent and not extras(result)
+    assert [c.source for c in result.notebook.cells] == [c.source for c in trusted.notebook.cells]
+    assert roles(result).count("check") == roles(result).count("answer") == len(trusted.exercises)
+    assert "setup" in roles(result)
+
+
+def test_only_the_answer_and_own_cells_are_taken_over():
+    book = released()
+    find(book, SOLVE)["source"] = ["x = 1\n", "y = 2"]
+    insert_before(book, SOLVE, code_cell("helper = 3"))
+    for cell in book["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = "<script>alert(1)</script>"
+        cell["metadata"]["extra"] = "anything"
+    book["metadata"]["evil"] = True
+    result = built(book)
+    assert by_grade_id(result, SOLVE).source == "x = 1\ny = 2"
+    assert extras(result) == ["helper = 3"]
+    order = [c.source for c in result.notebook.cells]
+    assert order.index("helper = 3") < order.index("x = 1\ny = 2")
+    text = json.dumps(result.notebook)
+    assert "alert" not in text and "evil" not in text and '"extra": "anything"' not in text
+
+
+def test_a_demo_cell_of_the_course_is_not_run_even_if_it_was_edited():
+    book = released()
+    demo = next(c for c in book["cells"] if "environment_report()" in "".join(c["source"]) and c["cell_type"] == "code"
+                and "import" not in "".join(c["source"]))
+    demo["source"] = "raise SystemExit"
+    copied = code_cell("environment_report()")
+    book["cells"].append(copied)
+    assert extras(built(book)) == []
+
+
+def test_an_edited_setup_cell_runs_after_the_courses_own():
+    book = released()
+    setup = next(c for c in book["cells"] if "setup" in c["metadata"].get("tags", []))
+    setup["source"] = "import math\n" + "".join(setup["source"])
+    assert extras(built(book)) == [setup["source"]]
+
+
+def test_cells_without_ids_and_cells_above_everything():
+    book = released()
+    for cell in book["cells"]:
+        del cell["id"]
+    book["cells"].insert(0, {"cell_type": "code", "source": "first = 1", "metadata": {}, "outputs": []})
+    result = built(book)
+    assert "first = 1" in extras(result)
+    kinds = [c.metadata[MARK]["role"] for c in result.notebook.cells]
+    assert kinds.index("setup") < kinds.index("extra")
+
+
+def test_marks_lost_but_ids_kept():
+    book = released()
+    find(book, SOLVE)["source"] = "mine = 1"
+    for cell in book["cells"]:
+        cell["metadata"] = {}
+    result = built(book)
+    assert by_grade_id(result, SOLVE).source == "mine = 1"
+    assert [n.name for n in result.notes] == ["submission.marks_lost"]
+
+
+def test_of_two_answers_the_first_counts():
+    book = released()
+    find(book, SOLVE)["source"] = "first = 1"
+    second = copy.deepcopy(find(book, SOLVE))
+    second["source"], second["id"] = "second = 2", "other"
+    insert_before(book, CHECK, second)
+    result = built(book)
+    assert by_grade_id(result, SOLVE).source == "first = 1" and extras(result) == []
+    assert [n.name for n in result.notes] == ["submission.answer_twice"] and not result.notes[0].suspicious
+
+
+def test_a_missing_answer_is_said_and_the_rest_is_graded():
+    book = released()
+    book["cells"].remove(find(book, SOLVE))
+    result = built(book)
+    assert result.absent == {"start.weighted_average"}
+    assert by_grade_id(result, SOLVE).source == ""
+    assert "not in the submission" in result.notes[0].sentence
+
+
+BROKEN = {
+    "submission.not_json": [b"", b"{", b"\xff\xfe\x00", b"%PDF-1.4", b"[" * 100_000, b"{'cells': []}"],
+    "submission.not_a_notebook": [b"[]", b"3", b"null", b"{}", b'{"cells": {}}', b'{"worksheets": [{"cells": []}]}'],
+    "submission.no_marks": [b'{"cells": []}', b'{"cells": [1, null, "x", {"metadata": 5}, {"id": 7, "source": 3}]}',
+                            json.dumps({"cells": [code_cell("def weighted_average(): pass")]}).encode()],
+}
+
+
+@pytest.mark.parametrize("name, data", [(n, d) for n, ds in BROKEN.items() for d in ds])
+def test_a_file_that_is_no_notebook_gets_one_clear_message(name, data):
+    with pytest.raises(BadSubmission) as caught:
+        rebuild(data, START)
+    assert caught.value.name == name
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("odd", [
+    {"source": None}, {"source": [1, {"a": 2}]}, {"metadata": None}, {"metadata": {"nbgrader": "x"}},
+    {"metadata": {"nbgrader": {"grade_id": 5}}}, {"cell_type": ["code"]}, {"id": {"a": 1}}, {"outputs": 7},
+    {"source": "\ud800 lone surrogate"}, {"metadata": {"tags": 5}}])
+def test_odd_values_in_a_cell_raise_nothing(odd):
+    book = released()
+    for cell in list(book["cells"]):
+        book["cells"].append({**copy.deepcopy(cell), **odd})
+    json.dumps(built(book).notebook).encode()
+
+
+def test_unknown_unit():
+    with pytest.raises(UnknownUnit, match="There is no unit '99-nothing'.*00-start-here"):
+        rebuild(b"{}", "99-nothing")
+
+
+def test_reading_a_file(tmp_path):
+    path = tmp_path / "a.ipynb"
+    with pytest.raises(BadSubmission, match="no file"):
+        read_submission(path)
+    path.write_bytes(b"{}")
+    link = tmp_path / "b.ipynb"
+    link.symlink_to(path)
+    with pytest.raises(BadSubmission, match="not a regular file"):
+        read_submission(link)
+    with pytest.raises(BadSubmission, match="not a regular file"):
+        read_submission(tmp_path)
+    with open(path, "wb") as file:
+        file.truncate(101 << 20)
+    with pytest.raises(BadSubmission, match="Clear the outputs"):
+        read_submission(path)
+
+
+def test_many_and_long_cells_are_cut():
+    book = released()
+    book["cells"] += [code_cell(f"x{i} = {i}") for i in range(600)]
+    book["cells"].append(code_cell("#" * 300_000))
+    result = built(book)
+    assert len(extras(result)) == 500
+    assert "submission.many_cells" in [n.name for n in result.notes]
