@@ -708,7 +708,7 @@ def apply_rope_half(x, position_ids, base=10000.0):
 #
 # `p` has shape `(D,)`, int64; its entry $j$ says which interleaved feature comes to place $j$. An odd $D$ raises `ValueError`.
 
-# %% exercise="rope.interleaved_to_half_permutation" todo="return the indices 0, 2, 4, …, 1, 3, 5, …"
+# %% exercise="rope.interleaved_to_half_permutation" todo="return the (D,) int64 indices"
 def interleaved_to_half_permutation(D):
     """Indices that bring interleaved features into the half-split layout.
 
@@ -1118,9 +1118,12 @@ where(recorded("length"))
 
 # %%
 slopes = torch.tensor([1 / 16, 1 / 256])[:, None, None]
-others = {"ALiBi": length.Scheme(bias=lambda distance: -slopes * distance), "no positions": length.Scheme()}
-for name, scheme in others.items():
-    live[name] = length.test(length.train(scheme)[0], accuracy_by_position)
+alibi, seconds = length.train(length.Scheme(bias=lambda distance: -slopes * distance))
+live["ALiBi"] = length.test(alibi, accuracy_by_position)
+
+# %%
+nope, seconds = length.train(length.Scheme())
+live["no positions"] = length.test(nope, accuracy_by_position)
 
 # %%
 names = ["RoPE", "ALiBi", "no positions"]
