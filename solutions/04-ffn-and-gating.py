@@ -589,7 +589,7 @@ calm = deaths(make, dead_units, setting=replace(HIGH, lr=HIGH.lr / 5))[2]
 with described("Dead units during training: hundreds in layer 1 at the high rate, falling; almost none at a fifth of it"):
     plt.plot(steps, dead.sum(-1), marker="o")
     plt.plot(steps, calm[:, 1].sum(-1), marker="s")
-    plt.legend(["layer 0", "layer 1", "layer 1, a fifth of the rate"]), plt.xlabel("step"), plt.ylabel("dead units of 384")
+    plt.legend(["layer 0", "layer 1", "layer 1, a fifth of the rate"], loc="upper right"), plt.xlabel("step"), plt.ylabel("dead units of 384")
 
 # %% [markdown]
 # ### Claim on trial

@@ -101,8 +101,11 @@ def _raise_difference(step, theirs, want_tensors):
 
 
 def _named(record, outcomes, passed):
-    """Known mistakes whose outcomes equal the learner's: on every case, else on every case that failed."""
-    whole, failing = [], []
+    """Known mistakes whose outcomes equal the learner's: on every case, else on every case that failed, else on those
+    that call what the first failure calls (an exercise may ask for several functions, each with its own mistake)."""
+    first = _calls(record.cases[passed.index(False)])
+    near = [not p and _calls(c) == first for c, p in zip(record.cases, passed, strict=True)]
+    whole, failing, own = [], [], []
     for name, message in record.mistakes.items():
         same = []
         for case, got in zip(record.cases, outcomes, strict=True):
@@ -114,7 +117,13 @@ def _named(record, outcomes, passed):
             whole.append(Mistake(name, message))
         elif all(s or p for s, p in zip(same, passed, strict=True)):
             failing.append(Mistake(name, message))
-    return (whole or failing)[:1]
+        elif all(s or not n for s, n in zip(same, near, strict=True)):
+            own.append(Mistake(name, message))
+    return (whole or failing or own)[:1]
+
+
+def _calls(case):
+    return {step.get("call") or step.get("new") for step in case.program["steps"]} - {None}
 
 
 def _same_outcome(case, theirs, got):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from anatomy import evaluate
 from anatomy.experiments import ffn_variants, recorded, unit_health, where
 from anatomy.records import MissingRecording
 
@@ -151,3 +152,11 @@ def test_units_are_watched_where_the_text_says():
     for layer, gate, h, x in zip(model.layers, gates, hidden, inputs, strict=True):
         assert gate.shape == (50, 10) and 0 <= gate_saturation(gate) <= 1
         assert torch.allclose(h, gate * layer.up_proj(x))
+
+
+def test_two_mistakes_at_once_are_named_one_after_the_other():
+    erf_of_x = lambda x: 0.5 * x * (1 + torch.erf(x))
+    verdict = evaluate("activation.gelu", erf_of_x, wrong_constant)
+    assert verdict.mistakes[0].name == "erf_of_x"
+    verdict = evaluate("activation.gelu", act.gelu, wrong_constant)
+    assert verdict.mistakes[0].name == "wrong_constant"
