@@ -362,7 +362,7 @@ families = {"±1": powers([[-1.0]]), "growth 1.1ᵐ": powers([[1.1]]), "2-D turn
 sp.solve(a**2 - 1, a)
 
 # %% [markdown]
-# In more dimensions, take *any* orthogonal matrix. Its eigenvalues have length 1 and come in pairs $e^{\pm i\varphi}$, and each pair belongs to a plane. Here is a random one in 6 dimensions, seen in the basis of its planes:
+# In more dimensions, take *any* orthogonal matrix. Its eigenvalues have length 1: pairs $e^{\pm i\varphi}$, each of which belongs to a plane, and perhaps some ±1. Here is a random one in 6 dimensions, seen in the basis of its planes:
 
 # %%
 A, _ = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(3)))
@@ -1137,7 +1137,7 @@ with described("Twin: ALiBi and no positions stay near 1 at all places, RoPE fal
 # %%
 table = recorded("length")["schemes"]
 average = lambda runs: {q: torch.tensor([run[q] for run in runs]).mean(0).tolist() for q in ("twin", "back")}
-with described("Recorded: sinusoidal falls to chance in back right after 64 and to 0.6 in twin; learned ends at 64; "
+with described("Recorded: sinusoidal falls below 0.4 in back right after 64, and to 0.6 in twin; learned ends at 64; "
                "the T5 bias keeps twin and falls to 0.4 in back."):
     length.draw({name: average(table[name]) for name in ("sinusoidal", "learned", "T5 bias")})
 
@@ -1165,12 +1165,12 @@ for name, runs in table.items():
  for name in ("RoPE", "sinusoidal", "RoPE + YaRN")}
 
 # %% [markdown]
-# **Verdict: defined is not the same as working.** Past the trained length both fall, on a task that they had solved perfectly. With YaRN the same weights hold to four times the length. On language models the effect is the same: the papers on PI and ALiBi ([Press et al. 2021](https://arxiv.org/abs/2108.12409)) show perplexity exploding past the trained length.
+# **Verdict: defined is not the same as working.** Past the trained length both fall, on a task that they had solved perfectly. With YaRN the same weights hold to four times the length. Language models show the same effect: the papers on PI and ALiBi ([Press et al. 2021](https://arxiv.org/abs/2108.12409)) plot how perplexity explodes past the trained length.
 
 # %% [markdown]
 # > *"A local window is a very strong baseline; but what lies outside is lost."*
 #
-# **Verdict: right on both counts.** In the right panel above it is perfect at all lengths, without any scaling; in the left one it loses every twin that lies more than 64 places back.
+# **Verdict: right on both counts.** In the first figure of this part it answers *back* at all lengths, without any scaling, and loses the twins that lie more than 64 places back.
 
 # %% [markdown]
 # ## Your progress
