@@ -54,7 +54,7 @@ def _of_student(folder, units):
                    "student's: at most 100 printable characters, no line breaks.")
         return
     for entry in _entries(folder):
-        if units and entry.name not in units:
+        if units and entry.name.removesuffix(".ipynb") not in units:
             continue
         if entry.suffix == ".ipynb" and not entry.is_dir():
             yield _odd(folder.name, entry.stem, entry, "submission.layout", f"{entry.name} stands outside a unit's "

@@ -161,7 +161,7 @@ def tries_from(course, results):
                     continue
                 data = json.loads(path.read_text(encoding="utf-8"))
                 known |= {(r["student"], e): min(d["tries"], 9_999) for e, d in data.items()
-                          if isinstance(d.get("tries"), int) and d["tries"] > 0}
+                          if isinstance(d, dict) and isinstance(d.get("tries"), int) and d["tries"] > 0}
             except (OSError, ValueError, AttributeError, RecursionError):
                 continue
     return known

@@ -7,7 +7,7 @@ from autograder.sandbox import Limits, LocalSession, SandboxUnavailable, Zygote,
 from autograder.sandbox.zygote import PRELOAD
 
 # One notebook with a few exercises: far more than honest work needs, little enough for a hostile one to waste.
-LIMITS = Limits(wall_seconds=120, cpu_seconds=60)
+LIMITS = Limits(wall_seconds=60, cpu_seconds=60)
 # torch imports the last one at the first backward pass, which would take half a second of every submission.
 WARM = (*PRELOAD, "sympy", "anatomy.runner", "anatomy.widgets", "torch.fx.experimental.symbolic_shapes")
 

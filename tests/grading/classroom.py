@@ -1,0 +1,98 @@
+"""Small classes for the tests: folders of submissions, and ``make grade`` in a process of its own."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+from autograder.build.source import ROOT
+
+from .cheats.base import SOLVE, START, find, released
+
+ANSWERS = {
+    "right": "def weighted_average(values, weights):\n    return weights @ values / weights.sum()\n",
+    "mutant": "def weighted_average(values, weights):\n    return weights @ values\n",
+    "partly": "def weighted_average(values, weights):\n"
+              "    return weights @ values / (weights.sum() if len(weights) != 5 else 1)\n",
+    "broken": "def weighted_average(values, weights)\n    return 0\n",
+    "hostile": "import os\ndef weighted_average(values, weights):\n    os._exit(0)\n",
+}
+
+
+def notebook(source=None, unit=START):
+    """Bytes of a submission: the released notebook, with an answer in unit 00 if given."""
+    book = released(unit)
+    if source is not None:
+        find(book, SOLVE)["source"] = source
+    return json.dumps(book).encode()
+
+
+def course(root):
+    """A course root with the repository's nbgrader configuration, and nothing else."""
+    root.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    return root
+
+
+def submit(root, student, data, unit=START, name=None, timestamp=None):
+    """Writes submitted/student/unit/unit.ipynb; returns the path."""
+    folder = root / "submitted" / student / unit
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (name or f"{unit}.ipynb")
+    path.write_bytes(data)
+    if timestamp:
+        (folder / "timestamp.txt").write_text(timestamp)
+    return path
+
+
+def command(*arguments):
+    """The command line of ``make grade``."""
+    return [sys.executable, "-m", "autograder.grading", "submitted", *arguments]
+
+
+def environment(**more):
+    """Environment of a grading process: a fixed secret, one thread, no color."""
+    return {**os.environ, "OMP_NUM_THREADS": "1", "ANATOMY_SECRET": "of the tests", **more}
+
+
+def grade(root, *arguments, **more):
+    """Runs ``make grade`` in ``root``; returns the finished process with its texts."""
+    return subprocess.run(command(*arguments), cwd=root, env=environment(**more), capture_output=True, text=True,
+                          timeout=300)
+
+
+def grades(root):
+    """Rows of grades.csv as dicts."""
+    import csv
+
+    with open(root / "grades.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def query(root, sql, *values):
+    """Rows of a query on the SQLite gradebook."""
+    with sqlite3.connect(root / "gradebook.db") as db:
+        return db.execute(sql, values).fetchall()
+
+
+def times_graded(root):
+    """dict student → how often the submission of unit 00 was stored."""
+    return dict(query(root, "SELECT student_id, times FROM anatomy_graded"))
+
+
+def consistent(root):
+    """Is the gradebook whole: every stored submission has all its scores, equal to the verdicts?"""
+    assert query(root, "PRAGMA integrity_check") == [("ok",)]
+    rows = query(root, "SELECT student_id, unit, result FROM anatomy_graded")
+    for student, unit, result in rows:
+        scores = query(root, """SELECT g.auto_score FROM grade g JOIN submitted_notebook n ON g.notebook_id = n.id
+                       JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON s.assignment_id = a.id
+                       WHERE s.student_id = ? AND a.name = ?""", student, unit)
+        want = [v["score"] for v in json.loads(result)["verdicts"]]
+        assert sorted(s for s, in scores) == sorted(want), (student, scores, want)
+        assert (root / "feedback" / student / unit / f"{unit}.html").read_text().rstrip().endswith("</html>")
+    count = query(root, "SELECT count(*) FROM submitted_assignment")[0][0]
+    assert count == len(rows)
+    return len(rows)

@@ -1,0 +1,164 @@
+"""One submission from bytes to verdicts: in which order cells count, and what a hang, a crash or a flood costs."""
+
+import json
+
+import pytest
+from nbgrader.utils import determine_grade
+
+from autograder.build.source import ROOT
+from autograder.grading import feedback
+from autograder.grading.grade import GradedNotebook, grade_bytes, grade_notebook
+from autograder.grading.masters import gradable_units, master
+from autograder.grading.running import order_matters
+from autograder.grading.signs import signs_of
+from autograder.judge.make_record import student_key
+
+from .cheats.base import ATTENTION, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
+
+RIGHT = "def weighted_average(values, weights):\n    return weights @ values / weights.sum()\n"
+KEY = student_key("secret", "ada", START)
+
+
+def graded(book, sandbox, unit=START) -> GradedNotebook:
+    return grade_bytes(json.dumps(book).encode(), unit, "ada", KEY, sandbox)
+
+
+def with_answer(source, *before, after=()):
+    book = released()
+    find(book, SOLVE)["source"] = source
+    for cell in before:
+        insert_before(book, SOLVE, code_cell(cell))
+    book["cells"] += [code_cell(c) for c in after]
+    return book
+
+
+@pytest.mark.parametrize("unit", gradable_units())
+def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, sandbox):
+    key = student_key("secret", "ada", unit)
+    solved = grade_bytes((ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes(), unit, "ada", key, sandbox)
+    assert solved.score == solved.max_score == master(unit).points, [v.text() for v in solved.verdicts if not v.passed]
+    assert not solved.signs and not solved.notes
+    blank = grade_bytes(json.dumps(released(unit)).encode(), unit, "ada", key, sandbox)
+    assert blank.score == 0 and {v.mistakes[0].name for v in blank.verdicts} == {"generic.not_written"}
+
+
+def test_a_regrade_gives_the_same_result(sandbox):
+    book = with_answer("import torch\ndef weighted_average(values, weights):\n    return values[0] + torch.rand(1)")
+    first, second = graded(book, sandbox), graded(book, sandbox)
+    for a, b in zip(first.verdicts, second.verdicts, strict=True):
+        assert (a.score, a.text()) == (b.score, b.text())
+
+
+def test_nbgrader_reads_the_score_that_the_judge_gave(sandbox):
+    for source, want in ((RIGHT, 1.0), ("def weighted_average(values, weights):\n    return 0", 0.0)):
+        notebook = graded(with_answer(source), sandbox).notebook
+        check = next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade"))
+        assert determine_grade(check) == (want, 1.0)
+
+
+def test_the_words_are_those_of_the_instant_check(sandbox):
+    result = graded(with_answer("def weighted_average(values, weights):\n    return weights @ values"), sandbox)
+    from anatomy import evaluate
+
+    instant = evaluate("start.weighted_average", lambda values, weights: weights @ values)
+    assert result.verdicts[0].html() == instant.html() and result.verdicts[0].text() == instant.text()
+    assert instant.html() in feedback.page(result)
+
+
+def test_a_helper_in_a_cell_of_ones_own(sandbox):
+    answer = "def weighted_average(values, weights):\n    return total(values, weights) / weights.sum()"
+    helper = "def total(v, w):\n    return w @ v"
+    assert graded(with_answer(answer, helper), sandbox).score == 1
+    below = graded(with_answer(answer, after=[helper]), sandbox)
+    assert below.score == 1, "cells may have been run in another order"
+
+
+def test_a_name_that_is_bound_twice_counts_as_it_was_at_the_check(sandbox):
+    answer = "def weighted_average(values, weights):\n    return total(values, weights) / weights.sum()"
+    good, bad = "def total(v, w):\n    return w @ v", "def total(v, w):\n    return v"
+    assert graded(with_answer(answer, good, after=[bad]), sandbox).score == 1
+    assert graded(with_answer(answer, bad, after=[good]), sandbox).score == 0
+    assert graded(with_answer(RIGHT, after=["def weighted_average(v, w):\n    return 0"]), sandbox).score == 1
+
+
+def test_order_matters_only_for_names_that_functions_use():
+    cells = lambda *sources: [type("Cell", (), {"source": s}) for s in sources]
+    assert not order_matters(cells("x = 1", "x = 2", "def f(x):\n    return x"))
+    assert order_matters(cells("x = 1", "def f():\n    return x", "x = 2"))
+    assert not order_matters(cells("import torch", "import torch", "def f():\n    return torch.pi"))
+    assert not order_matters(cells("%time x = 1", "!ls", "y = 2"))
+    assert order_matters(cells("def f(:"))
+    assert order_matters(cells("f = 1", "f = 2"), {"f"})
+
+
+@pytest.mark.parametrize("cell", ["while True:\n    pass", "import os\nos._exit(1)", "raise ValueError('mine')",
+                                  "def broken(:", "import sys\nsys.exit(0)", "print('x' * 10**8)"])
+def test_a_cell_that_goes_wrong_costs_itself_alone(cell, sandbox, impatient):
+    result = graded(with_answer(RIGHT, cell), sandbox)
+    assert result.score == 1
+    odd = next(c for c in result.notebook.cells if c.source == cell)
+    output = result.outputs[odd.id]
+    assert output.error or "cut by the grader" in output.text
+    assert len(output.text) < 100_000
+
+
+@pytest.mark.parametrize("body, name", [("while True:\n        pass", "generic.timeout"),
+                                        ("__import__('os')._exit(1)", "generic.process_ended")])
+def test_an_exercise_that_ends_the_process_costs_that_exercise_alone(body, name, sandbox, impatient):
+    book = json.loads((ROOT / "solutions" / ATTENTION / f"{ATTENTION}.ipynb").read_text())
+    find(book, SOLVE_SOFTMAX)["source"] = f"import torch\ndef softmax(x, dim=-1):\n    {body}\n"
+    result = graded(book, sandbox, ATTENTION)
+    zero = [v for v in result.verdicts if not v.passed]
+    assert zero[0].exercise == "attention.softmax" and zero[0].mistakes[0].name == name
+    # Exercises whose own solution calls softmax go down with it; all the others keep their points.
+    assert result.score >= result.max_score / 2
+    assert "resources" in {s.technique for s in result.signs}
+
+
+def test_an_answer_cell_that_does_not_parse_is_explained(sandbox):
+    result = graded(with_answer("def weighted_average(values, weights)\n    return 0"), sandbox)
+    assert result.verdicts[0].mistakes[0].name == "generic.cell_raised"
+    assert "SyntaxError" in result.verdicts[0].mistakes[0].message
+
+
+def test_an_absent_answer_is_explained(sandbox):
+    book = released()
+    book["cells"].remove(find(book, SOLVE))
+    result = graded(book, sandbox)
+    assert result.score == 0 and result.verdicts[0].mistakes[0].name == "generic.cell_missing"
+    assert "not in the submission" in feedback.page(result)
+
+
+@pytest.mark.parametrize("source, name", [
+    ("weighted_average = 3", "generic.signature"), ("def weighted_average(a):\n    return a", "generic.signature"),
+    ("def weighted_average(values, weights):\n    return (weights @ values / weights.sum()).half()", "generic.dtype"),
+    ("def weighted_average(values, weights):\n    return values[0] * float('nan')", "generic.nan"),
+    ("def weighted_average(values, weights):\n    return [1, 2]", "generic.type"),
+    ("def weighted_average(values, weights):\n    values *= 0\n    return values[0]", None)])
+def test_wrong_kinds_of_answers_are_named(source, name, sandbox):
+    verdict = graded(with_answer(source), sandbox).verdicts[0]
+    assert verdict.score == 0 and verdict.mistakes
+    if name:
+        assert verdict.mistakes[0].name == name, verdict.text()
+
+
+def test_a_file_that_is_not_there(tmp_path, sandbox):
+    result = grade_notebook(tmp_path / "no.ipynb", START, "ada", "secret", sandbox)
+    assert result.score == 0 and result.max_score == 1 and result.problem[0] == "submission.missing"
+    assert "no file" in feedback.page(result)
+
+
+def test_student_text_cannot_become_html(sandbox):
+    script = "<script>alert(1)</script>"
+    book = with_answer(f"# {script}\nprint({script!r})\ndef weighted_average(values, weights):\n"
+                       f"    raise ValueError({script!r})", f"{script!r}")
+    page = feedback.page(graded(book, sandbox), {SOLVE: script}, {}, 0.5)
+    assert "<script" not in page and "&lt;script&gt;" in page
+    assert "0.5 points were taken off" in page
+
+
+def test_honest_sources_carry_no_signs():
+    for path in sorted((ROOT / "solutions").glob("*/*.ipynb")):
+        for cell in json.loads(path.read_text())["cells"]:
+            if cell["cell_type"] == "code":
+                assert not signs_of("".join(cell["source"]), cell["id"]), path.name
