@@ -102,10 +102,11 @@ def _raise_difference(step, theirs, want_tensors):
 
 def _named(record, outcomes, passed):
     """Known mistakes whose outcomes equal the learner's: on every case, else on every case that failed, else on those
-    that call what the first failure calls (an exercise may ask for several functions, each with its own mistake)."""
-    first = _calls(record.cases[passed.index(False)])
-    near = [not p and _calls(c) == first for c, p in zip(record.cases, passed, strict=True)]
-    whole, failing, own = [], [], []
+    that call what the first failure calls (an exercise may ask for several functions, each with its own mistake), else
+    on the first failure and most of the others (a second, smaller mistake lies on top)."""
+    first = passed.index(False)
+    near = [not p and _calls(c) == _calls(record.cases[first]) for c, p in zip(record.cases, passed, strict=True)]
+    whole, failing, own, most = [], [], [], []
     for name, message in record.mistakes.items():
         same = []
         for case, got in zip(record.cases, outcomes, strict=True):
@@ -119,7 +120,9 @@ def _named(record, outcomes, passed):
             failing.append(Mistake(name, message))
         elif all(s or not n for s, n in zip(same, near, strict=True)):
             own.append(Mistake(name, message))
-    return (whole or failing or own)[:1]
+        elif same[first] and 2 * sum(s and not p for s, p in zip(same, passed, strict=True)) > passed.count(False):
+            most.append(Mistake(name, message))
+    return (whole or failing or own or most)[:1]
 
 
 def _calls(case):

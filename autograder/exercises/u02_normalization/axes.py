@@ -95,6 +95,9 @@ axes = Exercise(
         Mutant("unbiased", instead(0, lambda x, axes, eps=1e-5: (x - x.mean(axes, keepdim=True)) / torch.sqrt(
             x.var(axes, keepdim=True) + eps)),
                "normalize_over divides the squares by n − 1. Norms use the biased variance: correction=0."),
+        Mutant("keepdim_lost", instead(0, lambda x, axes, eps=1e-5: (x - x.mean(axes)) / torch.sqrt(
+            x.var(axes, correction=0) + eps)),
+               "normalize_over needs keepdim=True: without it the means are lined up with other axes, or do not fit."),
         Mutant("eps_lost", instead(0, lambda x, axes, eps=1e-5: over(x, axes)),
                "normalize_over does not use the eps that it is given."),
         Mutant("batch_axis_only", instead(1, lambda x: over(x, (0,))),
@@ -164,6 +167,13 @@ cost = Exercise(
         Mutant("no_write", both(layer_bytes=lambda n, d, size, reads: (reads * n * d + 2 * d) * size,
                                 rms_bytes=lambda n, d, size, reads: (reads * n * d + d) * size),
                "The result is written to memory too: one more pass over tokens · d entries."),
+        Mutant("large_terms_only", both(
+            lambda n, d: 7 * n * d, lambda n, d: 4 * n * d, lambda n, d, size, reads: (reads + 1) * n * d * size,
+            lambda n, d, size, reads: (reads + 1) * n * d * size),
+               "The small terms are missing: 5 and 4 operations per token, and the vectors, which are read too."),
+        Mutant("vectors_forgotten", both(layer_bytes=lambda n, d, size, reads: (reads + 1) * n * d * size,
+                                         rms_bytes=lambda n, d, size, reads: (reads + 1) * n * d * size),
+               "Weight and bias are read too: d entries each, once in all."),
         Mutant("entries_not_bytes", both(layer_bytes=lambda n, d, size, reads: (reads + 1) * n * d + 2 * d,
                                          rms_bytes=lambda n, d, size, reads: (reads + 1) * n * d + d),
                "These are entries. Multiply by itemsize to get bytes."),

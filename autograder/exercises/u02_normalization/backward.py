@@ -88,6 +88,8 @@ layer_norm_backward = Exercise(
         Mutant("sum_for_mean", backward(lambda x_hat, inverse, g: inverse * (
             g - mean(g) - x_hat * (g * x_hat).sum(-1, keepdim=True))),
                "The projection on x̂ takes the sum of g·x̂. It is the mean, because x̂ has length √d."),
+        Mutant("one_mean", backward(lambda x_hat, inverse, g: inverse * (g - g.mean() - x_hat * (g * x_hat).mean())),
+               "The two means run over all tokens. Each token has its own: mean(-1, keepdim=True)."),
         Mutant("not_scaled", backward(lambda x_hat, inverse, g: g - mean(g) - x_hat * mean(g * x_hat)),
                "dx is not divided by the standard deviation √(variance + ε)."),
         Mutant("weight_forgotten", weight_forgotten,

@@ -76,6 +76,9 @@ layer_norm = Exercise(
                "The variance is divided by d − 1 (torch.var does that by default). LayerNorm divides by d."),
         Mutant("eps_outside", layer(scale=lambda variance, eps: torch.sqrt(variance) + eps),
                "ε is added to the standard deviation. It stands inside the root: √(variance + ε)."),
+        Mutant("deviation_plus_eps", lambda x, weight, bias, eps=1e-5: weight * (x - x.mean(-1, keepdim=True)) / (
+            x.std(-1, keepdim=True) + eps) + bias,
+               "Two things: x.std() divides by d − 1, and ε is added to the deviation. Use √(mean of squares + ε)."),
         Mutant("no_eps", layer(scale=lambda variance, eps: torch.sqrt(variance)),
                "ε is missing: equal entries give 0/0. Add it to the variance, inside the root."),
         Mutant("divides_by_variance", layer(scale=lambda variance, eps: variance + eps),

@@ -218,6 +218,8 @@ derivatives = Exercise(
                "f(x)·f(1 − x) puts the 1 inside the sigmoid. The slope is f(x)·(1 − f(x))."),
         Mutant("exp_overflow", instead(SLOPES, 0, lambda x: torch.exp(-x) / (1 + torch.exp(-x)) ** 2),
                "e^(−x) overflows at −100 and ∞/∞ is NaN. Write the slope with f(x) itself: f(1 − f)."),
+        Mutant("silu_is_sigmoid", instead(SLOPES, 1, sigmoid_plain),
+               "This is the slope of the sigmoid alone. SiLU is x·σ(x): use the product rule, which gives two terms."),
         Mutant("silu_gate_only", instead(SLOPES, 1, torch.sigmoid),
                "SiLU is a product x·f(x), so its slope has two terms. Yours is the first alone, f(x)."),
         Mutant("silu_second_term_only", instead(SLOPES, 1, lambda x: x * sigmoid_plain(x)),

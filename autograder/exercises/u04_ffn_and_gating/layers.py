@@ -151,8 +151,8 @@ matched_width = Exercise(
     mutants=[
         Mutant("four_times", checked(lambda d, m: -(-4 * d // m) * m),
                "This keeps the width 4·d_model. With three matrices instead of two it must shrink to 2/3 of that."),
-        Mutant("nearest", checked(lambda d, m: int(8 * d // 3 / m + 0.5) * m),
-               "Rounded to the nearest multiple. The published rule rounds up."),
+        Mutant("nearest", checked(lambda d, m: round(8 * d / 3 / m) * m),
+               "Rounded to the nearest. The rule rounds 8/3·d_model down to an int, and that up to a multiple."),
         Mutant("down", checked(lambda d, m: 8 * d // 3 // m * m),
                "Rounded down to a multiple. The published rule rounds up: 10922 becomes 11008, not 10752."),
         Mutant("always_one_more", checked(lambda d, m: (8 * d // 3 // m + 1) * m),
