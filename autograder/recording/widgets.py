@@ -12,13 +12,20 @@ import math
 from pathlib import Path
 
 import torch
-from anatomy.widgets import activation, attention, mix, norm, permutation, rope, wavelength
+from anatomy.widgets import activation, attention, mix, norm, permutation, position, rope, wavelength
 from safetensors.numpy import save
 
 from autograder.exercises.u00_start_here import weighted_average
 from autograder.reference import activations
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.norms import layer_norm, rms_norm
+from autograder.reference.positions.alibi import alibi_bias
+from autograder.reference.positions.deberta import deberta_scores
+from autograder.reference.positions.learned import LearnedPositions
+from autograder.reference.positions.shaw import shaw_index
+from autograder.reference.positions.sinusoidal import shift_matrix, sinusoid, sinusoid_half
+from autograder.reference.positions.t5_buckets import t5_relative_bucket
+from autograder.reference.positions.transformer_xl import transformer_xl_scores
 from autograder.reference.rope import apply_rope, rope_frequencies
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,6 +108,33 @@ def norm_inputs(generator):
     return {"x": 0.5 + x - x.mean()}
 
 
+def _walk(generator, rows, width):
+    """A random walk from row to row, so that neighboring distances have similar vectors, as trained tables do."""
+    return _normal(generator, rows, width).cumsum(0) / math.sqrt(rows)
+
+
+def position_inputs(generator):
+    """Tables, projections and words for every scheme; ``look`` is W_Q of a head that looks 3 back."""
+    T, width, D = position.T, position.WIDTH, position.D
+    fresh = _normal(generator, T, width)
+    near = torch.softmax(-(torch.arange(T)[:, None] - torch.arange(T)).double() ** 2 / 16, -1)
+    smooth = near @ fresh
+    distances = sinusoid_half(torch.arange(T - 1, -T, -1).double(), width)
+    return {
+        "w_q": _normal(generator, width, width) / math.sqrt(width), "look": shift_matrix(3, width),
+        "w_k": _normal(generator, width, width) / math.sqrt(width), "fresh": fresh / math.sqrt(width),
+        "smooth": smooth / smooth.norm(dim=-1).mean(), "word": _normal(generator, D), "v": _normal(generator, 1, D),
+        "shaw_table": _walk(generator, 2 * position.LARGEST_CLIP + 1, D),
+        "r": distances @ _normal(generator, width, D) / math.sqrt(width),
+        "t5_s": _walk(generator, position.BUCKETS, 4), "t5_c": _walk(generator, position.BUCKETS, 4),
+        "kr": _walk(generator, 2 * position.DEBERTA_K, D), "qr": _walk(generator, 2 * position.DEBERTA_K, D),
+    }
+
+
+POSITIONS = {"sinusoid": sinusoid, "LearnedPositions": LearnedPositions, "shaw_index": shaw_index,
+             "transformer_xl_scores": transformer_xl_scores, "t5_relative_bucket": t5_relative_bucket,
+             "deberta_scores": deberta_scores, "alibi_bias": alibi_bias}
+
 # file stem → (widget, inputs, reference); a widget of several functions takes a dict of them
 WIDGETS = {
     "activation": (activation.ActivationExplorer, activation_inputs, ACTIVATIONS),
@@ -108,6 +142,7 @@ WIDGETS = {
     "mix": (mix.MixExplorer, mix_inputs, weighted_average),
     "norm": (norm.NormExplorer, norm_inputs, {"layer_norm": layer_norm, "rms_norm": rms_norm}),
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
+    "position": (position.PositionExplorer, position_inputs, POSITIONS),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
     "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),
 }

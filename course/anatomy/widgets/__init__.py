@@ -9,6 +9,7 @@ from .calls import WrongOutput
 from .mix import MixExplorer
 from .norm import NormExplorer
 from .permutation import PermutationExplorer
+from .position import PositionExplorer
 from .rope import RopeExplorer
 from .wavelength import WavelengthExplorer
 
@@ -16,4 +17,4 @@ from .wavelength import WavelengthExplorer
 TEMPLATES = Path(__file__).parent / "templates"
 
 __all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "MixExplorer", "NormExplorer", "PermutationExplorer",
-           "RopeExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]
+           "PositionExplorer", "RopeExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]
