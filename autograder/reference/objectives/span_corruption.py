@@ -67,6 +67,8 @@ def restore_spans(inputs: Tensor, targets: Tensor, first_sentinel: int) -> Tenso
         if used < len(pieces) - 1 and token == first_sentinel - used:
             text.extend(pieces[used])
             used += 1
+        elif token == first_sentinel - used:  # the closing sentinel: a gap that the targets do not fill
+            raise ValueError(f"inputs hold more sentinels than the {len(pieces) - 1} spans of the targets")
         else:
             text.append(token)
     if used != len(pieces) - 1:
