@@ -28,6 +28,7 @@ import matplotlib.pyplot as plt
 import torch
 from anatomy import check, predict, progress, quiz, reveal
 from anatomy.plots import described, use_style
+from anatomy.widgets import PositionExplorer
 from torch import nn
 
 use_style()
@@ -888,6 +889,13 @@ def tupe_scores(q, k, pos_q, pos_k):
 # ## 10. Side by side
 #
 # Distance, direction, place: which scheme knows what? Read the two facts below the picture. A spread of 0 means that only the distance counts; equal scores at $r$ and $-r$ mean that direction is lost.
+#
+# Go through the schemes and their variants. Which of them have a spread? Which have lost the direction?
+
+# %%
+PositionExplorer(sinusoid=sinusoid, LearnedPositions=LearnedPositions, shaw_index=shaw_index,
+                 transformer_xl_scores=transformer_xl_scores, t5_relative_bucket=t5_relative_bucket,
+                 deberta_scores=deberta_scores, alibi_bias=alibi_bias)
 
 # %% [markdown]
 # Back to the puzzle. Its layer lowers each score by the distance, $-|j - i|$: ALiBi with slope 1 and no mask.
