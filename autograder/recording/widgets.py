@@ -12,13 +12,14 @@ import math
 from pathlib import Path
 
 import torch
-from anatomy.widgets import activation, attention, mix, norm, permutation, position, rope, wavelength
+from anatomy.widgets import activation, attention, gradient, mix, norm, permutation, position, rope, wavelength
 from safetensors.numpy import save
 
 from autograder.exercises.u00_start_here import weighted_average
-from autograder.reference import activations
+from autograder.reference import activations, residual
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.norms import layer_norm, rms_norm
+from autograder.reference.placement import deepnorm_decoder_only
 from autograder.reference.positions.alibi import alibi_bias
 from autograder.reference.positions.deberta import deberta_scores
 from autograder.reference.positions.learned import LearnedPositions
@@ -108,6 +109,11 @@ def norm_inputs(generator):
     return {"x": 0.5 + x - x.mean()}
 
 
+def gradient_inputs(generator):
+    """α and β of DeepNorm for the depths that are measured live; the weights come from seeds in the measurement."""
+    return {"scales": torch.tensor([deepnorm_decoder_only(n) for n in gradient.LIVE_DEPTHS])}
+
+
 def _walk(generator, rows, width):
     """A random walk from row to row, so that neighboring distances have similar vectors, as trained tables do."""
     return _normal(generator, rows, width).cumsum(0) / math.sqrt(rows)
@@ -139,6 +145,8 @@ POSITIONS = {"sinusoid": sinusoid, "LearnedPositions": LearnedPositions, "shaw_i
 WIDGETS = {
     "activation": (activation.ActivationExplorer, activation_inputs, ACTIVATIONS),
     "attention": (attention.AttentionExplorer, attention_inputs, scaled_dot_product_attention),
+    "gradient": (gradient.GradientFlowExplorer, gradient_inputs,
+                 {name: getattr(residual, name) for name in gradient.GradientFlowExplorer.names}),
     "mix": (mix.MixExplorer, mix_inputs, weighted_average),
     "norm": (norm.NormExplorer, norm_inputs, {"layer_norm": layer_norm, "rms_norm": rms_norm}),
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),

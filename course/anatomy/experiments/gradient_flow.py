@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from ..records import MissingRecording, assets_dir
-from .wirings import WIRINGS, build, run
+from .wirings import build, run
 
 DEPTHS = (6, 12, 24, 48, 96)
 WIDTHS = (32, 64, 128, 256)
@@ -32,8 +32,9 @@ def weight_gradients(layers, x, target):
             p.grad = None
         F.mse_loss(run(layers, x), target).backward()
     blocks = [layer for layer in layers if hasattr(layer, "attention")]
-    squares = [sum(p.grad.double().square().sum() for p in b.parameters() if p.dim() == 2) for b in blocks]
-    return [float(s) ** 0.5 for s in squares]
+    # A wiring that leaves a sublayer out leaves its weights without a gradient.
+    grads = [[p.grad for p in b.parameters() if p.dim() == 2 and p.grad is not None] for b in blocks]
+    return [sum(float(g.double().square().sum()) for g in each) ** 0.5 for each in grads]
 
 
 def curve(functions, name, depth, d_model, init="Xavier", seed=0, scale=None, device="cpu", dtype=torch.float32):
@@ -67,5 +68,3 @@ def _sizes(table):
     return {int(w): {int(depth): [[float(v) for v in c.split()] for c in seeds] for depth, seeds in depths.items()}
             for w, depths in table.items()}
 
-
-__all__ = ["DEPTHS", "SEEDS", "WIDTHS", "WIRINGS", "batch", "curve", "recorded", "weight_gradients"]

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from ..records import MissingRecording, assets_dir
-from .wirings import WIRINGS, build, run
+from .wirings import build, run
 
 VOCABULARY, BACK, T, BATCH, D_MODEL = 16, 2, 12, 32, 32
 
@@ -81,5 +81,3 @@ def recorded():
         row["losses"] = [float(v) for v in row["losses"].split()]
     return data
 
-
-__all__ = ["BACK", "VOCABULARY", "WIRINGS", "Copier", "recorded", "smooth", "train"]

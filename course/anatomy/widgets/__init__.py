@@ -6,6 +6,7 @@ from .activation import ActivationExplorer
 from .attention import AttentionExplorer
 from .base import TableWidget
 from .calls import WrongOutput
+from .gradient import GradientFlowExplorer
 from .mix import MixExplorer
 from .norm import NormExplorer
 from .permutation import PermutationExplorer
@@ -16,5 +17,6 @@ from .wavelength import WavelengthExplorer
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "MixExplorer", "NormExplorer", "PermutationExplorer",
-           "PositionExplorer", "RopeExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]
+__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "GradientFlowExplorer", "MixExplorer",
+           "NormExplorer", "PermutationExplorer", "PositionExplorer", "RopeExplorer", "TableWidget",
+           "WavelengthExplorer", "WrongOutput"]

@@ -1,0 +1,132 @@
+"""A whole Pre-LN block as a module: two sublayers, two norms."""
+
+import torch
+from torch import nn
+
+from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program
+from autograder.reference import placement as ref
+from autograder.reference import residual
+
+NAMES = ("attention_norm", "ffn_norm")
+
+
+class ByFunctions(nn.Module):
+    """Correct: the wiring as a function, twice."""
+
+    def __init__(self, d_model, attention, ffn):
+        super().__init__()
+        self.attention_norm, self.ffn_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.steps = ((attention, self.attention_norm), (ffn, self.ffn_norm))
+
+    def forward(self, x):
+        for sublayer, norm in self.steps:
+            x = residual.pre_ln(x, sublayer, norm)
+        return x
+
+
+class InPlaceOfNames(nn.Module):
+    """Correct: branches kept, added up at the end."""
+
+    def __init__(self, d_model, attention, ffn):
+        super().__init__()
+        self.f, self.g = attention, ffn
+        for name in NAMES:
+            self.add_module(name, nn.LayerNorm(d_model))
+
+    def forward(self, x):
+        first = self.f(self.attention_norm(x))
+        return first + x + self.g(self.ffn_norm(first + x))
+
+
+def wrong(forward=None, norms=NAMES):
+    """PreLN with another forward, or with other norms."""
+
+    class Wrong(nn.Module):
+        def __init__(self, d_model, attention, ffn):
+            super().__init__()
+            self.attention, self.ffn = attention, ffn
+            for name in norms:
+                self.add_module(name, nn.LayerNorm(d_model))
+
+    Wrong.forward = forward
+    return Wrong
+
+
+def _shared(self, x):
+    x = x + self.attention(self.norm(x))
+    return x + self.ffn(self.norm(x))
+
+
+def _one_norm_used(self, x):
+    x = x + self.attention(self.attention_norm(x))
+    return x + self.ffn(self.attention_norm(x))
+
+
+def _exchanged(self, x):
+    x = x + self.attention(self.ffn_norm(x))
+    return x + self.ffn(self.attention_norm(x))
+
+
+def _second_without_residual(self, x):
+    x = x + self.attention(self.attention_norm(x))
+    return self.ffn(self.ffn_norm(x))
+
+
+def _second_without_norm(self, x):
+    x = x + self.attention(self.attention_norm(x))
+    return x + self.ffn(x)
+
+
+def _residual_of_block(self, x):
+    h = x + self.attention(self.attention_norm(x))
+    return x + self.ffn(self.ffn_norm(h))
+
+
+def _block(g, d):
+    state = {f"{n}.{k}": g.uniform(d, low=-2.0, high=2.0) for n in NAMES for k in ("weight", "bias")}
+    return lambda a, f: Program().new("PreLNBlock", d, Fn(a), Fn(f), state=state)
+
+
+def _by_hand(g):
+    state = {f"{n}.{k}": torch.full((2,), float(k == "weight")) for n in NAMES for k in ("weight", "bias")}
+    p = Program().new("PreLNBlock", 2, Fn("square"), Fn("relu"), state=state)
+    return p.call(torch.tensor([[[1.0, 3.0]]]))
+
+
+BLOCK = Exercise(
+    id="placement.block", unit="03-norm-placement", title="A whole block", points=2, difficulty=2, minutes=10,
+    signature="PreLNBlock(d_model, attention, ffn)", reference=ref.PreLN, alternatives=[ByFunctions, InPlaceOfNames],
+    cases=[
+        Case("by hand", "square, then ReLU: 1 and 3 become 2 and 4, whose norm is −1 and 1, so 2 and 5 come out",
+             _by_hand),
+        Case("random", "2 sentences of 3 words, norms with weights and biases of their own",
+             lambda g: _block(g, 5)("sin", "tanh").call(g.randn(2, 3, 5, scale=2.0)), weight=2),
+        Case("other sublayers", "sublayers exchanged, one sentence of one word",
+             lambda g: _block(g, 6)("square", "sin").call(g.randn(1, 1, 6, scale=2.0))),
+        Case("gradient", "the gradient of x through both branches and both residuals",
+             lambda g: _block(g, 4)("sin", "square").call(g.randn(2, 3, 4), grad=[0], cotangent=g.randn(2, 3, 4))),
+    ],
+    mutants=[
+        Mutant("parallel", ref.ParallelBlockTwoNorms,
+               "The feed-forward branch reads the old x. It comes second: it must see what attention has added."),
+        Mutant("post", ref.PostLN,
+               "This is Post-LN: the norms sit on the stream. Normalize what enters each sublayer, and add to the bare "
+               "x."),
+        Mutant("shared", wrong(_shared, ("norm",)),
+               "The weights do not fit. The block needs two norms, named attention_norm and ffn_norm, and nothing else "
+               "with weights."),
+        Mutant("one_norm_used", wrong(_one_norm_used),
+               "attention_norm is used twice. The feed-forward branch has a norm with weights of its own, ffn_norm."),
+        Mutant("exchanged", wrong(_exchanged),
+               "The two norms are exchanged. attention_norm comes before attention, ffn_norm before ffn."),
+        Mutant("second_without_residual", wrong(_second_without_residual),
+               "The second residual is missing. Each sublayer's output is added to the stream that it read from."),
+        Mutant("second_without_norm", wrong(_second_without_norm),
+               "The feed-forward branch reads the raw stream. Normalize it with ffn_norm first."),
+        Mutant("residual_of_block", wrong(_residual_of_block),
+               "The second sum starts from the block's input, so attention's output is lost to the stream. Add to the "
+               "stream after the first step."),
+    ],
+)
+
+EXERCISES = [BLOCK]

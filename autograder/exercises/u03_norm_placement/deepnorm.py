@@ -1,0 +1,167 @@
+"""DeepNorm: the wiring, α and β by depth, and which matrices β shrinks."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Fn, Mutant, call
+from autograder.reference import placement
+from autograder.reference import residual as ref
+
+UNIT = "03-norm-placement"
+ONE, BOTH = placement.deepnorm_decoder_only, placement.deepnorm_encoder_decoder
+
+
+# --- wiring and constants ------------------------------------------------------------------------------------------
+def by_scaling(x, sublayer, norm, alpha):
+    """norm is blind to a factor, so x + F(x)/α gives the same up to ε; here without that shortcut."""
+    return norm(torch.add(sublayer(x), x, alpha=alpha))
+
+
+def scale_by_roots(n_layers):
+    """Square roots of square roots."""
+    if n_layers < 1:
+        raise ValueError("a stack has at least one layer")
+    return (2 * n_layers) ** 0.5**2, 1 / (8 * n_layers) ** 0.5**2
+
+
+def both_by_roots(n_encoder, n_decoder):
+    """The sixteenth root by four square roots."""
+    if n_encoder < 1 or n_decoder < 1:
+        raise ValueError("a stack has at least one layer")
+    root = (n_encoder**4 * n_decoder) ** (1 / 16)
+    return [(0.81 * root, 0.87 / root), ((3 * n_decoder) ** (1 / 4), 1 / (12 * n_decoder) ** (1 / 4))]
+
+
+def _step(rule):
+    """With the names of the signature, which is checked before anything runs."""
+    return lambda x, sublayer, norm, alpha: rule(x, sublayer, norm, alpha)
+
+
+def _scale(a, b):
+    """Wrong scales without the ValueError: a learner who errs here may or may not have written it."""
+    return lambda n_layers: (a(n_layers), b(n_layers))
+
+
+def _both(encoder, decoder):
+    return lambda n_encoder, n_decoder: (encoder(n_encoder, n_decoder), decoder(n_encoder, n_decoder))
+
+
+right_encoder = lambda n, m: (0.81 * (n**4 * m) ** (1 / 16), 0.87 * (n**4 * m) ** (-1 / 16))
+right_decoder = lambda n, m: ((3 * m) ** 0.25, (12 * m) ** -0.25)
+unchecked = _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** -0.25)
+
+DEEPNORM = Exercise(
+    id="placement.deepnorm", unit=UNIT, title="DeepNorm", points=3, difficulty=2, minutes=12,
+    signature="deepnorm(x, sublayer, norm, alpha)",
+    targets=("deepnorm", "deepnorm_scale", "deepnorm_scale_encoder_decoder"), reference=(ref.deepnorm, ONE, BOTH),
+    alternatives=[(by_scaling, scale_by_roots, both_by_roots)],
+    cases=[
+        Case("wiring by hand", "α = 2: twice 1 and 3 plus their squares are 3 and 15, normalized −1 and 1",
+             lambda g: call(torch.tensor([[[1.0, 3.0]]]), Fn("square"), Fn("layer_norm"), 2.0)),
+        Case("wiring", "RMSNorm, random stream and a random α",
+             lambda g: call(g.randn(2, 3, 5, scale=2.0), Fn("sin"), Fn("rms_norm"), g.number(1.5, 3.0))),
+        Case("8 layers", "N = 8: α = 16^¼ = 2 and β = 64^−¼ = 0.354",
+             lambda g: call(8, fn="deepnorm_scale")),
+        Case("a random depth", "some depth between 20 and 200 layers",
+             lambda g: call(g.integer(20, 200), fn="deepnorm_scale")),
+        Case("encoder-decoder", "6 encoder and 6 decoder layers: (α, β) of the encoder, then of the decoder",
+             lambda g: call(6, 6, fn="deepnorm_scale_encoder_decoder")),
+        Case("uneven depths", "an encoder that is deeper than its decoder",
+             lambda g: call(g.integer(30, 99), g.integer(2, 20), fn="deepnorm_scale_encoder_decoder")),
+        Case("no layers", "a stack of 0 layers has no scale: ValueError",
+             lambda g: call(0, fn="deepnorm_scale"), weight=0.5),
+    ],
+    mutants=[
+        Mutant("alpha_on_branch", (_step(lambda x, f, n, a: n(x + a * f(x))), ONE, BOTH),
+               "α multiplies the sublayer's output. DeepNorm makes the residual heavier: norm(α·x + F(x))."),
+        Mutant("alpha_on_both", (_step(lambda x, f, n, a: n(a * (x + f(x)))), ONE, BOTH),
+               "α multiplies the whole sum, and the norm removes it again. It belongs to x alone."),
+        Mutant("alpha_inside", (_step(lambda x, f, n, a: n(a * x + f(a * x))), ONE, BOTH),
+               "The sublayer sees α·x. It reads x itself; only the residual is multiplied."),
+        Mutant("alpha_outside", (_step(lambda x, f, n, a: a * x + n(f(x))), ONE, BOTH),
+               "The norm sits on the branch. DeepNorm is Post-LN with a heavier residual: the norm comes last, on the "
+               "sum."),
+        Mutant("square_roots", (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.5, lambda n: (8 * n) ** -0.5), BOTH),
+               "These are square roots. The exponents are ¼ and −¼."),
+        Mutant("beta_grows", (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** 0.25), BOTH),
+               "β grows with depth here. It shrinks the weights: the exponent is −¼."),
+        Mutant("eight_and_two", (ref.deepnorm, _scale(lambda n: (8 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
+               "The 2 and the 8 are exchanged. α = (2N)^¼ and β = (8N)^−¼."),
+        Mutant("decoder_as_alone", (ref.deepnorm, ONE, _both(right_encoder, lambda n, m: (
+                   (2 * m) ** 0.25, (8 * m) ** -0.25))),
+               "This decoder has 2M and 8M, as a stack of its own. Beside an encoder each layer has three sublayers: "
+               "3M and 12M."),
+        Mutant("depths_exchanged", (ref.deepnorm, ONE, _both(lambda n, m: right_encoder(m, n), right_decoder)),
+               "N and M are exchanged in the encoder's scale: it is N⁴M with N encoder and M decoder layers."),
+        Mutant("decoder_first", (ref.deepnorm, ONE, _both(right_decoder, right_encoder)),
+               "The decoder's pair comes first. Return the encoder's (α, β), then the decoder's."),
+        Mutant("unchecked", (ref.deepnorm, unchecked, BOTH),
+               "The numbers are right. Raise a ValueError for fewer than one layer: 0 layers have no scale."),
+    ],
+)
+
+
+# --- which weights -------------------------------------------------------------------------------------------------
+def gains_by_filter(names, beta):
+    """A comprehension over names that end in _proj.weight."""
+    return {n: (1.0 if "q_proj" in n or "k_proj" in n else beta) for n in names if n.endswith("_proj.weight")}
+
+
+def gains_by_table(names, beta):
+    """One table per kind of matrix."""
+    table = {"q_proj": 1.0, "k_proj": 1.0, "v_proj": beta, "o_proj": beta, "up_proj": beta, "gate_proj": beta,
+             "down_proj": beta}
+    found = {}
+    for name in names:
+        parts = name.split(".")
+        if parts[-1] == "weight" and parts[-2] in table:
+            found[name] = table[parts[-2]]
+    return found
+
+
+def _gains(small, keep=lambda n: n.endswith("_proj.weight")):
+    return lambda names, beta: {n: (beta if small(n) else 1.0) for n in names if keep(n)}
+
+
+FFN = ("up_proj", "gate_proj", "down_proj")
+has = lambda *words: lambda n: any(w in n for w in words)
+LAYER = [f"{m}.{k}" for m in ("attention.q_proj", "attention.k_proj", "attention.v_proj", "attention.o_proj",
+                              "ffn.up_proj", "ffn.down_proj", "attention_norm", "ffn_norm") for k in ("weight", "bias")]
+
+GAINS = Exercise(
+    id="placement.deepnorm_init", unit=UNIT, title="Which weights start smaller?", points=1, difficulty=2, minutes=8,
+    signature="deepnorm_gains(names, beta)", reference=ref.deepnorm_gains,
+    alternatives=[gains_by_filter, gains_by_table],
+    cases=[
+        Case("by hand", "a query matrix keeps gain 1, a value matrix gets β = 0.5",
+             lambda g: call(["attention.q_proj.weight", "attention.v_proj.weight"], 0.5)),
+        Case("a block", "all sixteen parameters of a block: six of them are matrices",
+             lambda g: call(list(LAYER), g.number(0.2, 0.8))),
+        Case("gated", "a gated layer of a decoder, deep in a model",
+             lambda g: call([f"decoder.layers.7.{n}" for n in ("attention.k_proj.weight", "attention.o_proj.weight",
+                                                               "ffn.gate_proj.weight", "ffn.up_proj.weight",
+                                                               "ffn.down_proj.weight", "ffn_norm.weight")],
+                            g.number(0.2, 0.8))),
+    ],
+    mutants=[
+        Mutant("all_small", _gains(lambda n: True),
+               "All matrices get β. Queries and keys keep gain 1: they decide where attention looks, not how large its "
+               "output is."),
+        Mutant("the_other_way", _gains(has("q_proj", "k_proj")),
+               "The gains are the wrong way round. Queries and keys keep 1, everything that makes the output larger "
+               "gets β."),
+        Mutant("ffn_only", _gains(has(*FFN)),
+               "Only the feed-forward matrices get β. Values and the output projection of attention are scaled too."),
+        Mutant("values_forgotten", _gains(has("o_proj", *FFN)),
+               "v_proj keeps gain 1. Values pass through to the output, so they are scaled by β like o_proj."),
+        Mutant("attention_only", _gains(has("v_proj", "o_proj")),
+               "The feed-forward matrices keep gain 1. They write to the stream as well: β."),
+        Mutant("norms_too", _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith(".weight")),
+               "Weights of norms are in the result. They are vectors and start at 1; leave them out."),
+        Mutant("biases_too", _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: "_proj" in n),
+               "Biases are in the result. Xavier's rule is for matrices; leave biases out."),
+        Mutant("everything", _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: True),
+               "Norms and biases are in the result. Keep only the names that end in _proj.weight."),
+    ],
+)
+
+EXERCISES = [DEEPNORM, GAINS]

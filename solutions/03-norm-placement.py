@@ -1,0 +1,868 @@
+# %% [markdown]
+# # Norm placement
+#
+# **You will be able to**
+#
+# - wire a block in all the ways that real models use, and tell them apart by a test;
+# - listen to gradients with hooks, and read a trend from noisy measurements;
+# - say what warm-up is for, and compute DeepNorm's two constants;
+# - decide five common claims about Post-LN and Pre-LN by experiment.
+#
+# **Prerequisites:** units 01 and 02, `nn.Module`, logarithms. **Time:** two and a half hours.
+
+# %% [markdown]
+# ## A puzzle before anything else
+#
+# Three models learn to name the token that stood two places back. Same 8 layers, same parameters, same data, same optimizer. A model that knows nothing has loss $\ln 16 = 2.77$. After 150 steps:
+#
+# | model | loss |
+# |---|---|
+# | A | 2.21 |
+# | B: as A, but the first 50 steps are smaller | 0.04 |
+# | C: as A, but its norms sit elsewhere | 0.01 |
+#
+# What is wrong with A, and why do two such different changes cure it?
+
+# %% setup=true
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from anatomy import check, predict, progress, quiz, reveal
+from anatomy.experiments import effective_depth, gradient_flow, warmup
+from anatomy.experiments.wirings import INITS, build, run
+from anatomy.plots import described, use_style
+from anatomy.widgets import GradientFlowExplorer
+from torch import nn
+from torch.nn import functional as F
+
+use_style()
+
+# %% [markdown]
+# ## 1. Two places for one norm
+#
+# A *sublayer* (attention or feed-forward) reads the stream $x$ and adds to it. Where does the norm go? The original Transformer puts it behind the sum (**Post-LN**), GPT-2 in front of the sublayer (**Pre-LN**).
+
+# %% [markdown]
+# ### Worked example
+#
+# Stream $(1, 3)$, and a toy sublayer that squares. LayerNorm of any two different numbers is $(-1, 1)$ or $(1, -1)$.
+#
+# | | sublayer reads | it gives | sum | result |
+# |---|---|---|---|---|
+# | Post-LN | $(1, 3)$ | $(1, 9)$ | $(2, 12)$ | $(-1, 1)$ |
+# | Pre-LN | $(-1, 1)$ | $(1, 1)$ | $(2, 4)$ | $(2, 4)$ |
+
+# %%
+def layer_norm(x):
+    return F.layer_norm(x, x.shape[-1:])
+
+x = torch.tensor([1.0, 3.0])
+print("Post-LN", layer_norm(x + x.square()))
+print("Pre-LN ", x + layer_norm(x).square())
+
+# %% [markdown]
+# With $F$ for the sublayer:
+#
+# $$\text{Post-LN: } \operatorname{norm}\big(x + F(x)\big) \qquad\qquad \text{Pre-LN: } x + F\big(\operatorname{norm}(x)\big)$$
+#
+# All shapes are $(B, T, d)$, in and out. In this unit `sublayer` and `norm` are arguments: functions that you call.
+
+# %% [markdown] statement="placement.post_and_pre"
+# Write both as functions of the stream, a sublayer and a norm.
+
+# %% exercise="placement.post_and_pre" todo="one line each"
+def post_ln(x, sublayer, norm):
+    """Post-LN (arXiv:1706.03762). x (B, T, d); sublayer, norm: functions (B, T, d) → (B, T, d)."""
+    ### BEGIN SOLUTION
+    return norm(x + sublayer(x))
+    ### END SOLUTION
+
+
+def pre_ln(x, sublayer, norm):
+    """Pre-LN (arXiv:2002.04745). Arguments and result as above."""
+    ### BEGIN SOLUTION
+    return x + sublayer(norm(x))
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.post_and_pre"
+# 1. Read the formulas from the inside out: which function touches $x$ first?
+# 2. Post-LN: call the sublayer on `x`, add `x`, normalize. Pre-LN: normalize `x`, call the sublayer, add the `x` that came in.
+# 3. `return norm(x + …)` and `return x + sublayer(…)`.
+
+# %%
+predict("placement.p1", "24 layers whose sublayers all answer 0. Which stack gives its input (1, 3) back?",
+        ["both", "only Post-LN", "only Pre-LN"])
+
+# %%
+def silent(step, x=(1.0, 3.0)):
+    x = torch.tensor(x)
+    for _ in range(24):
+        x = step(x, torch.zeros_like, layer_norm)
+    return [round(v, 3) for v in x.tolist()]
+
+reveal("placement.p1", lambda: f"Post-LN {silent(post_ln)}, Pre-LN {silent(pre_ln)}",
+       "Pre-LN has a bare path from input to output. In Post-LN every value passes through 24 norms, "
+       "whatever the sublayers do.")
+
+# %% [markdown]
+# ## 2. A whole block
+#
+# A block has two sublayers, and so two steps. The second reads what the first has written:
+#
+# $$x' = x + A(\operatorname{norm}_1(x)), \qquad x'' = x' + F(\operatorname{norm}_2(x'))$$
+#
+# Each norm has weights of its own.
+
+# %% [markdown] statement="placement.block"
+# Finish the Pre-LN block. Its norms are two `nn.LayerNorm(d_model)` named `attention_norm` and `ffn_norm`; weights are loaded by these names. `attention` and `ffn` are any functions or modules $(B, T, d) \to (B, T, d)$.
+
+# %% exercise="placement.block" todo="make the two norms, then write forward"
+class PreLNBlock(nn.Module):
+    """Pre-LN block (arXiv:2002.04745)."""
+
+    def __init__(self, d_model, attention, ffn):
+        super().__init__()
+        self.attention, self.ffn = attention, ffn
+        ### BEGIN SOLUTION
+        self.attention_norm = nn.LayerNorm(d_model)
+        self.ffn_norm = nn.LayerNorm(d_model)
+        ### END SOLUTION
+
+    def forward(self, x):
+        """x (B, T, d_model) → (B, T, d_model)."""
+        ### BEGIN SOLUTION
+        x = pre_ln(x, self.attention, self.attention_norm)
+        return pre_ln(x, self.ffn, self.ffn_norm)
+        ### END SOLUTION
+
+# %% [markdown] hints="placement.block"
+# 1. You have written a step already. How many steps does a block take, and what does the second one start from?
+# 2. Make both norms in the constructor. In `forward`, call `pre_ln` with the attention and its norm, keep the result, and call it again with the feed-forward part.
+# 3. `x = pre_ln(x, self.attention, self.attention_norm)`, then `return pre_ln(x, …, …)`.
+
+# %% [markdown]
+# PyTorch's own layer is wired by a flag, `norm_first=True`. With the same weights, does it agree with your block?
+
+# %%
+torch.manual_seed(0)
+theirs = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True, norm_first=True)
+mine = PreLNBlock(16, lambda h: theirs.self_attn(h, h, h, need_weights=False)[0],
+                  lambda h: theirs.linear2(torch.relu(theirs.linear1(h))))
+mine.attention_norm.load_state_dict(theirs.norm1.state_dict())
+mine.ffn_norm.load_state_dict(theirs.norm2.state_dict())
+x = torch.randn(2, 5, 16)
+(mine(x) - theirs(x)).abs().max().item()
+
+# %% [markdown]
+# ## 3. What a gradient meets on its way back
+#
+# Write $J_F$ for the matrix of slopes of a sublayer and $J_n$ for that of a norm. The gradient that leaves a step is the one that arrives, times
+#
+# $$\text{Post-LN: } J_n\,(I + J_F) \qquad\qquad \text{Pre-LN: } I + J_F J_n$$
+#
+# Over 96 layers Post-LN multiplies 192 factors $J_n$. It *could* vanish or grow. Does it? That is a question for a measurement.
+
+# %% [markdown]
+# ### Worked example: a hook
+#
+# A **hook** is a function that a tensor calls in the backward pass, with its gradient as the argument. For $y = x^2$ at $x = 3$ and $z = 5y$, the gradient of $y$ is 5 and that of $x$ is $5 \cdot 2 \cdot 3 = 30$.
+
+# %%
+heard = []
+x = torch.tensor(3.0, requires_grad=True)
+y = x.square()
+x.register_hook(lambda g: heard.append(("x", g.item())))
+y.register_hook(lambda g: heard.append(("y", g.item())))
+(5 * y).backward()
+heard
+
+# %% [markdown]
+# Two things to notice. Nothing is heard before `backward`. And $y$ speaks first: gradients come from the end.
+
+# %% [markdown] statement="placement.hooks"
+# Run `x` through the layers and register a hook on **what each layer gives**. Return the result and a list with one entry per layer, first layer first.
+#
+# After somebody calls `backward` on the result, entry $i$ holds the L2 norm of the gradient of layer $i$'s output, as a float.
+
+# %% exercise="placement.hooks" todo="a loop: call the layer, register a hook that fills norms[i]"
+def watch(layers, x):
+    """Runs x through layers and listens to the gradients that come back.
+
+    Args:
+        layers: list of functions (B, T, d) → (B, T, d). x: tensor that requires a gradient.
+
+    Returns:
+        (result, norms): norms has len(layers) entries, which the backward pass fills.
+    """
+    norms = [None] * len(layers)
+    ### BEGIN SOLUTION
+    for i, layer in enumerate(layers):
+        x = layer(x)
+
+        def hook(gradient, i=i):
+            norms[i] = gradient.norm().item()
+
+        x.register_hook(hook)
+    ### END SOLUTION
+    return x, norms
+
+# %% [markdown] hints="placement.hooks"
+# 1. Which entry should a hook write to, and does it still know that when it runs, long after the loop?
+# 2. In the loop: `x = layer(x)`, define a function of the gradient that writes to `norms[i]`, register it on the new `x`. Bind the present `i` with a default argument. Return nothing from the hook.
+# 3. `def hook(gradient, i=i): norms[i] = …` and then `x.register_hook(…)`, both inside `for i, layer in enumerate(layers)`.
+
+# %% [markdown]
+# ### See it
+#
+# 24 layers of real attention and feed-forward, $d = 64$, weights after Xavier, no training. The loss is the mean squared distance to a random target.
+
+# %%
+steps = {"post_ln": post_ln, "pre_ln": pre_ln}
+
+def arriving(name, depth=24, d_model=64):
+    layers = build(steps, name, depth, d_model)
+    x, target = gradient_flow.batch(d_model)
+    out, norms = watch(layers, x.requires_grad_())
+    F.mse_loss(out, target).backward()
+    return norms[:depth]
+
+# %%
+with described("Gradient norm that arrives at the output of each of 24 layers: Post-LN stays between 0.04 and 0.07, "
+               "Pre-LN falls from the first layer to the last by more than a factor of three."):
+    for name in ("Post-LN", "Pre-LN"):
+        plt.plot(range(1, 25), arriving(name), label=name)
+    plt.xlabel("layer"), plt.ylabel("gradient norm"), plt.ylim(0), plt.legend()
+
+# %% [markdown]
+# From here on we look at what an optimizer uses: the gradient norm of each layer's **weight matrices**. `gradient_flow.curve` measures it in a fresh stack that is wired by your functions.
+
+# %%
+predict("placement.p2", "The LAST layer's weights, in stacks of 6, 24, 96 layers. In Pre-LN their gradient norm…",
+        ["stays the same", "halves each time", "grows", "falls below a thousandth"])
+
+# %%
+depths = [6, 24, 96]
+flow = {name: [gradient_flow.curve(steps, name, depth, 64) for depth in depths] for name in ("Post-LN", "Pre-LN")}
+last = {name: [c[-1] for c in curves] for name, curves in flow.items()}
+reveal("placement.p2", lambda: ", ".join(f"{v:.3f}" for v in last["Pre-LN"]),
+       "Four times as many layers, half the gradient: it falls as 1/√depth.")
+
+# %% [markdown]
+# A trend is a number. If a quantity is $c \cdot N^p$, its logarithm is a line: $\ln c + p \ln N$. The slope $p$ of the best line, with $X_i = \ln N_i$ and $Y_i$ the logarithm of the norm, is
+#
+# $$p = \frac{\sum_i (X_i - \bar X)(Y_i - \bar Y)}{\sum_i (X_i - \bar X)^2}$$
+#
+# For 1, 0.5, 0.25 at depths 4, 16, 64: $p = \ln 0.5 / \ln 4 = -0.5$.
+
+# %% [markdown] statement="placement.trend"
+# Write `exponent`, the slope $p$, as a float, and `trend`: `"falls"` where $p < -0.25$, `"rises"` where $p > 0.25$, `"flat"` in between.
+
+# %% exercise="placement.trend" todo="logarithms, center them, divide the two sums"
+def exponent(depths, norms):
+    """Slope of ln(norm) against ln(depth) by least squares, from two lists of positive numbers."""
+    ### BEGIN SOLUTION
+    x, y = torch.tensor(depths).double().log(), torch.tensor(norms).double().log()
+    x, y = x - x.mean(), y - y.mean()
+    return (x @ y / (x @ x)).item()
+    ### END SOLUTION
+
+
+def trend(depths, norms):
+    """'falls', 'flat' or 'rises'."""
+    ### BEGIN SOLUTION
+    p = exponent(depths, norms)
+    return "falls" if p < -0.25 else "rises" if p > 0.25 else "flat"
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.trend"
+# 1. Which of the two lists gets a logarithm? (Look at the formula again: $X$ and $Y$.)
+# 2. Make two tensors, take `.log()`, subtract each one's mean. The numerator is their dot product, the denominator that of `x` with itself. `trend` only compares the slope with two limits.
+# 3. `x = torch.tensor(depths).double().log()`, likewise `y`; `x, y = x - x.mean(), …`; `return (x @ y / (…)).item()`.
+
+# %%
+for name, norms in last.items():
+    first = [c[0] for c in flow[name]]
+    print(f"{name}: last layer {trend(depths, norms)} ({exponent(depths, norms):+.2f}), "
+          f"first layer {trend(depths, first)} ({exponent(depths, first):+.2f})")
+
+# %% [markdown]
+# ### Why 1/√depth?
+#
+# Each Pre-LN layer *adds* about as much as the others, and nothing is ever scaled down: the stream grows like a random walk, as $\sqrt N$. The norm at the end of the stack divides by that length, and the gradient on its way back is divided by it too.
+
+# %%
+lengths = [effective_depth.fresh_streams(steps, "Pre-LN", n)[-1].square().mean().sqrt().item() for n in depths]
+[round(v, 1) for v in lengths], trend(depths, lengths)
+
+# %% [markdown]
+# ### Claim on trial
+#
+# Three notes, three statements:
+#
+# > *"In deep Post-LN the gradient vanishes."*
+# >
+# > *"In Post-LN the gradient norm grows with depth, in Pre-LN it is about equal in all layers."*
+# >
+# > *"Post-LN is unstable, so its gradients either vanish or explode."*
+#
+# Do not decide yet. Change the initialization, the width and the depth in the first line, and look at first against last layer.
+
+# %%
+init, d_model, depth = "Xavier", 64, 48   # try "normal 0.02", "He", "twice Xavier"; 32 … 128; 6 … 96
+for name in ("Post-LN", "Pre-LN"):
+    c = gradient_flow.curve(steps, name, depth, d_model, init)
+    print(f"{name:8} first {c[0]:.4f}   middle {c[depth // 2]:.4f}   last {c[-1]:.4f}   first/last {c[0] / c[-1]:.2f}")
+
+# %% [markdown]
+# Now all together, recorded with three seeds on the CPU: gradient of the first layer divided by that of the last, at 96 layers.
+
+# %%
+data = gradient_flow.recorded()
+
+def first_to_last(name, init, width, depth=96):
+    return [c[0] / c[-1] for c in data["inits"][name][init][width][depth]]
+
+print(f"{'first/last, 96 layers':24}" + "".join(f"{n + ', d = ' + str(w):>20}" for n in ("Post-LN", "Pre-LN") for w in (32, 128)))
+for init in INITS:
+    cells = [first_to_last(n, init, w) for n in ("Post-LN", "Pre-LN") for w in (32, 128)]
+    print(f"{init:24}" + "".join(f"{min(c):>12.2g} … {max(c):.2g}" for c in cells))
+
+# %%
+with described("Gradient norm per layer in 96 layers of width 32 on a logarithmic axis. With Xavier weights Post-LN stays "
+               "level; with He weights it falls towards the first layer by orders of magnitude. Pre-LN never does."):
+    figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
+    for panel, init in zip(panels, ("Xavier", "He")):
+        for i, name in enumerate(("Post-LN", "Pre-LN")):
+            for c in data["inits"][name][init][32][96]:
+                panel.semilogy(range(1, 97), c, color=f"C{i}", ls=("-", "--")[i], lw=1)
+        panel.set(xlabel="layer", title=f"{init}, d = 32, recorded ({data['made']['device']})")
+    panels[0].set_ylabel("gradient norm (— Post-LN, -- Pre-LN)")
+
+# %% [markdown]
+# **Verdict: none of the three holds as stated.** Post-LN's gradient does vanish towards the input with He weights at width 32, to less than a thousandth. At width 128 most of that is gone, and with small weights (0.02) first and last layer are equal. Growth with depth is not seen at all.
+#
+# Pre-LN is not equal in all layers either: after Xavier its first layer gets 7 to 16 times what the last gets. Initialization, width and depth belong into any such statement.
+
+# %% [markdown]
+# So before training Post-LN's gradients are not small. They are *too large at the top*: with Xavier weights the last layer of a 96-layer stack gets several times what Pre-LN gives it, and no depth ever reduces it ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)). Section 7 shows what this does to the first steps.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"LayerNorm's Jacobian depends on batch statistics, which disturbs Post-LN's residual path."*
+#
+# If that were so, changing sentence 1 would change the gradient of sentence 0.
+
+# %%
+torch.manual_seed(0)
+x, direction = torch.randn(2, 3, 8), torch.randn(2, 3, 8)
+
+def slope_of_first(norm, x):
+    x = x.clone().requires_grad_()
+    post_ln(x, torch.sin, norm).backward(direction)
+    return x.grad[0]
+
+other = torch.stack([x[0], 100 * torch.randn(3, 8)])
+batch_norm = lambda x: F.batch_norm(x.flatten(0, 1), None, None, training=True).view_as(x)
+for name, norm in (("LayerNorm", layer_norm), ("BatchNorm", batch_norm)):
+    print(name, (slope_of_first(norm, x) - slope_of_first(norm, other)).abs().max().item())
+
+# %% [markdown]
+# **Verdict: no.** LayerNorm's Jacobian depends on the token's own mean and variance, and on nothing else. It is BatchNorm that looks at the batch.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Residual connections are there to prevent overfitting."*
+#
+# An overfitted model does well on its training data. Here every batch is new, so nothing *can* be overfitted. Train with and without the residual, at two depths:
+
+# %%
+def no_residual(x, sublayer, norm):
+    return sublayer(norm(x))
+
+constant = lambda step: 3e-3
+for depth in (2, 6):
+    for name, step in (("with", pre_ln), ("without", no_residual)):
+        _, losses = warmup.train({"pre_ln": step}, "Pre-LN", depth, constant, steps=110)
+        print(f"{depth} layers {name:8} residual: loss {sum(losses[-10:]) / 10:.2f} after 110 steps")
+
+# %% [markdown]
+# **Verdict: no.** Without residuals two layers still learn; six stay at $\ln 16 = 2.77$, on training data. That is not overfitting, it is not learning at all. Residuals make deep stacks *trainable* ([He et al. 2015](https://arxiv.org/abs/1512.03385)).
+
+# %% [markdown]
+# ## 4. A norm on the branch
+#
+# Pre-LN's stream grows because nobody bounds what a sublayer adds. Two ways to bound it and still leave the stream bare:
+#
+# $$\text{sandwich: } x + \operatorname{norm}_{out}\big(F(\operatorname{norm}_{in}(x))\big) \qquad \text{norm inside: } x + \operatorname{norm}\big(F(x)\big)$$
+
+# %% [markdown]
+# ### Worked example
+#
+# Stream $(1, 3)$, ReLU as the sublayer, LayerNorm in, RMSNorm out. LayerNorm gives $(-1, 1)$, ReLU $(0, 1)$. Its mean square is $0.5$, so RMSNorm divides by $0.707$: $(0, 1.414)$. Added to the stream: $(1, 4.414)$.
+
+# %% [markdown] statement="placement.variants"
+# Write both. In `sandwich` the two norms are different functions.
+
+# %% exercise="placement.variants" todo="one line each; x itself is what is added to"
+def sandwich(x, sublayer, norm_in, norm_out):
+    """Norms before and after the sublayer (arXiv:2105.13290; arXiv:2408.00118), (B, T, d) → (B, T, d)."""
+    ### BEGIN SOLUTION
+    return x + norm_out(sublayer(norm_in(x)))
+    ### END SOLUTION
+
+
+def norm_inside(x, sublayer, norm):
+    """Norm on the sublayer's output, inside the residual (arXiv:2501.00656), (B, T, d) → (B, T, d)."""
+    ### BEGIN SOLUTION
+    return x + norm(sublayer(x))
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.variants"
+# 1. Both are Pre-LN's cousins: the bare $x$ stands in front of a plus. What stands behind it?
+# 2. `sandwich`: `norm_in`, then the sublayer, then `norm_out`, then add `x`. `norm_inside`: the sublayer first, then its norm, then add `x`.
+# 3. `return x + norm_out(sublayer(…))` and `return x + norm(…)`.
+
+# %% [markdown]
+# The sandwich comes from CogView (2021). Gemma 2 and 3 call theirs *pre-norm and post-norm*, both outside the residual stream: the same wiring with RMSNorm. OLMo 2 keeps only the outer one. Its sublayers read the raw stream.
+
+# %%
+predict("placement.p3", "A real block whose output projections are all 0. In which wirings is it the identity?",
+        ["in all of them", "where the norm is not on the stream", "only in Pre-LN"])
+
+# %%
+steps |= {"sandwich": sandwich, "norm_inside": norm_inside}
+
+def zeroed(name):
+    block, x = build(steps, name, 1, 32)[0], torch.randn(2, 5, 32) * 3
+    for p in (block.attention.o_proj, block.ffn.down_proj):
+        nn.init.zeros_(p.weight)
+    return (block(x) - x).abs().max().item()
+
+reveal("placement.p3", lambda: ", ".join(f"{n}: {zeroed(n):.1g}" for n in (
+    "Post-LN", "Pre-LN", "sandwich", "pre+post", "norm inside")),
+    "0 is the identity. Only a norm on the stream changes what nobody wrote to. "
+    "Four of the five can thus start as 'do nothing' and learn from there.")
+
+# %% [markdown]
+# ## 5. DeepNorm: Post-LN, tamed
+#
+# DeepNorm keeps Post-LN's wiring, makes the residual heavier by $\alpha > 1$ and the initial weights smaller by $\beta < 1$:
+#
+# $$x \leftarrow \operatorname{norm}\big(\alpha x + F(x)\big), \qquad \alpha = (2N)^{1/4}, \quad \beta = (8N)^{-1/4}$$
+#
+# for $N$ layers of an encoder or a decoder on its own. With $N = 8$: $\alpha = 16^{1/4} = 2$ and $\beta = 64^{-1/4} = 0.354$.
+
+# %% [markdown]
+# An encoder of $N$ layers *with* a decoder of $M$ layers needs two pairs:
+#
+# | | $\alpha$ | $\beta$ |
+# |---|---|---|
+# | encoder | $0.81\,(N^4 M)^{1/16}$ | $0.87\,(N^4 M)^{-1/16}$ |
+# | decoder | $(3M)^{1/4}$ | $(12M)^{-1/4}$ |
+#
+# The decoder's layers have three sublayers (cross-attention is the third), hence 3 and 12 in place of 2 and 8.
+
+# %% [markdown] statement="placement.deepnorm"
+# Write the wiring and both scales. A pair is a tuple $(\alpha, \beta)$; the last function returns the encoder's pair, then the decoder's.
+#
+# A depth below 1 raises a `ValueError`.
+
+# %% exercise="placement.deepnorm" todo="the step, and the constants of the two tables"
+def deepnorm(x, sublayer, norm, alpha):
+    """DeepNorm's step (arXiv:2203.00555), (B, T, d) → (B, T, d). alpha: float."""
+    ### BEGIN SOLUTION
+    return norm(alpha * x + sublayer(x))
+    ### END SOLUTION
+
+
+def deepnorm_scale(n_layers):
+    """(α, β) of an encoder or decoder on its own."""
+    ### BEGIN SOLUTION
+    if n_layers < 1:
+        raise ValueError(f"a stack of {n_layers} layers has no scale")
+    return (2 * n_layers) ** 0.25, (8 * n_layers) ** -0.25
+    ### END SOLUTION
+
+
+def deepnorm_scale_encoder_decoder(n_encoder, n_decoder):
+    """((α, β) of the encoder, (α, β) of the decoder)."""
+    ### BEGIN SOLUTION
+    if n_encoder < 1 or n_decoder < 1:
+        raise ValueError(f"stacks of {n_encoder} and {n_decoder} layers have no scale")
+    root = (n_encoder**4 * n_decoder) ** (1 / 16)
+    return (0.81 * root, 0.87 / root), ((3 * n_decoder) ** 0.25, (12 * n_decoder) ** -0.25)
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.deepnorm"
+# 1. The step is Post-LN with one factor. Which of the two things that are added up gets it?
+# 2. Roots are powers: `(2 * n_layers) ** 0.25`, and a minus in the exponent for β. Check the depths first.
+# 3. `return norm(alpha * x + …)`; `return (2 * n_layers) ** 0.25, (8 * n_layers) ** …`; with `root = (n_encoder**4 * n_decoder) ** (1 / 16)` the encoder's pair is `(0.81 * root, 0.87 / root)`.
+
+# %% [markdown]
+# ### Which weights start smaller?
+#
+# $\beta$ is there to keep $F(x)$ small. Values pass through `v_proj` and `o_proj` to the stream, so scaling these scales the output. Queries and keys only decide where attention looks: the size of its output is that of the values, whatever the scores are. They keep Xavier's gain of 1.
+
+# %%
+torch.manual_seed(0)
+q, k, v = torch.randn(3, 1, 6, 8)
+size = lambda q, k, v: F.scaled_dot_product_attention(q, k, v).norm().item()
+print(f"as it is {size(q, k, v):.2f}   half the queries and keys {size(q / 2, k / 2, v):.2f}   "
+      f"half the values {size(q, k, v / 2):.2f}")
+
+# %% [markdown] statement="placement.deepnorm_init"
+# From a list of parameter names make a dictionary with the gain of each weight **matrix**: 1 for `q_proj` and `k_proj`, β for all the others. Matrices are the names that end in `_proj.weight`; leave norms and biases out.
+
+# %% exercise="placement.deepnorm_init" todo="keep names that end in _proj.weight; 1.0 for queries and keys, beta for the others"
+def deepnorm_gains(names, beta):
+    """dict parameter name → Xavier gain, e.g. {"attention.q_proj.weight": 1.0}. names: list of str; beta: float."""
+    ### BEGIN SOLUTION
+    gains = {}
+    for name in names:
+        if name.endswith("_proj.weight"):
+            gains[name] = 1.0 if "q_proj" in name or "k_proj" in name else beta
+    return gains
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.deepnorm_init"
+# 1. Two questions about each name: is it a matrix at all, and does it decide *where* or *how much*?
+# 2. Loop over the names; skip those that do not end in `_proj.weight`; look for `q_proj` or `k_proj` in the others.
+# 3. `if name.endswith("_proj.weight"): gains[name] = 1.0 if "q_proj" in name or … else …`.
+
+# %% [markdown]
+# ### See it: the first step
+#
+# One step of Adam with rate 0.001, in fresh stacks. How far does the output move, relative to its length?
+
+# %%
+steps["deepnorm"] = deepnorm
+
+def first_step(name, depth):
+    scale = deepnorm_scale(depth) if name == "DeepNorm" else None
+    model = warmup.Copier(steps, name, depth, scale=scale)
+    ids = torch.randint(0, 16, (32, 12), generator=torch.Generator().manual_seed(5))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    before = run(model.layers, model.embed(ids))
+    model.loss(ids).backward()
+    optimizer.step()
+    return ((run(model.layers, model.embed(ids)) - before).norm() / before.norm()).item()
+
+for name in ("Post-LN", "Pre-LN", "DeepNorm"):
+    print(f"{name:9}", "   ".join(f"{n} layers {first_step(name, n):.2f}" for n in (6, 12, 24, 48)))
+
+# %% [markdown]
+# A single step of 0.001 turns more than half of Post-LN's output around, even at 6 layers. DeepNorm was built to bound exactly this number ([Wang et al. 2022](https://arxiv.org/abs/2203.00555) trained 1,000 layers with it).
+
+# %% [markdown]
+# ## 6. Both sublayers at once
+#
+# GPT-J and PaLM let attention and feed-forward read the *same* normalized input, and add both:
+#
+# $$h = \operatorname{norm}(x), \qquad x \leftarrow x + A(h) + F(h)$$
+#
+# The matrices are those of the sequential block; one norm is saved. What is gained: five matrices now read the same $h$.
+
+# %% [markdown]
+# ### Worked example: stacked matrices
+#
+# If $y = hA^\top$ and $z = hB^\top$ read the same $h$, one product with $A$ above $B$ gives both, side by side. If $y = aA^\top + bB^\top$ is a sum, one product of $(a, b)$ with $A$ beside $B$ gives it.
+
+# %%
+h, A, B = torch.randn(1, 2), torch.randn(2, 2), torch.randn(3, 2)
+print((h @ torch.cat([A, B]).T - torch.cat([h @ A.T, h @ B.T], dim=-1)).abs().max())
+a, b, C, D = torch.randn(1, 2), torch.randn(1, 3), torch.randn(2, 2), torch.randn(2, 3)
+print((torch.cat([a, b], dim=-1) @ torch.cat([C, D], dim=1).T - (a @ C.T + b @ D.T)).abs().max())
+
+# %% [markdown] statement="placement.parallel"
+# Write the parallel step, and `fuse`: from the six matrices of a block, stored like `nn.Linear`'s as (out, in), make `w_in` $(3d + d_{ff},\ d)$, in the order q, k, v, up, and `w_out` $(d,\ d + d_{ff})$, in the order o, down.
+
+# %% exercise="placement.parallel" todo="the step; then torch.cat twice, along the right axes"
+def parallel(x, attention, ffn, norm):
+    """Parallel block (arXiv:2204.02311), (B, T, d) → (B, T, d)."""
+    ### BEGIN SOLUTION
+    h = norm(x)
+    return x + attention(h) + ffn(h)
+    ### END SOLUTION
+
+
+def fuse(w_q, w_k, w_v, w_up, w_o, w_down):
+    """w_q, w_k, w_v, w_o (d, d); w_up (d_ff, d); w_down (d, d_ff) → (w_in, w_out)."""
+    ### BEGIN SOLUTION
+    return torch.cat([w_q, w_k, w_v, w_up]), torch.cat([w_o, w_down], dim=1)
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.parallel"
+# 1. Which matrices share an input, and which share an output? The example shows one of each.
+# 2. Normalize once and keep $h$. For `fuse`: matrices with a common input stand below each other (`torch.cat` along axis 0), those whose outputs are added stand side by side (`dim=1`).
+# 3. `h = norm(x)`, `return x + attention(h) + …`; `return torch.cat([w_q, w_k, w_v, w_up]), torch.cat([w_o, …], dim=…)`.
+
+# %% [markdown]
+# ### See it: six products, or two
+#
+# One head, $d = 64$, $d_{ff} = 256$:
+
+# %%
+torch.manual_seed(0)
+d, d_ff = 64, 256
+shapes = [(d, d)] * 3 + [(d_ff, d), (d, d), (d, d_ff)]
+w_q, w_k, w_v, w_up, w_o, w_down = weights = [torch.randn(s) / 8 for s in shapes]
+
+def six(x):
+    attend = lambda h: F.scaled_dot_product_attention(h @ w_q.T, h @ w_k.T, h @ w_v.T) @ w_o.T
+    return parallel(x, attend, lambda h: torch.relu(h @ w_up.T) @ w_down.T, layer_norm)
+
+def two(x):
+    w_in, w_out = fuse(*weights)
+    q, k, v, up = (layer_norm(x) @ w_in.T).split([d, d, d, d_ff], dim=-1)
+    return x + torch.cat([F.scaled_dot_product_attention(q, k, v), torch.relu(up)], dim=-1) @ w_out.T
+
+x = torch.randn(2, 10, d)
+(six(x) - two(x)).abs().max()
+
+# %% [markdown]
+# The same numbers up to rounding, the same FLOPs, and two large products in place of six small ones. On an accelerator a few large products keep the hardware busier; PaLM reports about 15 % faster training at scale. Sequential blocks cannot do it: their feed-forward part has to wait for attention.
+
+# %% [markdown]
+# ### Every wiring, live
+#
+# All seven wirings. Stacks of width 32 with 6 and 12 layers are measured with **your** functions; the others were recorded on the CPU. Compare Post-LN with DeepNorm, then Pre-LN with the sandwich. Which wirings keep the last layer's gradient at any depth?
+
+# %%
+GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich, "norm_inside": norm_inside,
+                      "deepnorm": deepnorm, "parallel": parallel})
+
+# %% [markdown]
+# ## 7. Warm-up
+#
+# Back to the puzzle. Model A is Post-LN. Its first step is too large, as section 5 measured. A **warm-up** starts with a tiny rate and raises it in a line. With a peak of 0.8 and 4 steps of warm-up:
+#
+# | step | 0 | 1 | 2 | 3 | 4 | 5 |
+# |---|---|---|---|---|---|---|
+# | rate | 0.2 | 0.4 | 0.6 | 0.8 | 0.8 | 0.8 |
+
+# %% [markdown] statement="placement.warmup"
+# Write the learning rate of a step, as a float. Steps count from 0, and the rate stays at `peak` after the warm-up. With `warmup = 0` it is `peak` from the start.
+
+# %% exercise="placement.warmup" todo="a ramp of equal steps up to peak, then peak"
+def warmup_rate(step, peak, warmup):
+    """Linear warm-up, then constant. step, warmup: int; peak: float."""
+    ### BEGIN SOLUTION
+    if step + 1 >= warmup:
+        return peak
+    return peak * (step + 1) / warmup
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.warmup"
+# 1. Step 0 is the first of `warmup` equal stairs. Which share of the peak does it get?
+# 2. Two cases: on the ramp the rate is `peak` times `(step + 1) / warmup`; from the last stair on it is `peak`. Decide the case first, and nothing is ever divided by 0.
+# 3. `if step + 1 >= warmup: return peak`, else `return peak * …`.
+
+# %% [markdown]
+# ### Experiment: who needs it?
+#
+# The puzzle's three models: 8 layers, $d = 32$, Adam with a peak of 0.003. Each takes a few seconds.
+
+# %%
+predict("placement.p4", "Post-LN without warm-up, after 150 steps (2.77 is knowing nothing):",
+        ["below 0.1", "between 0.1 and 2", "above 2"])
+
+# %%
+def learn(name, stairs, steps_taken=150):
+    rate = lambda step: warmup_rate(step, peak=3e-3, warmup=stairs)
+    return warmup.smooth(warmup.train(steps, name, 8, rate, steps_taken)[1])
+
+runs = {"Post-LN": learn("Post-LN", 0), "Post-LN, warm-up": learn("Post-LN", 50), "Pre-LN": learn("Pre-LN", 0)}
+
+# %%
+long = warmup.recorded()
+with described("Loss against steps. Your 8 layers: Post-LN without warm-up stays above 2, with warm-up and in Pre-LN the "
+               "loss falls below 0.1. Recorded 12 layers: Post-LN without warm-up stays at 2.77 for 300 steps."):
+    figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
+    for i, (name, losses) in enumerate(runs.items()):
+        panels[0].plot(range(10, 151, 10), losses, color=f"C{i}", label=name)
+        wiring, stairs = name.split(",")[0], 100 if "warm" in name else 0
+        for row in long["rows"]:
+            if (row["wiring"], row["warmup"], row["peak"]) == (wiring, stairs, 3e-3):
+                panels[1].plot(range(10, 301, 10), row["losses"], color=f"C{i}", ls=("-", "--", "-.")[i], lw=1)
+    panels[0].set(xlabel="step", ylabel="loss", title="yours: 8 layers"), panels[0].legend()
+    panels[1].set(xlabel="step", title=f"recorded ({long['made']['device']}): 12 layers, 3 seeds")
+
+# %%
+reveal("placement.p4", lambda: f"{runs['Post-LN'][-1]:.2f}",
+       "The first steps are so large that the stack lands where its gradients say nothing useful. "
+       "Fifty smaller steps avoid that, and so does Pre-LN.")
+
+# %% [markdown]
+# Is it the wiring alone? The recorded 12 layers again, last ten losses of 300 steps, three seeds each:
+
+# %%
+for name, peak, stairs in [("Post-LN", 3e-3, 0), ("Post-LN", 3e-3, 100), ("Post-LN", 1e-3, 0), ("Post-LN", 1e-3, 100),
+                           ("Pre-LN", 3e-3, 0), ("DeepNorm", 3e-3, 0), ("DeepNorm", 3e-3, 100)]:
+    ends = [r["losses"][-1] for r in long["rows"] if (r["wiring"], r["peak"], r["warmup"]) == (name, peak, stairs)]
+    print(f"{name:9} peak {peak}   warm-up {stairs:3}   " + "   ".join(f"{e:.3f}" for e in ends))
+
+# %% [markdown]
+# No. At a third of the peak Post-LN learns without any warm-up, slowly. Warm-up is a matter of *step size*: it buys the larger rate. Pre-LN and DeepNorm take that rate from the first step, which is why they need little or no warm-up. (Large Pre-LN models are still trained with one: a few thousand steps cost nothing.)
+
+# %% [markdown]
+# ## 8. Does every layer count?
+#
+# In Pre-LN each layer adds about the same amount to a stream that gets longer and longer. The *relative* change shrinks. A token $(3, 4)$ of length 5 that becomes $(3, 5)$ has moved by 1, so by $1/5 = 0.2$:
+#
+# $$c_l = \operatorname{mean}_{\text{tokens}}\ \frac{\lVert x_l - x_{l-1} \rVert}{\lVert x_{l-1} \rVert}$$
+
+# %% [markdown] statement="placement.layer_changes"
+# `streams` holds what enters the first layer and what leaves each one. Return $c_1, \dots, c_N$. The mean is taken over all tokens of all sentences, after the division.
+#
+# Without any layer (one stream only) raise a `ValueError`.
+
+# %% exercise="placement.layer_changes" todo="lengths of the steps divided by lengths before, mean over B and T"
+def layer_changes(streams):
+    """Relative change per layer.
+
+    Args:
+        streams: (N + 1, B, T, d) float tensor, no token of length 0.
+
+    Returns:
+        (N,) tensor.
+    """
+    ### BEGIN SOLUTION
+    if len(streams) < 2:
+        raise ValueError("there is no layer between fewer than two streams")
+    before, after = streams[:-1], streams[1:]
+    return ((after - before).norm(dim=-1) / before.norm(dim=-1)).mean(dim=(1, 2))
+    ### END SOLUTION
+
+# %% [markdown] hints="placement.layer_changes"
+# 1. How do you line up every layer's input with its output, without a loop?
+# 2. `streams[:-1]` are the inputs, `streams[1:]` the outputs. Lengths are norms over the last axis, `.norm(dim=-1)`. Divide, then take the mean over axes 1 and 2.
+# 3. `((after - before).norm(dim=-1) / before.norm(…)).mean(dim=(1, 2))`.
+
+# %%
+predict("placement.p5", "48 fresh Pre-LN layers. The first layer changes a token by about 100 %. The last one by about…",
+        ["100 %", "50 %", "15 %", "2 %"])
+
+# %%
+fresh = {name: layer_changes(effective_depth.fresh_streams(steps, name, 48)) for name in ("Post-LN", "Pre-LN")}
+reveal("placement.p5", lambda: f"{fresh['Pre-LN'][-1]:.0%}; in Post-LN {fresh['Post-LN'][-1]:.0%}",
+       "A random walk: after l layers its length is about √l, and the next step is about 1.")
+
+# %%
+with described("Relative change per layer in 48 fresh layers: Post-LN stays near one level, Pre-LN falls from about 1 to "
+               "about 0.15."):
+    for name, changes in fresh.items():
+        plt.plot(range(1, 49), changes, label=name)
+    plt.xlabel("layer"), plt.ylabel("relative change"), plt.ylim(0), plt.legend()
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Pre-LN sacrifices effective depth: it adds width rather than depth, so a Post-LN model of the same depth ends up better."*
+#
+# Small changes are one sign. A harder test: train 12 layers, then leave out one at a time. Recorded, three seeds each:
+
+# %%
+trained = effective_depth.recorded()["trained"]
+with described("Loss of trained models of 12 layers with one layer left out. In Pre-LN only the first layers matter; in "
+               "Post-LN leaving out any of the first several layers costs more."):
+    for row in trained:
+        i = ("Post-LN", "Pre-LN").index(row["wiring"])
+        plt.semilogy(range(1, 13), row["without"], f"C{i}o" + ("-", "--")[i], lw=1, ms=3,
+                     label=row["wiring"] if row["seed"] == 0 else None)
+    plt.xlabel("layer left out"), plt.ylabel("loss without it"), plt.legend()
+
+# %%
+for row in trained:
+    ratios = [loss / row["loss"] for loss in row["without"]]
+    print(f"{row['wiring']:8} loss {row['loss']:.3f}; without one of layers 7 to 12 it is "
+          f"{min(ratios[6:]):.1f} to {max(ratios[6:]):.1f} times larger")
+
+# %% [markdown]
+# **Verdict: the first half is right here, the second is not.** In these small models Pre-LN does its work in the first five layers or so: leaving out any of the last six at most doubles a tiny loss. In Post-LN most late layers matter, up to 18 times.
+#
+# But *better* is another matter. The Pre-LN models have the lower loss, and the tolerance has a use: such layers can be pruned. Whether a large Post-LN model would win, once it trains, this experiment cannot say.
+
+# %% [markdown]
+# ## 9. Who uses what
+
+# %%
+MODELS = {
+    "Post-LN": ["Transformer (2017)", "GPT-1", "BERT", "OPT-350M"],
+    "Pre-LN": ["GPT-2", "GPT-3", "T5", "LLaMA", "Mistral"],
+    "sandwich, pre+post": ["CogView", "Gemma 2", "Gemma 3"],
+    "norm inside": ["OLMo 2"],
+    "DeepNorm": ["GLM-130B"],
+    "parallel": ["GPT-J", "GPT-NeoX", "PaLM", "Falcon"],
+}
+for wiring, models in MODELS.items():
+    print(f"{wiring:20}", ", ".join(models))
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"All language models except BERT use pre-norm."*
+#
+# Two questions tell wirings apart from outside: does a silent sublayer leave the stream alone, and does the sublayer notice when the stream is ten times longer?
+
+# %%
+def fingerprint(step, *extra):
+    x, seen = torch.tensor([1.0, 3.0, 8.0]), []
+    alone = torch.allclose(step(x, torch.zeros_like, *extra), x)
+    for scale in (1, 10):
+        step(scale * x, lambda h: seen.append(h) or h, *extra)
+    return alone, not torch.allclose(seen[0], seen[1], atol=1e-4)
+
+for name, step, extra in [("GPT-1, BERT: Post-LN", post_ln, [layer_norm]), ("GPT-2, LLaMA: Pre-LN", pre_ln, [layer_norm]),
+                          ("Gemma 2: pre+post", sandwich, [layer_norm] * 2), ("OLMo 2: inside", norm_inside, [layer_norm])]:
+    alone, notices = fingerprint(step, *extra)
+    print(f"{name:22} stream left alone: {alone!s:6} sublayer notices its length: {notices}")
+
+# %% [markdown]
+# **Verdict: no.** Most do, and the exceptions are not all old. GPT-1, OPT-350M and the original Transformer are Post-LN, GLM-130B is DeepNorm. OLMo 2 (2024) has no norm before its sublayers at all: the last row above is a fingerprint that pre-norm cannot have. Gemma 2 has a pre-norm, and one more.
+
+# %% [markdown]
+# ## Recap
+
+# %%
+quiz("Which step leaves the stream untouched when its sublayer answers 0?",
+     {"norm(x + F(x))": (False, "The norm acts on x whatever F says."),
+      "x + norm(F(x))": (True, "norm(0) is 0, and x stands outside."),
+      "norm(αx + F(x))": (False, "DeepNorm is Post-LN with a factor.")})
+
+# %%
+quiz("Fresh Pre-LN stacks of 10 and 40 layers. The gradient of the last layer's weights is in the deeper one…",
+     {"the same": (False, "That is Post-LN."), "about half": (True, "1/√depth: four times the depth, half the norm."),
+      "a quarter": (False, "The stream grows as √depth, not as depth.")})
+
+# %%
+quiz("A list of gradient norms filled by append in hooks comes out…",
+     {"first layer first": (False, "The backward pass starts at the end."),
+      "last layer first": (True, "The last layer's gradient is known first."),
+      "in random order": (False, "In a chain of layers the order is fixed.")})
+
+# %%
+quiz("Which matrix keeps its gain of 1 in DeepNorm's initialization?",
+     {"o_proj": (False, "It writes to the stream."), "k_proj": (True, "It decides where to look, not how much comes out."),
+      "v_proj": (False, "What it makes passes through to the output.")})
+
+# %%
+quiz("Why can a parallel block use one product for q, k, v and up?",
+     {"They have the same shape": (False, "w_up has d_ff rows."),
+      "They read the same normalized input": (True, "Matrices with a common input can stand below each other."),
+      "Attention is linear": (False, "The softmax is not.")})
+
+# %%
+progress("03-norm-placement")
+
+# %% [markdown]
+# ## Where this lives in real models
+#
+# - Post-LN: [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), [BERT](https://arxiv.org/abs/1810.04805). Pre-LN, and why: [Xiong et al. 2020](https://arxiv.org/abs/2002.04745).
+# - The first steps of Adam in Post-LN: [Liu et al. 2020](https://arxiv.org/abs/2004.08249).
+# - Sandwich: [CogView](https://arxiv.org/abs/2105.13290); [Gemma 2](https://arxiv.org/abs/2408.00118), [Gemma 3](https://arxiv.org/abs/2503.19786). Inside: [OLMo 2](https://arxiv.org/abs/2501.00656).
+# - [DeepNorm](https://arxiv.org/abs/2203.00555), used by [GLM-130B](https://arxiv.org/abs/2210.02414). Post-LN at 350M: [OPT](https://arxiv.org/abs/2205.01068).
+# - Parallel: [GPT-NeoX](https://arxiv.org/abs/2204.06745), [PaLM](https://arxiv.org/abs/2204.02311).
+# - Layers that hardly count: [Gromov et al. 2024](https://arxiv.org/abs/2403.17887), [Sun et al. 2025](https://arxiv.org/abs/2502.05795).
