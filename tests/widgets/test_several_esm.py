@@ -45,7 +45,8 @@ def test_keyboard_moves_every_control_and_the_picture(stage, widget, role, name,
     assert page.locator(".ta").screenshot() != picture  # the focus can be seen
     page.keyboard.press(key)
     settle(page)
-    assert trait(page, trait_name) != before and page.evaluate("() => model.saves") == 1
+    assert trait(page, trait_name) != before
+    page.wait_for_function("() => model.saves === 1")  # Python hears of it a little later
     page.evaluate("() => document.activeElement.blur()")
     settle(page)
     assert page.locator(".ta").screenshot() != picture
