@@ -111,8 +111,8 @@ def test_python_hears_the_last_state_even_when_the_view_closes(stage, widget):
         find(page, role, name).press(key)
     page.evaluate("() => cleanup()")
     saves = page.evaluate("() => model.saves")
-    assert 1 <= saves <= 3  # at least the last; fewer than three when the keys come fast
-    page.wait_for_timeout(300)
+    assert 1 <= saves <= 3  # the last at least; fewer than three when the keys come fast
+    page.wait_for_timeout(400)
     assert page.evaluate("() => model.saves") == saves
 
 

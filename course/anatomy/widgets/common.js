@@ -218,9 +218,9 @@ function facts(parent, caption, rows) {
   });
 }
 
-// Python hears of a change at most this often: drawing needs no answer, and a message for every key press would have
-// the kernel and the notebook's status bar at work between a key and its picture.
-const SAVE_MS = 200;
+// Python hears of a change when the hand has rested this long: drawing needs no answer, and a message for every key
+// press would have the kernel and the notebook's status bar at work between the next key and its picture.
+const SAVE_MS = 300;
 
 // ---- life of a widget ------------------------------------------------------------------------------------
 
@@ -255,7 +255,8 @@ function mount(build) {
       get: (name) => model.get(name),
       set(name, value) {
         model.set(name, value);
-        saving ||= setTimeout(save, SAVE_MS);
+        clearTimeout(saving);
+        saving = setTimeout(save, SAVE_MS);
       },
       listen(name, action) {
         model.on(`change:${name}`, action);
