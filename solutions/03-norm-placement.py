@@ -13,15 +13,15 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# Three models learn to name the token that stood two places back. Same 8 layers, same parameters, same data, same optimizer. A model that knows nothing has loss $\ln 16 = 2.77$. After 150 steps:
+# Three models learn to name the token that stood two places back. Same 8 layers, same data, same optimizer. Knowing nothing is a loss of $\ln 16 = 2.77$. After 150 steps:
 #
 # | model | loss |
 # |---|---|
 # | A | 2.21 |
-# | B: as A, but the first 50 steps are smaller | 0.04 |
-# | C: as A, but its norms sit elsewhere | 0.01 |
+# | B: A with smaller steps at first | 0.04 |
+# | C: A with its norms elsewhere | 0.01 |
 #
-# What is wrong with A, and why do two such different changes cure it?
+# What ails A, and why do two such different changes cure it?
 
 # %% setup=true
 import math
@@ -228,13 +228,15 @@ def arriving(name, depth=24, d_model=64):
     return norms[:depth]
 
 # %%
-with described("Gradient norm that arrives at the output of each of 24 layers: Post-LN stays between 0.04 and 0.07, "
-               "Pre-LN falls from the first layer to the last by more than a factor of three."):
+with described("Gradient norm that arrives at the output of each of 24 layers: Post-LN stays between 0.013 and 0.03 and "
+               "jumps to 0.06 at the last; Pre-LN falls from 0.026 at the first layer to 0.008 at the last."):
     for name in ("Post-LN", "Pre-LN"):
         plt.plot(range(1, 25), arriving(name), label=name)
     plt.xlabel("layer"), plt.ylabel("gradient norm"), plt.ylim(0), plt.legend()
 
 # %% [markdown]
+# Post-LN's last point is the loss's own gradient: nothing stands between that layer and the loss.
+#
 # From here on we look at what an optimizer uses: the gradient norm of each layer's **weight matrices**. `gradient_flow.curve` measures it in a fresh stack that is wired by your functions.
 
 # %%
@@ -323,16 +325,18 @@ data = gradient_flow.recorded()
 def first_to_last(name, init, width, depth=96):
     return [c[0] / c[-1] for c in data["inits"][name][init][width][depth]]
 
-print(f"{'first/last, 96 layers':24}" + "".join(f"{n + ', d = ' + str(w):>20}" for n in ("Post-LN", "Pre-LN") for w in (32, 128)))
+columns = [(name, width) for name in ("Post-LN", "Pre-LN") for width in (32, 128)]
+print(f"{'first/last':14}" + "".join(f"{f'{name}, d = {width}':>20}" for name, width in columns))
 for init in INITS:
-    cells = [first_to_last(n, init, w) for n in ("Post-LN", "Pre-LN") for w in (32, 128)]
-    print(f"{init:24}" + "".join(f"{min(c):>12.2g} … {max(c):.2g}" for c in cells))
+    cells = [first_to_last(name, init, width) for name, width in columns]
+    print(f"{init:14}" + "".join(f"{f'{min(c):.2g} … {max(c):.2g}':>20}" for c in cells))
 
 # %%
-with described("Gradient norm per layer in 96 layers of width 32 on a logarithmic axis. With Xavier weights Post-LN stays "
-               "level; with He weights it falls towards the first layer by orders of magnitude. Pre-LN never does."):
+with described("Gradient norm per layer in 96 layers of width 32 on a logarithmic axis. With Xavier weights two Post-LN "
+               "seeds stay level and one falls towards the first layer; with He weights all three fall by a factor "
+               "of a thousand or more. Pre-LN rises towards the first layer."):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
-    for panel, init in zip(panels, ("Xavier", "He")):
+    for panel, init in zip(panels, ("Xavier", "He"), strict=True):
         for i, name in enumerate(("Post-LN", "Pre-LN")):
             for c in data["inits"][name][init][32][96]:
                 panel.semilogy(range(1, 97), c, color=f"C{i}", ls=("-", "--")[i], lw=1)
@@ -340,12 +344,12 @@ with described("Gradient norm per layer in 96 layers of width 32 on a logarithmi
     panels[0].set_ylabel("gradient norm (— Post-LN, -- Pre-LN)")
 
 # %% [markdown]
-# **Verdict: none of the three holds as stated.** Post-LN's gradient does vanish towards the input with He weights at width 32, to less than a thousandth. At width 128 most of that is gone, and with small weights (0.02) first and last layer are equal. Growth with depth is not seen at all.
+# **Verdict: none of the three holds as stated.** Post-LN's gradient does vanish towards the input with He weights at width 32: by a factor of about a thousand or more. At width 128 it does not, and with small weights (0.02) all layers get the same. It does not grow with depth.
 #
-# Pre-LN is not equal in all layers either: after Xavier its first layer gets 7 to 16 times what the last gets. Initialization, width and depth belong into any such statement.
+# Pre-LN is not equal in all layers either: after Xavier its first layer gets 7 to 16 times what its last gets. Without init, width and depth such statements mean little.
 
 # %% [markdown]
-# So before training Post-LN's gradients are not small. They are *too large at the top*: with Xavier weights the last layer of a 96-layer stack gets several times what Pre-LN gives it, and no depth ever reduces it ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)). Section 7 shows what this does to the first steps.
+# So before training Post-LN's gradients are not small. They are *too large at the top*: with Xavier weights the last of 96 layers gets about eight times what it gets in Pre-LN, and depth does not reduce it ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)). Section 7 shows what this does to the first steps.
 
 # %% [markdown]
 # ### Claim on trial
@@ -504,14 +508,15 @@ def deepnorm_scale_encoder_decoder(n_encoder, n_decoder):
 # %% [markdown]
 # ### Which weights start smaller?
 #
-# $\beta$ is there to keep $F(x)$ small. Values pass through `v_proj` and `o_proj` to the stream, so scaling these scales the output. Queries and keys only decide where attention looks: the size of its output is that of the values, whatever the scores are. They keep Xavier's gain of 1.
+# $\beta$ is there to keep $F(x)$ small. Values pass through `v_proj` and `o_proj` to the stream, so scaling these scales the output. Queries and keys only choose the mixture. An average of values is never longer than the longest value, however large the scores. They keep Xavier's gain of 1.
 
 # %%
 torch.manual_seed(0)
 q, k, v = torch.randn(3, 1, 6, 8)
-size = lambda q, k, v: F.scaled_dot_product_attention(q, k, v).norm().item()
-print(f"as it is {size(q, k, v):.2f}   half the queries and keys {size(q / 2, k / 2, v):.2f}   "
-      f"half the values {size(q, k, v / 2):.2f}")
+longest = lambda t: t.norm(dim=-1).max().item()
+attend = F.scaled_dot_product_attention
+print(f"longest value {longest(v):.2f}; longest output: as it is {longest(attend(q, k, v)):.2f}, with 10 times the queries "
+      f"and keys {longest(attend(10 * q, 10 * k, v)):.2f}, with 10 times the values {longest(attend(q, k, 10 * v)):.2f}")
 
 # %% [markdown] statement="placement.deepnorm_init"
 # From a list of parameter names make a dictionary with the gain of each weight **matrix**: 1 for `q_proj` and `k_proj`, β for all the others. Matrices are the names that end in `_proj.weight`; leave norms and biases out.
@@ -554,7 +559,7 @@ for name in ("Post-LN", "Pre-LN", "DeepNorm"):
     print(f"{name:9}", "   ".join(f"{n} layers {first_step(name, n):.2f}" for n in (6, 12, 24, 48)))
 
 # %% [markdown]
-# A single step of 0.001 turns more than half of Post-LN's output around, even at 6 layers. DeepNorm was built to bound exactly this number ([Wang et al. 2022](https://arxiv.org/abs/2203.00555) trained 1,000 layers with it).
+# A single step of 0.001 moves Post-LN's output by more than half its length, even at 6 layers. Pre-LN starts gentler, but its step grows with depth too. DeepNorm was built to bound exactly this number ([Wang et al. 2022](https://arxiv.org/abs/2203.00555) trained 1,000 layers with it).
 
 # %% [markdown]
 # ## 6. Both sublayers at once
@@ -637,7 +642,7 @@ GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich
 # %% [markdown]
 # ## 7. Warm-up
 #
-# Back to the puzzle. Model A is Post-LN. Its first step is too large, as section 5 measured. A **warm-up** starts with a tiny rate and raises it in a line. With a peak of 0.8 and 4 steps of warm-up:
+# Back to the puzzle: model A is Post-LN, C is Pre-LN, and B is A with a **warm-up**. A warm-up starts with a tiny rate and raises it in a line. With a peak of 0.8 and 4 steps of warm-up:
 #
 # | step | 0 | 1 | 2 | 3 | 4 | 5 |
 # |---|---|---|---|---|---|---|
@@ -687,13 +692,13 @@ with described("Loss against steps. Your 8 layers: Post-LN without warm-up stays
         for row in long["rows"]:
             if (row["wiring"], row["warmup"], row["peak"]) == (wiring, stairs, 3e-3):
                 panels[1].plot(range(10, 301, 10), row["losses"], color=f"C{i}", ls=("-", "--", "-.")[i], lw=1)
-    panels[0].set(xlabel="step", ylabel="loss", title="yours: 8 layers"), panels[0].legend()
+    panels[0].set(xlabel="step", ylabel="loss", title="yours: 8 layers"), panels[0].legend(loc="center left", fontsize=8)
     panels[1].set(xlabel="step", title=f"recorded ({long['made']['device']}): 12 layers, 3 seeds")
 
 # %%
 reveal("placement.p4", lambda: f"{runs['Post-LN'][-1]:.2f}",
-       "The first steps are so large that the stack lands where its gradients say nothing useful. "
-       "Fifty smaller steps avoid that, and so does Pre-LN.")
+       "Its first steps are too large, as section 5 measured. Fifty smaller ones cure it, and so does Pre-LN, "
+       "whose output moves less per step.")
 
 # %% [markdown]
 # Is it the wiring alone? The recorded 12 layers again, last ten losses of 300 steps, three seeds each:
@@ -705,7 +710,9 @@ for name, peak, stairs in [("Post-LN", 3e-3, 0), ("Post-LN", 3e-3, 100), ("Post-
     print(f"{name:9} peak {peak}   warm-up {stairs:3}   " + "   ".join(f"{e:.3f}" for e in ends))
 
 # %% [markdown]
-# No. At a third of the peak Post-LN learns without any warm-up, slowly. Warm-up is a matter of *step size*: it buys the larger rate. Pre-LN and DeepNorm take that rate from the first step, which is why they need little or no warm-up. (Large Pre-LN models are still trained with one: a few thousand steps cost nothing.)
+# No. At a third of the peak Post-LN learns without any warm-up, slowly. Warm-up is a matter of *step size*: it buys the larger rate. Pre-LN and DeepNorm take that rate from the first step.
+#
+# This is a small task. Large Pre-LN models are trained with a warm-up as well, and nothing here says that they need none.
 
 # %% [markdown]
 # ## 8. Does every layer count?
@@ -742,8 +749,8 @@ def layer_changes(streams):
 # 3. `((after - before).norm(dim=-1) / before.norm(…)).mean(dim=(1, 2))`.
 
 # %%
-predict("placement.p5", "48 fresh Pre-LN layers. The first layer changes a token by about 100 %. The last one by about…",
-        ["100 %", "50 %", "15 %", "2 %"])
+predict("placement.p5", "48 fresh Pre-LN layers. The first layer changes a token by about 75 %. The last one by about…",
+        ["75 %", "40 %", "15 %", "2 %"])
 
 # %%
 fresh = {name: layer_changes(effective_depth.fresh_streams(steps, name, 48)) for name in ("Post-LN", "Pre-LN")}
@@ -751,8 +758,8 @@ reveal("placement.p5", lambda: f"{fresh['Pre-LN'][-1]:.0%}; in Post-LN {fresh['P
        "A random walk: after l layers its length is about √l, and the next step is about 1.")
 
 # %%
-with described("Relative change per layer in 48 fresh layers: Post-LN stays near one level, Pre-LN falls from about 1 to "
-               "about 0.15."):
+with described("Relative change per layer in 48 fresh layers: Post-LN stays between 0.7 and 1, Pre-LN falls from about "
+               "0.75 to 0.16."):
     for name, changes in fresh.items():
         plt.plot(range(1, 49), changes, label=name)
     plt.xlabel("layer"), plt.ylabel("relative change"), plt.ylim(0), plt.legend()
@@ -766,8 +773,8 @@ with described("Relative change per layer in 48 fresh layers: Post-LN stays near
 
 # %%
 trained = effective_depth.recorded()["trained"]
-with described("Loss of trained models of 12 layers with one layer left out. In Pre-LN only the first layers matter; in "
-               "Post-LN leaving out any of the first several layers costs more."):
+with described("Loss of trained models of 12 layers with one layer left out. In Pre-LN the loss stays below 0.01 for "
+               "any of the last five; in Post-LN it is above 0.05 for every layer."):
     for row in trained:
         i = ("Post-LN", "Pre-LN").index(row["wiring"])
         plt.semilogy(range(1, 13), row["without"], f"C{i}o" + ("-", "--")[i], lw=1, ms=3,
@@ -781,9 +788,9 @@ for row in trained:
           f"{min(ratios[6:]):.1f} to {max(ratios[6:]):.1f} times larger")
 
 # %% [markdown]
-# **Verdict: the first half is right here, the second is not.** In these small models Pre-LN does its work in the first five layers or so: leaving out any of the last six at most doubles a tiny loss. In Post-LN most late layers matter, up to 18 times.
+# **Verdict: the first half is right here, the second is not.** In these small models Pre-LN does its work in the first five layers or so: without any one of the last six a tiny loss about doubles at most. In Post-LN most late layers matter, up to 18 times.
 #
-# But *better* is another matter. The Pre-LN models have the lower loss, and the tolerance has a use: such layers can be pruned. Whether a large Post-LN model would win, once it trains, this experiment cannot say.
+# But the Pre-LN models have the lower loss, and layers that hardly count can be pruned. Whether a large Post-LN model would win, once it trains, this cannot say.
 
 # %% [markdown]
 # ## 9. Who uses what

@@ -77,6 +77,12 @@ def _second_without_norm(self, x):
     return x + self.ffn(x)
 
 
+def _on_normed(self, x):
+    h = self.attention_norm(x)
+    h = self.ffn_norm(h + self.attention(h))
+    return h + self.ffn(h)
+
+
 def _residual_of_block(self, x):
     h = x + self.attention(self.attention_norm(x))
     return x + self.ffn(self.ffn_norm(h))
@@ -123,6 +129,9 @@ BLOCK = Exercise(
                "The second residual is missing. Each sublayer's output is added to the stream that it read from."),
         Mutant("second_without_norm", wrong(_second_without_norm),
                "The feed-forward branch reads the raw stream. Normalize it with ffn_norm first."),
+        Mutant("on_normed", wrong(_on_normed),
+               "The branches are added to the normalized stream. Check your pre_ln (exercise 1): the residual path "
+               "carries x itself."),
         Mutant("residual_of_block", wrong(_residual_of_block),
                "The second sum starts from the block's input, so attention's output is lost to the stream. Add to the "
                "stream after the first step."),

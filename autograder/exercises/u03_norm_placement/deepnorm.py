@@ -149,6 +149,11 @@ GAINS = Exercise(
         Mutant("the_other_way", _gains(has("q_proj", "k_proj")),
                "The gains are the wrong way round. Queries and keys keep 1, everything that makes the output larger "
                "gets β."),
+        Mutant("nothing_small", _gains(lambda n: False),
+               'All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, '
+               '`"q_proj" in name or "k_proj" in name`.'),
+        Mutant("keys_too", _gains(lambda n: "q_proj" not in n),
+               "k_proj gets β. Keys, like queries, only decide where attention looks: they keep gain 1."),
         Mutant("ffn_only", _gains(has(*FFN)),
                "Only the feed-forward matrices get β. Values and the output projection of attention are scaled too."),
         Mutant("values_forgotten", _gains(has("o_proj", *FFN)),
