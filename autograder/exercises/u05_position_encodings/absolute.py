@@ -87,6 +87,12 @@ SINUSOIDAL = Exercise(
         Mutant("cosine_first", cosine_first, "Sine and cosine are exchanged: the even features are sines."),
         Mutant("counts_from_one", lambda positions, d_model, base=10000.0: ref.sinusoid(positions + 1, d_model, base),
                "Every position is one too large. Encode the positions as they are given; they count from 0."),
+        Mutant("positions_ignored", lambda positions, d_model, base=10000.0: ref.sinusoid(
+                   torch.arange(positions.shape[-1]).expand(positions.shape), d_model, base),
+               "The rows are numbered 0, 1, 2, … whatever was asked. Encode the values in positions: they may start "
+               "anywhere, repeat, or be negative."),
+        Mutant("double", lambda positions, d_model, base=10000.0: ref.sinusoid(positions.double(), d_model, base),
+               "The numbers are right, in float64. Return float32: add .float() at the end."),
         Mutant("no_two", lambda positions, d_model, base=10000.0: _table(
                    positions, base ** (-_half(d_model) / d_model)),
                "The exponent is i/d_model. It is 2i/d_model, so that the last frequency comes close to 1/base."),

@@ -66,6 +66,10 @@ DISENTANGLED = Exercise(
     mutants=[
         Mutant("scaled_by_d", _deberta(scale=1), "The sum is divided by √D. Three terms are added, so DeBERTa divides "
                "by √(3D)."),
+        Mutant("words_scaled_apart", lambda qc, kc, kr, qr: deberta.deberta_scores(qc, kc, kr, qr) + qc @ kc.mT * (
+                   (1 - 3**-0.5) / math.sqrt(qc.shape[-1])),
+               "The word product is divided by √D and only the others by √(3D). Add all three terms first, then divide "
+               "the sum by √(3D)."),
         Mutant("released_index", _deberta(p2c=lambda qc, kc, qr, d: torch.einsum("bhjd,hijd->bhij", kc, qr[:, d])),
                "The third term uses δ(i, j). The released code does that too, but this exercise follows the paper's "
                "δ(j, i): from the key's side."),

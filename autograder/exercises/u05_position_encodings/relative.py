@@ -113,6 +113,9 @@ SHAW = Exercise(
                "The scores know nothing of positions. Add q · rel_k[index] to q · k before dividing by √D."),
         Mutant("added_after_scaling", (shaw.shaw_index, _shaw(after=True)),
                "The position part is not divided by √D. The vector is added to the key, so both parts are scaled."),
+        Mutant("mask_ignored", (shaw.shaw_index, lambda q, k, v, rel_k, rel_v, mask=None, offset=0: shaw.shaw_attention(
+                   q, k, v, rel_k, rel_v, None, offset)),
+               "The mask is not used. Fill forbidden scores with -inf before the softmax."),
         Mutant("unchecked", (_index(lambda r, k: r.clamp(-k, k) + k), shaw.shaw_attention),
                "The numbers are right. Raise a ValueError when k is negative: no table has that size."),
     ],

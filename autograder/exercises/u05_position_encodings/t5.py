@@ -40,11 +40,11 @@ def buckets_by_loop(relative_position, bidirectional=True, num_buckets=32, max_d
 
 
 def _buckets(future=lambda r: r > 0, halve=True, causal=lambda r: (-r).clamp(min=0), to_whole=torch.floor, last=True,
-             span=lambda exact, max_distance: math.log(max_distance / exact)):
+             span=lambda exact, max_distance: math.log(max_distance / exact), side=torch.abs):
     """Bucketing with one part changed, in float64."""
     def wrong(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
         size = num_buckets // 2 if bidirectional and halve else num_buckets
-        n = relative_position.abs() if bidirectional else causal(relative_position)
+        n = side(relative_position) if bidirectional else causal(relative_position)
         exact = size // 2
         ratio = torch.log(n.double().clamp(min=1) / exact) / span(exact, max_distance)
         wide = (exact + to_whole(ratio * (size - exact) + 1e-9)).long()
@@ -52,6 +52,11 @@ def _buckets(future=lambda r: r > 0, halve=True, causal=lambda r: (-r).clamp(min
         bucket = torch.where(n < exact, n, wide)
         return bucket + (size if halve else 0) * future(relative_position) if bidirectional else bucket
     return wrong
+
+
+def side_always(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
+    bucket = _buckets(causal=torch.abs)(relative_position, bidirectional, num_buckets, max_distance)
+    return bucket if bidirectional else bucket + num_buckets * (relative_position > 0)
 
 
 NEAR = torch.arange(0, 31)
@@ -87,6 +92,12 @@ T5_BUCKETS = Exercise(
                "the buckets for each side."),
         Mutant("causal_abs", _buckets(causal=torch.abs),
                "With bidirectional=False a future key is treated like a past one. It counts as distance 0."),
+        Mutant("side_added_in_causal", side_always,
+               "With bidirectional=False a future key is moved to an upper half that does not exist. It counts as "
+               "distance 0, and nothing is added."),
+        Mutant("future_is_near", _buckets(side=lambda r: (-r).clamp(min=0)),
+               "All keys in the future get distance 0, also when both sides count. With bidirectional=True the "
+               "distance is the absolute value."),
         Mutant("rounded", _buckets(to_whole=torch.round),
                "The logarithm is rounded to the nearest whole number. Cut it off (floor): bucket 8 holds 8 to 11, not "
                "8 and 9 alone."),
@@ -181,6 +192,9 @@ T5_BIAS = Exercise(
         Mutant("no_bias", (t5_bias, _attend(lambda s, b, root: s)), "The bias is never added to the scores."),
         Mutant("reversed", (_rows(sign=-1), t5.t5_attention),
                "The relative position is taken as query minus key. Buckets expect key minus query."),
+        Mutant("distance_as_bucket", (lambda weight, T, S, bidirectional=True: weight[
+                   torch.arange(S) - torch.arange(T)[:, None]].permute(2, 0, 1)[None], t5.t5_attention),
+               "The distance itself is used as a row of weight. Turn it into a bucket first, with t5_relative_bucket."),
         Mutant("flag_ignored", (_rows(flag=lambda b: True), t5.t5_attention),
                "The argument bidirectional is ignored. Pass it on to t5_relative_bucket."),
         Mutant("heads_last", (lambda weight, T, S, bidirectional=True: weight[t5.t5_relative_bucket(
