@@ -42,6 +42,9 @@ class Fn:
     def __init__(self, name):
         self.name = name
 
+    def __repr__(self):
+        return self.name  # as a learner would write it, also inside a list
+
 
 def encode(value, tensors, prefix="t", depth=0):
     """Tree of ``value``; its tensors are added to the dict ``tensors`` under fresh names.

@@ -212,7 +212,8 @@ TREND = Exercise(
         Case("rises", "about √depth with noise rises", _case("trend", _power(0.4, 0.7))),
         Case("exponent", "a noisy power of the depth, five depths", _case(None, _power(-0.9, -0.6, 0.3)), rtol=1e-4),
         Case("uneven depths", "four depths that are not powers of each other",
-             lambda g: call([5, 7, 20, 33], [round(n**-0.8 * g.number(2.0, 3.5), 5) for n in (5, 7, 20, 33)]), rtol=1e-4),
+             lambda g: call([5, 7, 20, 33], [round(g.number(2.0, 3.5) / n**0.8, 5) for n in (5, 7, 20, 33)]),
+             rtol=1e-4),
     ],
     mutants=[
         Mutant("no_logarithms", _with(_slope(same, same)),

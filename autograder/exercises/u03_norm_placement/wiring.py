@@ -184,8 +184,8 @@ PARALLEL_BLOCK = Exercise(
     signature="parallel(x, attention, ffn, norm)", targets=("parallel", "fuse"), reference=(ref.parallel, ref.fuse),
     alternatives=[(parallel_of_sum, fuse_by_filling)],
     cases=[
-        Case("parallel by hand", "1 and 3 normalized are −1 and 1; squares 1, 1 and ReLU 0, 1 are both added to x",
-             lambda g: call(pair(1.0, 3.0), SQUARE, RELU, LAYER)),
+        Case("parallel by hand", "3 and 4 over their root mean square are 0.85 and 1.13; their squares, and they "
+             "themselves (ReLU), are added to x", lambda g: call(pair(3.0, 4.0), SQUARE, RELU, RMS)),
         Case("parallel random", "2 sentences of 3 words, two different branches",
              lambda g: call(g.randn(2, 3, 5, scale=2.0), SIN, TANH, LAYER)),
         Case("parallel, RMSNorm", "another norm, B = 1",
