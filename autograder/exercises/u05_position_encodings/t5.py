@@ -73,7 +73,7 @@ T5_BUCKETS = Exercise(
         Case("future", "keys after the query take buckets 17 to 31", lambda g: call(NEAR[1:])),
         Case("causal", "all 32 buckets for the past: 0 to 15 exact, then 16 to 18 share bucket 16",
              lambda g: call(-NEAR, bidirectional=False)),
-        Case("causal future", "causal buckets of two past and two future keys: the future is bucket 0, for a mask hides it",
+        Case("causal future", "causal buckets of two past and two future keys: the future is bucket 0, a mask hides it",
              lambda g: call(torch.stack([-g.integers(1, 60, 2), g.integers(1, 60, 2)]), bidirectional=False)),
         Case("other sizes", "20 buckets that end at distance 50, random distances on both sides",
              lambda g: call(g.integers(-70, 70, 4, 6), num_buckets=20, max_distance=50), weight=2),
