@@ -12,11 +12,24 @@ import math
 from pathlib import Path
 
 import torch
-from anatomy.widgets import activation, attention, gradient, mix, norm, permutation, position, rope, wavelength
+from anatomy.widgets import (
+    activation,
+    attention,
+    gradient,
+    mask,
+    mix,
+    norm,
+    objective,
+    permutation,
+    position,
+    rope,
+    wavelength,
+)
 from safetensors.numpy import save
 
 from autograder.exercises.u00_start_here import weighted_average
-from autograder.reference import activations, residual
+from autograder.exercises.u07_masks_and_objectives.spans import blank_infilling
+from autograder.reference import activations, masks, objectives, residual
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.norms import layer_norm, rms_norm
 from autograder.reference.placement import deepnorm_decoder_only
@@ -141,14 +154,38 @@ POSITIONS = {"sinusoid": sinusoid, "LearnedPositions": LearnedPositions, "shaw_i
              "transformer_xl_scores": transformer_xl_scores, "t5_relative_bucket": t5_relative_bucket,
              "deberta_scores": deberta_scores, "alibi_bias": alibi_bias}
 
+
+def objective_inputs(generator):
+    """Draws of every example: which tokens BERT selects, which two spans T5 and GLM hide, GLM's order."""
+    n, T = objective.DRAWS, objective.T
+    spans, order = [], []
+    while len(spans) < n:
+        drawn, shuffled = objectives.sample_glm_spans(T, generator, ratio=0.36, mean_span=2.0)
+        if len(drawn) == 2:  # one would have no order, three are too long for the page
+            spans.append(drawn)
+            order.append(shuffled)
+    chosen = objectives.select_exact(torch.rand(n, T, generator=generator), torch.zeros(n, T).bool(), 0.3)
+    low = len(objective.SPECIALS)
+    return {"spans": torch.tensor(spans), "order": torch.tensor(order), "selected": chosen,
+            "u": torch.rand(n, T, generator=generator),
+            "random": torch.randint(low, low + len(objective.WORDS), (n, T), generator=generator)}
+
+
+MASKS = {name: getattr(masks, name) for name in mask.MaskExplorer.names if hasattr(masks, name)} | {
+    "blank_infilling": blank_infilling}
+OBJECTIVES = {name: getattr(objectives, name) for name in objective.ObjectiveLab.names} | {
+    "blank_infilling": blank_infilling}
+
 # file stem → (widget, inputs, reference); a widget of several functions takes a dict of them
 WIDGETS = {
     "activation": (activation.ActivationExplorer, activation_inputs, ACTIVATIONS),
     "attention": (attention.AttentionExplorer, attention_inputs, scaled_dot_product_attention),
     "gradient": (gradient.GradientFlowExplorer, gradient_inputs,
                  {name: getattr(residual, name) for name in gradient.GradientFlowExplorer.names}),
+    "mask": (mask.MaskExplorer, no_inputs, MASKS),
     "mix": (mix.MixExplorer, mix_inputs, weighted_average),
     "norm": (norm.NormExplorer, norm_inputs, {"layer_norm": layer_norm, "rms_norm": rms_norm}),
+    "objective": (objective.ObjectiveLab, objective_inputs, OBJECTIVES),
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
     "position": (position.PositionExplorer, position_inputs, POSITIONS),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),

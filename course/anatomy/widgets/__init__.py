@@ -7,8 +7,10 @@ from .attention import AttentionExplorer
 from .base import TableWidget
 from .calls import WrongOutput
 from .gradient import GradientFlowExplorer
+from .mask import MaskExplorer
 from .mix import MixExplorer
 from .norm import NormExplorer
+from .objective import ObjectiveLab
 from .permutation import PermutationExplorer
 from .position import PositionExplorer
 from .rope import RopeExplorer
@@ -17,6 +19,6 @@ from .wavelength import WavelengthExplorer
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "GradientFlowExplorer", "MixExplorer",
-           "NormExplorer", "PermutationExplorer", "PositionExplorer", "RopeExplorer", "TableWidget",
-           "WavelengthExplorer", "WrongOutput"]
+__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "GradientFlowExplorer", "MaskExplorer",
+           "MixExplorer", "NormExplorer", "ObjectiveLab", "PermutationExplorer", "PositionExplorer", "RopeExplorer",
+           "TableWidget", "WavelengthExplorer", "WrongOutput"]
