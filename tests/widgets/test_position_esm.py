@@ -90,6 +90,7 @@ def test_a_wrong_function_differs_and_the_others_do_not(stage):
 def test_refreshed_tables_are_drawn(stage):
     fresh = PositionExplorer(dict.fromkeys(POSITIONS, unfinished))
     page = stage(fresh)
+    assert page.locator(".ta-word").last.text_content() == "not yours yet"
     before = page.locator(".ta").screenshot()
     assert "not written yet" in page.locator(".ta-notice").text_content()
     fresh.refresh(POSITIONS)

@@ -18,7 +18,7 @@ function positionWidget(ui) {
   ui.row().append(below);
   const table = facts(below, "What this score knows", [
     ["largest spread", "scores of pairs with one distance: 0 means that only the distance counts"],
-    ["r against −r", "largest difference: 0 means that the direction is lost"],
+    ["r against −r", "largest difference of the two means: 0 means that the direction is lost"],
     ["farthest from the reference", "largest difference of a score"],
   ]);
   ui.root.append(html("p", { class: "ta-note" },
@@ -38,7 +38,9 @@ function positionWidget(ui) {
       const small = found.map((v) => v <= spec.tolerance);
       const words = [small[0] ? "distance only" : "place counts", small[1] ? "no direction" : "direction",
         small[2] ? "same" : "differs"];
-      table(found.map((v, i) => [short(v), words[i], i === 2 ? small[2] : undefined]));
+      const rows = found.map((v, i) => [short(v), words[i], i === 2 ? small[2] : undefined]);
+      if (!own) rows[2] = ["–", "not yours yet"];
+      table(rows);
       const scores = [...S.subarray(query * N, (query + 1) * N)];
       const top = Math.max(...scores);
       const winners = scores.filter((v) => v >= top - spec.tolerance).length;

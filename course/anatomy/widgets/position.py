@@ -19,7 +19,7 @@ SLOPES = tuple(2.0**-h for h in range(1, 9))
 # name, function of the course, letter of its table, variants
 SCHEMES = (
     ("sinusoidal", "sinusoid", "s", ("no projections", "random W", "looks 3 back")),
-    ("learned absolute", "LearnedPositions", "s", ("fresh table", "smoothed table")),
+    ("learned absolute", "LearnedPositions", "s", ("fresh table", "smooth table")),
     ("Shaw", "shaw_index", "s", tuple(f"K = {k}" for k in CLIPS)),
     ("Transformer-XL", "transformer_xl_scores", "s", ("q·r + v·r", "q·r alone", "v·r alone")),
     ("T5, bidirectional", "t5_relative_bucket", "s", ("head 1", "head 2", "head 3", "head 4")),
