@@ -30,6 +30,7 @@ import torch
 import torch.nn.functional as F
 from anatomy import check, predict, progress, quiz, reveal
 from anatomy.plots import described, use_style
+from anatomy.widgets import MaskExplorer, ObjectiveLab
 from torch import nn
 
 use_style()
@@ -338,6 +339,16 @@ def unilm_mask(objective, source, target):
 # 1. You have written three of the four already. What is the last row of the table by another name?
 # 2. Bidirectional: all True. Right-to-left: swap queries and keys of the causal mask. Sequence-to-sequence: a prefix language model whose prefix is the source.
 # 3. `torch.ones(T, T, dtype=torch.bool)`, `causal_mask(T).T`, `prefix_lm_mask(T, …)`, and `raise ValueError(…)` at the end.
+
+# %% [markdown]
+# ### See it
+#
+# Choose a mask, then a query with the arrow keys (or click a row): what may it see? The picture on the right adds layers: what one layer hides directly can still arrive by way of another word.
+
+# %%
+mine = {"causal_mask": causal_mask, "causal_padding_mask": causal_padding_mask, "position_ids": position_ids,
+        "prefix_lm_mask": prefix_lm_mask, "unilm_mask": unilm_mask}
+MaskExplorer(mine)
 
 # %% [markdown]
 # ### Claim on trial
@@ -940,6 +951,13 @@ rows = blank_infilling(torch.arange(3, 9), [(1, 3), (4, 5)], [1, 0], 0, 1, 2)
 for name, row in zip(("token", "position", "within", "label"), rows):
     shown = [words[i] if name in ("token", "label") and i >= 0 else "–" if i < 0 else str(i) for i in row.tolist()]
     print(f"{name:9}" + "".join(f"{w:>6}" for w in shown))
+
+# %% [markdown]
+# One sentence, six objectives: step through the places, draw again, and read what the model sees and what it must predict. Then look back at GLM's mask in the first explorer.
+
+# %%
+ObjectiveLab({"next_token_pairs": next_token_pairs, "mask_tokens": mask_tokens, "span_corruption": span_corruption,
+              "blank_infilling": blank_infilling, "nsp_pair": nsp_pair, "sop_pair": sop_pair})
 
 # %% [markdown]
 # ## 11. Who belongs to whom: InfoNCE
