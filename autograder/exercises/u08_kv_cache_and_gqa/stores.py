@@ -1,0 +1,448 @@
+"""A cache that grows, a decoding step on top of it, RoPE's offset, and the cache of cross-attention."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, call
+from autograder.reference.attention import scaled_dot_product_attention
+from autograder.reference.kv_cache import ContiguousCache, CrossAttentionCache
+
+UNIT = "08-kv-cache-and-gqa"
+
+
+# --- the cache -----------------------------------------------------------------------------------------------------
+class ListCache:
+    """Correct: pieces in a list, joined on demand."""
+
+    def __init__(self, B, G, capacity, D):
+        self.pieces, self.left = [], capacity
+
+    def append(self, keys, values):
+        """Joins all pieces."""
+        if keys.shape[2] > self.left:
+            raise ValueError("the cache is full")
+        self.left -= keys.shape[2]
+        self.pieces.append((keys, values))
+        return tuple(torch.cat(side, dim=2) for side in zip(*self.pieces, strict=True))
+
+
+class _Buffers:
+    """A cache in steps that a mistake can replace; the capacity is not checked."""
+
+    def __init__(self, B, G, capacity, D):
+        self.keys, self.values = torch.zeros(2, B, G, capacity, D)
+        self.length = 0
+
+    def write(self, keys, values):
+        end = self.length + keys.shape[2]
+        self.keys[:, :, self.length:end], self.values[:, :, self.length:end] = keys, values
+        self.length = end
+
+    def read(self, keys, values):
+        return self.keys[:, :, :self.length].clone(), self.values[:, :, :self.length].clone()
+
+    def append(self, keys, values):
+        self.write(keys, values)
+        return self.read(keys, values)
+
+
+def _broken(base=_Buffers, **methods):
+    return type("KVCache", (base,), methods)
+
+
+def _write_at_zero(self, keys, values):
+    T = keys.shape[2]
+    self.keys[:, :, :T], self.values[:, :, :T] = keys, values
+    self.length += T
+
+
+def _write_after_last(self, keys, values):
+    end = self.length + keys.shape[2]
+    self.keys[:, :, self.length:end], self.values[:, :, self.length:end] = keys, values
+    self.length = keys.shape[2]
+
+
+def _write_keys_twice(self, keys, values):
+    _Buffers.write(self, keys, keys)
+
+
+def _grow(join):
+    def append(self, keys, values):
+        if self.length:
+            keys, values = join(self.stored[0], keys), join(self.stored[1], values)
+        self.stored, self.length = (keys, values), keys.shape[2]
+        return keys, values
+    return append
+
+
+def _pair(*numbers):
+    return torch.tensor(numbers).reshape(1, 1, -1, 1)
+
+
+def _plan(g, plan, B=2, G=3, D=4, capacity=None):
+    program = Program().new("KVCache", B, G, capacity or sum(plan), D)
+    for T in plan:
+        program.call(g.randn(B, G, T, D), g.randn(B, G, T, D), method="append")
+    return program
+
+
+APPEND = Exercise(
+    id="cache.append", unit=UNIT, title="A cache for one layer", points=2, difficulty=2, minutes=12,
+    signature="KVCache(B, G, capacity, D)", reference=ContiguousCache, alternatives=[ListCache],
+    cases=[
+        Case("two tokens", "key 1 with value 10, then key 2 with value 20: the second call returns both",
+             lambda g: Program().new("KVCache", 1, 1, 3, 1).call(_pair(1.0), _pair(10.0), method="append")
+             .call(_pair(2.0), _pair(20.0), method="append")),
+        Case("one chunk", "three tokens at once into room for five: three come back, not five",
+             lambda g: _plan(g, [3], capacity=5)),
+        Case("chunks", "two sequences, three heads, tokens in chunks of 2, 3 and 1", lambda g: _plan(g, [2, 3, 1])),
+        Case("one by one", "four single tokens fill the cache to its end", lambda g: _plan(g, [1, 1, 1, 1], B=1, G=2)),
+        Case("full", "a third token does not fit into room for two: ValueError",
+             lambda g: _plan(g, [2, 1], B=1, G=1, D=2, capacity=2), weight=0.5),
+    ],
+    mutants=[
+        Mutant("starts_at_zero", _broken(write=_write_at_zero),
+               "Each call writes from slot 0 again, so old tokens are overwritten. Write behind the tokens that are "
+               "there, and remember the new length."),
+        Mutant("length_of_chunk", _broken(write=_write_after_last),
+               "The length is set to the size of the last chunk. Add the chunk's size to it."),
+        Mutant("new_only", _broken(read=lambda self, keys, values: (keys, values)),
+               "Only the new tokens come back. Attention needs all stored keys and values, old and new."),
+        Mutant("whole_buffer", _broken(read=lambda self, keys, values: (self.keys.clone(), self.values.clone())),
+               "The whole buffer comes back, with zeros in slots that hold no token. Return the first length slots "
+               "only: a zero key still gets weight in a softmax."),
+        Mutant("keys_twice", _broken(write=_write_keys_twice),
+               "The values that come back are the keys. Store the second argument in the buffer of values."),
+        Mutant("newest_first", _broken(append=_grow(lambda old, new: torch.cat([new, old], dim=2))),
+               "New tokens are put in front of the old ones. Append them behind, so that tokens stay in order."),
+        Mutant("unchecked", _broken(append=_grow(lambda old, new: torch.cat([old, new], dim=2))),
+               "Storing is right. Raise a ValueError when the tokens exceed the capacity: memory was set aside for "
+               "that many."),
+    ],
+)
+
+
+# --- a decoding step -----------------------------------------------------------------------------------------------
+def cached_attention(q, k, v, past=None):
+    """Causal attention of the last T of S tokens; returns the result and all (keys, values)."""
+    if past is not None:
+        k, v = torch.cat([past[0], k], dim=-2), torch.cat([past[1], v], dim=-2)
+    T, S = q.shape[-2], k.shape[-2]
+    mask = torch.ones(T, S, dtype=torch.bool, device=q.device).tril(S - T)
+    return scaled_dot_product_attention(q, k, v, mask), (k, v)
+
+
+def row_by_row(q, k, v, past=None):
+    """Each query with the slice of keys that it may see; no mask at all."""
+    start = 0 if past is None else past[0].shape[-2]
+    if past is not None:
+        k, v = torch.cat([past[0], k], -2), torch.cat([past[1], v], -2)
+    rows = []
+    for t in range(q.shape[-2]):
+        seen = slice(0, start + t + 1)
+        weights = (q[..., t:t + 1, :] @ k[..., seen, :].mT / math.sqrt(q.shape[-1])).softmax(-1)
+        rows.append(weights @ v[..., seen, :])
+    return torch.cat(rows, -2), (k, v)
+
+
+def by_positions(q, k, v, past=None):
+    """The mask from a comparison of positions."""
+    old = 0 if past is None else past[0].shape[-2]
+    if old:
+        k, v = (torch.cat(pair, dim=2) for pair in zip(past, (k, v), strict=True))
+    key_at = torch.arange(k.shape[2])
+    query_at = old + torch.arange(q.shape[2])
+    hidden = key_at[None] > query_at[:, None]
+    scores = torch.einsum("bhtd,bhsd->bhts", q, k) * q.shape[-1] ** -0.5
+    return torch.einsum("bhts,bhsd->bhtd", scores.masked_fill(hidden, -math.inf).softmax(-1), v), (k, v)
+
+
+def _step(mask=lambda T, S: torch.ones(T, S).tril(S - T), join=lambda old, new: torch.cat([old, new], dim=-2),
+          keep=lambda k, v, new: (k, v), scale=lambda q: math.sqrt(q.shape[-1])):
+    def wrong(q, k, v, past=None):
+        new = (k, v)
+        if past is not None:
+            k, v = join(past[0], k), join(past[1], v)
+        scores = q @ k.mT / scale(q)
+        scores = scores.masked_fill(mask(q.shape[-2], k.shape[-2]) == 0, -math.inf)
+        return scores.softmax(-1) @ v, keep(k, v, new)
+    return wrong
+
+
+def _feed(g, plan, B=2, H=3, D=4, Dv=5):
+    program = Program()
+    for i, T in enumerate(plan):
+        past = {} if i == 0 else {"past": Ref(i - 1, 1)}
+        program.call(g.randn(B, H, T, D), g.randn(B, H, T, D), g.randn(B, H, T, Dv), **past)
+    return program
+
+
+def _second_token(g):
+    first = call(_pair(0.0), _pair(0.0), _pair(10.0))
+    return first.call(_pair(1.0), _pair(math.log(3)), _pair(30.0), past=Ref(0, 1))
+
+
+STEP = Exercise(
+    id="cache.step", unit=UNIT, title="A chunk of tokens with a past", points=3, difficulty=3, minutes=15,
+    signature="cached_attention(q, k, v, past=None)", reference=cached_attention,
+    alternatives=[row_by_row, by_positions], forbidden=("scaled_dot_product_attention",),
+    forbidden_message="Write scores, mask and softmax yourself; the softmax built in is welcome.",
+    cases=[
+        Case("second token", "the first token returns its own value 10; the second gives weights 1/4 and 3/4 to the "
+             "values 10 and 30", _second_token),
+        Case("prefill", "five tokens at once, nothing in the past: causal attention", lambda g: _feed(g, [5])),
+        Case("one by one", "four tokens, one at a time", lambda g: _feed(g, [1, 1, 1, 1])),
+        Case("chunk after prefill", "three tokens after two: the first of them sees three keys, not one",
+             lambda g: _feed(g, [2, 3]), weight=2),
+        Case("plan", "chunks of 2, 3 and 1 tokens, B = 1", lambda g: _feed(g, [2, 3, 1], B=1, H=2), weight=2),
+        Case("random plan", "three chunks of random sizes",
+             lambda g: _feed(g, [g.integer(2, 5), g.integer(2, 5), g.integer(2, 5)])),
+    ],
+    mutants=[
+        Mutant("mask_top_left", _step(mask=lambda T, S: torch.ones(T, S).tril()),
+               "The mask starts at the top left, as if the chunk stood at position 0. Query t of the chunk stands at "
+               "position S − T + t: use tril with diagonal S − T."),
+        Mutant("no_mask", _step(mask=lambda T, S: torch.ones(T, S)),
+               "Tokens of one chunk see tokens after them. Inside a chunk the causal mask is still needed."),
+        Mutant("mask_all_but_self", _step(mask=lambda T, S: torch.ones(T, S).tril(S - T - 1) + (S == 1)),
+               "A token does not see itself here. The diagonal S − T belongs to what it may see."),
+        Mutant("forgets", _step(join=lambda old, new: new),
+               "The past is not used. Put the past keys and values in front of the new ones."),
+        Mutant("keeps_new_only", _step(keep=lambda k, v, new: new),
+               "The second result holds only this chunk's keys and values. Return all of them, so that the next call "
+               "has the whole past."),
+        Mutant("newest_first", _step(join=lambda old, new: torch.cat([new, old], dim=-2)),
+               "The new keys and values are put in front of the old ones, so the mask hides the wrong ones. Past "
+               "first, then new."),
+        Mutant("swapped", _step(keep=lambda k, v, new: (v, k)),
+               "The second result is (values, keys). Return (keys, values), as past is read."),
+        Mutant("unscaled", _step(scale=lambda q: 1.0),
+               "The scores are not divided by √D."),
+    ],
+)
+
+
+# --- RoPE's offset -------------------------------------------------------------------------------------------------
+def rotate(x, positions):
+    """Turns the pair of numbers x (..., T, 2) by positions (T,) radians, as the notebook's helper."""
+    a, b, angle = x[..., 0], x[..., 1], positions.to(x.dtype)
+    return torch.stack([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], dim=-1)
+
+
+def rotary_step(q, k, v, past=None):
+    """Rotates queries and keys by absolute positions, then one cached step."""
+    start = 0 if past is None else past[0].shape[-2]
+    positions = start + torch.arange(q.shape[-2], device=q.device)
+    return cached_attention(rotate(q, positions), rotate(k, positions), v, past)
+
+
+def rotary_by_matrices(q, k, v, past=None):
+    """One 2×2 matrix per token."""
+    start = past[0].shape[2] if past else 0
+
+    def turn(x):
+        columns = []
+        for t in range(x.shape[2]):
+            a = torch.tensor(float(start + t))
+            turned = torch.stack([torch.stack([a.cos(), a.sin()]), torch.stack([-a.sin(), a.cos()])])
+            columns.append(x[:, :, t] @ turned)
+        return torch.stack(columns, 2)
+
+    return row_by_row(turn(q), turn(k), v, past)
+
+
+def _rotary(q_at=lambda start, at: start + at, k_at=lambda start, at: start + at, turn_v=False):
+    def wrong(q, k, v, past=None):
+        start, at = 0 if past is None else past[0].shape[-2], torch.arange(q.shape[-2])
+        return cached_attention(rotate(q, q_at(start, at)), rotate(k, k_at(start, at)),
+                                rotate(v, start + at) if turn_v else v, past)
+    return wrong
+
+
+def _rotated_again(q, k, v, past=None):
+    start = 0 if past is None else past[0].shape[-2]
+    if past is not None:
+        k, v = torch.cat([past[0], k], -2), torch.cat([past[1], v], -2)
+    k = rotate(k, torch.arange(k.shape[-2]))
+    out, _ = _tail(rotate(q, start + torch.arange(q.shape[-2])), k, v)
+    return out, (k, v)
+
+
+def _stored_raw(q, k, v, past=None):
+    start = 0 if past is None else past[0].shape[-2]
+    if past is not None:
+        k, v = torch.cat([past[0], k], -2), torch.cat([past[1], v], -2)
+    out, _ = _tail(rotate(q, start + torch.arange(q.shape[-2])), rotate(k, torch.arange(k.shape[-2])), v)
+    return out, (k, v)
+
+
+def _tail(q, k, v):
+    T, S = q.shape[-2], k.shape[-2]
+    scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(torch.ones(T, S).tril(S - T) == 0, -math.inf)
+    return scores.softmax(-1) @ v, (k, v)
+
+
+ROTARY = Exercise(
+    id="cache.rotary_offset", unit=UNIT, title="Rotated keys stay rotated", points=2, difficulty=3, minutes=12,
+    signature="rotary_step(q, k, v, past=None)", reference=rotary_step, alternatives=[rotary_by_matrices],
+    forbidden=("scaled_dot_product_attention",), forbidden_message="Your cached_attention does that part.",
+    cases=[
+        Case("two steps", "token 0 is turned by 0, token 1 by 1 radian; the cache holds both keys as they were turned",
+             lambda g: call(torch.tensor([1.0, 0.0]).reshape(1, 1, 1, 2), torch.tensor([1.0, 0.0]).reshape(1, 1, 1, 2),
+                            _pair(10.0)).call(torch.tensor([1.0, 0.0]).reshape(1, 1, 1, 2),
+                                              torch.tensor([2.0, 0.0]).reshape(1, 1, 1, 2), _pair(30.0),
+                                              past=Ref(0, 1)), weight=2),
+        Case("prefill", "four tokens at positions 0 to 3", lambda g: _feed(g, [4], D=2, Dv=2)),
+        Case("chunk", "three tokens after two stand at positions 2, 3 and 4",
+             lambda g: _feed(g, [2, 3], D=2, Dv=2), weight=2),
+        Case("plan", "chunks of 2, 3 and 1 tokens", lambda g: _feed(g, [2, 3, 1], D=2, Dv=2)),
+    ],
+    mutants=[
+        Mutant("restarts", _rotary(lambda start, at: at, lambda start, at: at),
+               "Every chunk starts at position 0 again. Its first token stands behind the cached ones: start at the "
+               "length of the past."),
+        Mutant("queries_restart", _rotary(q_at=lambda start, at: at),
+               "The keys' positions are right, the queries' start at 0 in every chunk. Both use the same positions."),
+        Mutant("keys_restart", _rotary(k_at=lambda start, at: at),
+               "The queries' positions are right, the keys' start at 0 in every chunk. Both use the same positions."),
+        Mutant("rotated_again", _rotated_again,
+               "Cached keys are turned once more at each step. They were stored turned: rotate only the new ones, "
+               "before they join the past."),
+        Mutant("stored_raw", _stored_raw,
+               "The result is right, but the keys are stored unturned, so each step must turn all of them. Store "
+               "rotated keys: a cached key never changes again."),
+        Mutant("values_too", _rotary(turn_v=True), "The values are rotated as well. Only queries and keys are."),
+        Mutant("one_too_far", _rotary(lambda start, at: start + at + 1, lambda start, at: start + at + 1),
+               "All positions are one too large. The first token stands at position 0."),
+        Mutant("unrotated_queries", _rotary(q_at=lambda start, at: at * 0),
+               "The queries are not rotated. Query and key both turn, so that their distance counts."),
+    ],
+)
+
+
+# --- cross-attention -----------------------------------------------------------------------------------------------
+class CrossAttention(nn.Module):
+    """One head of cross-attention whose keys and values are projected at the first call only."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        self.q_proj = nn.Linear(d_model, d_model, bias=False)
+        self.k_proj = nn.Linear(d_model, d_model, bias=False)
+        self.v_proj = nn.Linear(d_model, d_model, bias=False)
+        self.cache = CrossAttentionCache()
+
+    def forward(self, x, memory):
+        """x (B, T, d_model), memory (B, S, d_model) → (B, T, d_model)."""
+        project = lambda m: (self.k_proj(m)[:, None], self.v_proj(m)[:, None])  # (B, 1, S, d_model): one head
+        keys, values = self.cache.get(memory, project)
+        return scaled_dot_product_attention(self.q_proj(x), keys[:, 0], values[:, 0])
+
+
+class _Simple(nn.Module):
+    """Correct: attributes instead of a cache object."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        for name in ("q_proj", "k_proj", "v_proj"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+        self.stored = None
+
+    def check(self, memory):
+        if self.stored is not None and self.stored[0].shape != memory.shape:
+            raise ValueError("another memory")
+
+    def source(self, x, memory):
+        if self.stored is None:
+            self.stored = (self.k_proj(memory), self.v_proj(memory))
+        return self.stored
+
+    def attend(self, scores, values):
+        return scores.softmax(-1) @ values
+
+    def forward(self, x, memory):
+        self.check(memory)
+        keys, values = self.source(x, memory)
+        return self.attend(self.q_proj(x) @ keys.mT / math.sqrt(keys.shape[-1]), values)
+
+
+def _cross(**methods):
+    return type("CrossAttention", (_Simple,), {"check": lambda self, memory: None} | methods)
+
+
+def _every_time(self, x, memory):
+    return self.k_proj(memory), self.v_proj(memory)
+
+
+def _growing(self, x, memory):
+    new = (self.k_proj(memory), self.v_proj(memory))
+    self.stored = new if self.stored is None else tuple(
+        torch.cat(p, 1) for p in zip(self.stored, new, strict=True))
+    return self.stored
+
+
+def _own_keys(self, x, memory):
+    return self.k_proj(x), self.v_proj(x)
+
+
+def _keys_only(self, x, memory):
+    if self.stored is None:
+        self.stored = self.k_proj(memory)
+    return self.stored, self.v_proj(memory)
+
+
+def _causal(self, scores, values):
+    hidden = torch.ones(scores.shape[-2:]).tril() == 0
+    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
+
+
+def _cross_program(g, d, B, S, plan, state=None, later=None):
+    state = state or {f"{n}_proj.weight": g.randn(d, d, scale=d**-0.5) for n in "qkv"}
+    program = Program().new("CrossAttention", d, state=state)
+    for i, T in enumerate(plan):
+        program.call(g.randn(B, T, d), g.randn(B, S if i == 0 or later is None else later, d))
+    return program
+
+
+def _cross_by_hand(g):
+    one = {f"{n}_proj.weight": torch.ones(1, 1) for n in "qkv"}
+    memory, x = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[math.log(3)]]])
+    return Program().new("CrossAttention", 1, state=one).call(x, memory).call(x, memory + 100)
+
+
+CROSS = Exercise(
+    id="cache.cross", unit=UNIT, title="The cache of cross-attention", points=2, difficulty=3, minutes=12,
+    signature="CrossAttention(d_model)", reference=CrossAttention, alternatives=[_Simple],
+    forbidden=("scaled_dot_product_attention",), forbidden_message="Scores, softmax, weighted sum: three lines.",
+    cases=[
+        Case("by hand", "keys 0 and 1 get weights 1/4 and 3/4, so the result is 0.75, and a second call with another "
+             "memory gives 0.75 again", _cross_by_hand, weight=2),
+        Case("one step", "two sentences, one target token, five source tokens",
+             lambda g: _cross_program(g, 6, 2, 5, [1])),
+        Case("more queries", "three target tokens at once see all four source tokens",
+             lambda g: _cross_program(g, 6, 2, 4, [3])),
+        Case("three steps", "the memory's contents change after the first call; keys and values do not",
+             lambda g: _cross_program(g, 4, 1, 3, [1, 2, 1]), weight=2),
+        Case("another length", "a later memory of another length belongs to another request: ValueError",
+             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=5), weight=0.5),
+    ],
+    mutants=[
+        Mutant("every_time", _cross(source=_every_time),
+               "Keys and values are computed anew at each step. Project the memory at the first call and keep them."),
+        Mutant("grows", _cross(source=_growing),
+               "The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill "
+               "the cache once."),
+        Mutant("own_keys", _cross(source=_own_keys),
+               "Keys and values come from x. That is self-attention: project the memory."),
+        Mutant("keys_only", _cross(source=_keys_only),
+               "The keys are kept, the values are computed anew. Keep both."),
+        Mutant("causal", _cross(attend=_causal),
+               "A causal mask hides source tokens. Every target token may look at the whole source."),
+        Mutant("unchecked", _cross(),
+               "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
+               "stored."),
+    ],
+)
+
+EXERCISES = [APPEND, STEP, ROTARY, CROSS]

@@ -1,0 +1,59 @@
+"""What a decoding step costs: reading H/G times fewer keys, copying them, or not storing any.
+
+On the CPU the clock counts this thread's time only, so that other programs do not spoil it; on CUDA, events do.
+"""
+
+import time
+
+import torch
+
+from .norm_bandwidth import best_time
+
+
+def read_grouped(q, k, v):
+    """One decoding step without a copy: the H/G queries of a group are the rows of one matrix.
+
+    q (B, H, D), k and v (B, G, S, D) → (B, H, D).
+    """
+    B, H, D = q.shape
+    rows = q.view(B, k.shape[1], -1, D)  # (B, G, H/G, D)
+    return ((rows @ k.mT / D**0.5).softmax(-1) @ v).view(B, H, D)
+
+
+def step_times(repeat_kv, S, groups, B=1, H=32, D=64, dtype=torch.float32, device="cpu", repeats=7):
+    """Milliseconds of one layer's attention in one decoding step, by number of key-value heads.
+
+    repeat_kv (x, n) is the learner's function; ``copied`` calls it first, ``grouped`` reads the G heads in place.
+    Returns: list of rows with G, bytes (keys and values), copied and grouped.
+    """
+    generator = torch.Generator().manual_seed(0)
+    rows = []
+    for G in groups:
+        q, k, v = (torch.randn(*shape, generator=generator).to(device, dtype)
+                   for shape in ((B, H, D), (B, G, S, D), (B, G, S, D)))
+        calls = {"copied": lambda: read_grouped(q, repeat_kv(k, H // G), repeat_kv(v, H // G)),
+                 "grouped": lambda: read_grouped(q, k, v)}
+        with torch.no_grad():
+            times = {name: best_time(call, device, repeats) * 1e3 for name, call in calls.items()}
+        rows.append({"G": G, "bytes": k.nbytes + v.nbytes, **times})
+    return rows
+
+
+def writing_times(attend, lengths, H=8, D=32):
+    """Milliseconds to write n tokens one by one, without and with a past, for each n of ``lengths``.
+
+    attend (q, k, v, past) → (result, past) is the learner's; without a past it gets the whole text at each step.
+    """
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 1, H, max(lengths), D, generator=generator)
+    rows = []
+    for n in lengths:
+        start = time.thread_time()
+        for t in range(1, n + 1):
+            attend(q[:, :, :t], k[:, :, :t], v[:, :, :t], None)
+        middle, past = time.thread_time(), None
+        for t in range(n):
+            _, past = attend(q[:, :, t:t + 1], k[:, :, t:t + 1], v[:, :, t:t + 1], past)
+        end = time.thread_time()
+        rows.append({"n": n, "without": (middle - start) * 1e3, "with": (end - middle) * 1e3})
+    return rows

@@ -1,0 +1,894 @@
+# %% [markdown]
+# # The KV cache and grouped queries
+#
+# **You will be able to**
+#
+# - write a cache whose results equal the full forward pass, for any way of cutting the text into chunks;
+# - count its bytes for a real model, and say how many users fit on a GPU;
+# - share keys among heads (GQA, MQA), keep one latent instead (MLA), and say what each saves;
+# - keep a cache small with a rolling window, pages and integers.
+#
+# **Prerequisites:** units 01 and 06. **Time:** three and a half hours.
+
+# %% [markdown]
+# ## A puzzle before anything else
+#
+# A GPU has 80 GB of memory. A model of 6.74 billion parameters, 2 bytes each, takes 13.5 GB of it. The rest is for users, each with a conversation of 4,096 tokens.
+#
+# The text of such a conversation is some 16 kilobytes. How many users fit at once?
+
+# %% setup=true
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from anatomy import check, predict, progress, quiz, reveal
+from anatomy.experiments import decode, recorded, where
+from anatomy.plots import described, use_style
+from torch import nn
+
+def rotate(x, positions):
+    """Turns pairs of numbers x (..., T, 2) by positions (T,) radians: RoPE with one pair."""
+    turn = torch.polar(torch.ones(len(positions)), positions.float())
+    return torch.view_as_real(torch.view_as_complex(x.contiguous()) * turn)
+
+# %%
+use_style()
+predict("cache.p1", "LLaMA-2-7B, 80 GB, 4,096 tokens each. How many users fit?",
+        ["about 4 million", "about 4,000", "about 30"])
+
+# %% [markdown]
+# Keep your guess. In section 7 your own function will answer.
+
+# %% [markdown]
+# ## 1. Store what does not change
+#
+# A decoder writes one token at a time. To write token 5 it needs the keys and values of tokens 0 to 4. Under a causal mask nothing that comes later changes them: they are the same numbers as one step ago.
+
+# %%
+predict("cache.p2", "A model writes 1,000 tokens and computes all keys anew at each step. How many keys does it compute?",
+        ["1,000", "500,500", "1,000,000"])
+
+# %%
+reveal("cache.p2", lambda: f"{sum(range(1, 1001)):,}",
+       "Step t computes t keys: 1 + 2 + … + 1,000. With a store, each key is computed once: 1,000.")
+
+# %% [markdown]
+# ### Worked example
+#
+# A buffer for three tokens, one number each. After the first token: length 1. The second goes to slot 1.
+
+# %%
+buffer, length = torch.zeros(3), 0
+for key in (1.0, 2.0):
+    buffer[length] = key
+    length += 1
+    print(buffer.tolist(), "in use:", buffer[:length].tolist())
+
+# %% [markdown]
+# The unused slot is not harmless: a key of zeros gets the score 0, and a score of 0 gets weight. So only the slots in use are handed out.
+#
+# A real cache holds keys and values of $B$ sequences and $G$ heads: two buffers $(B, G, \text{capacity}, D)$ per layer.
+
+# %% [markdown] statement="cache.append"
+# Write the cache of one layer. `append` stores $T$ new tokens behind the old ones and returns all stored keys and values, in order.
+#
+# More tokens than `capacity` raise a `ValueError`.
+
+# %% exercise="cache.append" todo="two buffers and a length; write behind the old tokens, return the slots in use"
+class KVCache:
+    """Keys and values of one layer, for up to `capacity` tokens."""
+
+    def __init__(self, B, G, capacity, D):
+        self.length = 0
+        ### BEGIN SOLUTION
+        self.keys = torch.zeros(B, G, capacity, D)
+        self.values = torch.zeros(B, G, capacity, D)
+        ### END SOLUTION
+
+    def append(self, keys, values):
+        """keys, values (B, G, T, D) → all keys (B, G, S, D), all values (B, G, S, D)."""
+        ### BEGIN SOLUTION
+        end = self.length + keys.shape[2]
+        if end > self.keys.shape[2]:
+            raise ValueError(f"room for {self.keys.shape[2]} tokens, {end} are needed")
+        self.keys[:, :, self.length:end] = keys
+        self.values[:, :, self.length:end] = values
+        self.length = end
+        return self.keys[:, :, :end], self.values[:, :, :end]
+        ### END SOLUTION
+
+# %% [markdown] hints="cache.append"
+# 1. In the example, which line writes, which counts, and what is handed out? Tokens now come several at a time, so a slot becomes a slice.
+# 2. `end = self.length + T`. Check it against the capacity, write both buffers at `[:, :, self.length:end]`, set the length to `end`, return `[:, :, :end]` of both.
+# 3. `self.keys[:, :, self.length:end] = keys`, the same for the values, then `self.length = …` and `return self.keys[:, :, :end], …`.
+
+# %% [markdown]
+# ## 2. One step, with a past
+#
+# The new tokens ask, and all tokens answer: $T$ queries against $S = \text{past} + T$ keys. Reading a prompt (*prefill*) is one large chunk with no past. Writing (*decode*) is chunks of $T = 1$.
+
+# %% [markdown]
+# ### Worked example
+#
+# Two tokens are stored, a chunk of three comes. Its first token stands at position 2 and sees positions 0, 1, 2. So the mask is the causal one of all five tokens, and the chunk uses its last three rows:
+
+# %%
+torch.ones(5, 5).tril()[2:].int()
+
+# %% [markdown]
+# | tensor | shape |
+# |---|---|
+# | `q`, `k`, `v`: the chunk | $(B, H, T, D)$, $(B, H, T, D)$, $(B, H, T, D_v)$ |
+# | `past`: keys and values | $(B, H, S - T, D)$, $(B, H, S - T, D_v)$ |
+# | mask | $(T, S)$: query $t$ sees key $s$ when $s \le S - T + t$ |
+# | result | $(B, H, T, D_v)$ |
+
+# %% [markdown] statement="cache.step"
+# Write causal attention for a chunk with a past. Return the result **and** the pair (all keys, all values), which is the next chunk's past.
+#
+# Here the past is a pair of tensors, not an object, so that each call can be checked by itself. `past=None` means that nothing came before. PyTorch's attention function is not allowed; `softmax` is.
+
+# %% exercise="cache.step" todo="join past and new, mask with the diagonal S - T, attend, return both"
+def cached_attention(q, k, v, past=None):
+    """Causal attention of T new tokens, with a past.
+
+    Args:
+        q, k: (B, H, T, D). v: (B, H, T, Dv). past: None or (keys, values) of the tokens before.
+
+    Returns:
+        (B, H, T, Dv), and (all keys, all values), each with S tokens.
+    """
+    ### BEGIN SOLUTION
+    if past is not None:
+        k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
+    T, S = q.shape[2], k.shape[2]
+    mask = torch.ones(T, S).tril(S - T).bool()
+    scores = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ v, (k, v)
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.step"
+# 1. In the example the mask's rows are the last three of five. `tril` takes a diagonal: which one starts at the third column?
+# 2. Join past and new along axis 2. The mask is `torch.ones(T, S).tril(S - T)`: with no past it is the usual triangle, with $T = 1$ a row of ones. Then scores, softmax, sum as in unit 01.
+# 3. `k = torch.cat([past[0], k], dim=2)`, likewise `v`; fill the scores with `-math.inf` where the mask is 0; `return weights @ v, (k, …)`.
+
+# %% [markdown]
+# ### See it
+#
+# However the text is cut, the result is the same. `[1] * 6` is pure decoding, `[6]` pure prefill.
+
+# %%
+def in_chunks(step, q, k, v, plan):
+    past, out = None, []
+    for chunk in zip(*(x.split(plan, dim=2) for x in (q, k, v)), strict=True):
+        result, past = step(*chunk, past)
+        out.append(result)
+    return torch.cat(out, dim=2)
+
+# %%
+torch.manual_seed(0)
+q, k, v = torch.randn(3, 2, 3, 6, 4)
+full = cached_attention(q, k, v)[0]
+for plan in ([1] * 6, [2, 3, 1], [5, 1]):
+    print(plan, (in_chunks(cached_attention, q, k, v, plan) - full).abs().max().item())
+
+# %% [markdown]
+# ### Experiment: what the store saves
+#
+# Write $n$ tokens with and without a past, and take the time.
+
+# %%
+rows = decode.writing_times(cached_attention, [32, 64, 128, 256])
+with described("Milliseconds to write n tokens on logarithmic axes: without a past the time rises far more steeply "
+               "than with one."):
+    for name, marker in (("without", "o"), ("with", "s")):
+        plt.loglog([r["n"] for r in rows], [r[name] for r in rows], marker=marker, label=f"{name} a past")
+    plt.xlabel("tokens written"), plt.ylabel("ms, one layer of attention"), plt.legend()
+
+# %% [markdown]
+# And this is attention alone. A whole model would also run its projections and feed-forward layers on the whole text at every step.
+
+# %% [markdown]
+# ## 3. Positions go on counting
+#
+# A chunk after five tokens starts at position 5. Forget that, and a model with RoPE runs without an error and gets worse with each chunk.
+#
+# Keys are stored **rotated**: position 3 stays position 3, so a stored key never has to be touched again.
+
+# %% [markdown]
+# Heads here have $D = 2$, so RoPE is one pair of numbers turned by the position in radians. `rotate(x, positions)` is given:
+
+# %%
+x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+rotate(x, torch.tensor([0, 1]))
+
+# %% [markdown] statement="cache.rotary_offset"
+# Rotate queries and keys of the chunk by their absolute positions (the first token of the text is at 0), then make one step with `cached_attention`. The returned keys are the rotated ones. Values are not rotated.
+
+# %% exercise="cache.rotary_offset" todo="positions of the chunk, rotate q and k, one cached step"
+def rotary_step(q, k, v, past=None):
+    """As cached_attention with D = 2, with RoPE; past holds rotated keys."""
+    ### BEGIN SOLUTION
+    start = 0 if past is None else past[0].shape[2]
+    positions = start + torch.arange(q.shape[2])
+    return cached_attention(rotate(q, positions), rotate(k, positions), v, past)
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.rotary_offset"
+# 1. Who knows how many tokens came before? Look at the shapes you have.
+# 2. The past's keys have one row per token: `past[0].shape[2]`. Positions are that number plus `torch.arange(T)`. Rotate only the new keys, before they join the past.
+# 3. `positions = start + torch.arange(q.shape[2])`, `return cached_attention(rotate(q, positions), rotate(k, …), v, …)`.
+
+# %%
+torch.manual_seed(0)
+q, k, v = torch.randn(3, 1, 2, 8, 2)
+full = rotary_step(q, k, v)[0]
+restart = lambda q, k, v, past: cached_attention(*(rotate(x, torch.arange(x.shape[2])) for x in (q, k)), v, past)
+for name, step in (("going on", rotary_step), ("starting at 0", restart)):
+    print(f"{name:14} largest error {(in_chunks(step, q, k, v, [4, 3, 1]) - full).abs().max():.1e}")
+
+# %% [markdown]
+# ## 4. Two caches in an encoder–decoder
+#
+# A decoder layer of T5 has two attentions. Self-attention's cache grows with each written token. Cross-attention asks the encoder's output, the *memory*: $S$ source tokens that never change while the answer is written. Its keys and values are computed at the first step.
+
+# %% [markdown] statement="cache.cross"
+# Write one head of cross-attention with three `nn.Linear` without bias: `q_proj`, `k_proj`, `v_proj`. Keys and values are projected from `memory` at the first call and kept; later calls do not read the memory's contents again.
+#
+# No mask. A later memory of another shape raises a `ValueError`.
+
+# %% exercise="cache.cross" todo="project the memory once, check its shape later, attend"
+class CrossAttention(nn.Module):
+    """Cross-attention with a cache of its own."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        self.q_proj = nn.Linear(d_model, d_model, bias=False)
+        self.k_proj = nn.Linear(d_model, d_model, bias=False)
+        self.v_proj = nn.Linear(d_model, d_model, bias=False)
+        self.stored = None
+
+    def forward(self, x, memory):
+        """x (B, T, d_model), memory (B, S, d_model) → (B, T, d_model)."""
+        ### BEGIN SOLUTION
+        if self.stored is None:
+            self.stored = self.k_proj(memory), self.v_proj(memory)
+        keys, values = self.stored
+        if keys.shape != memory.shape:
+            raise ValueError(f"stored {tuple(keys.shape)}, got a memory of {tuple(memory.shape)}")
+        scores = self.q_proj(x) @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+        return scores.softmax(-1) @ values
+        ### END SOLUTION
+
+# %% [markdown] hints="cache.cross"
+# 1. `self.stored` is None only once. What belongs inside that `if`, and what runs every time?
+# 2. First call: store the projected keys and values. Every call: compare shapes, project x to queries, scores over √d_model, softmax, sum of the stored values.
+# 3. `if self.stored is None: self.stored = self.k_proj(memory), …`, then `keys, values = self.stored`, then attention as in unit 01.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"In an encoder–decoder the input is encoded once, so the cache does not grow with the input."*
+
+# %%
+for S in (100, 1000):
+    layer = CrossAttention(64)
+    layer(torch.randn(1, 1, 64), torch.randn(1, S, 64))
+    print(f"{S:5} source tokens: {sum(t.nbytes for t in layer.stored):8,} bytes in one layer")
+
+# %% [markdown]
+# **Verdict: no.** It does not grow with *time*: written once, never extended. But it holds a key and a value for every source token, in every decoder layer. Ten times the input takes ten times the bytes.
+
+# %% [markdown]
+# ## 5. Sharing keys
+#
+# In multi-head attention (MHA) each of $H$ query heads has a key head of its own. In grouped-query attention (GQA) $H/G$ neighboring query heads share one of $G$ key-value heads. $G = 1$ is multi-query attention (MQA).
+
+# %% [markdown]
+# ### Worked example
+#
+# $H = 4$, $G = 2$: query heads 0 and 1 read group 0, heads 2 and 3 read group 1. Head $h$ reads group $\lfloor h / (H/G) \rfloor$.
+
+# %%
+H, G = 4, 2
+[h // (H // G) for h in range(H)]
+
+# %%
+predict("cache.p3", "Two key-value heads a, b serve four query heads. x.repeat(1, 2, 1, 1) on axis 1 gives the order…",
+        ["a a b b", "a b a b"])
+
+# %%
+reveal("cache.p3", lambda: " ".join("ab"[int(i)] for i in torch.tensor([0, 1]).repeat(2)),
+       "repeat lays copies side by side, so query head 1 would read group 1. It runs, and the model speaks nonsense.")
+
+# %% [markdown] statement="cache.grouped"
+# `repeat_kv` repeats each head $n$ times in a row: $(B, G, S, D) \to (B, G \cdot n, S, D)$.
+#
+# `grouped_attention` attends with $H$ query heads on $G$ key-value heads. The mask, boolean with True = may look, broadcasts to $(B, H, T, S)$. A `ValueError` is raised when $G$ does not divide $H$.
+
+# %% exercise="cache.grouped" todo="repeat in a row; check, repeat keys and values, attend"
+def repeat_kv(x, n):
+    """Heads a b become a a b b for n = 2."""
+    ### BEGIN SOLUTION
+    return x.repeat_interleave(n, dim=1)
+    ### END SOLUTION
+
+
+def grouped_attention(q, k, v, mask=None):
+    """q (B, H, T, D), k (B, G, S, D), v (B, G, S, Dv) → (B, H, T, Dv) (arXiv:2305.13245)."""
+    ### BEGIN SOLUTION
+    H, G = q.shape[1], k.shape[1]
+    if H % G:
+        raise ValueError(f"{G} key-value heads cannot serve {H} query heads")
+    k, v = repeat_kv(k, H // G), repeat_kv(v, H // G)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ v
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.grouped"
+# 1. The worked example lists which group each head reads: 0, 0, 1, 1. Which torch function repeats entries in a row?
+# 2. `repeat_interleave(n, dim=1)`. Then check $H$ and $G$, repeat keys and values $H/G$ times, and attend as ever.
+# 3. `k, v = repeat_kv(k, H // G), repeat_kv(v, …)`, scores over √D, mask, softmax, `@ v`.
+
+# %% [markdown]
+# PyTorch has a switch for groups. Does it agree?
+
+# %%
+torch.manual_seed(0)
+q, k, v = torch.randn(2, 8, 3, 16), torch.randn(2, 2, 7, 16), torch.randn(2, 2, 7, 16)
+theirs = nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+(grouped_attention(q, k, v) - theirs).abs().max().item()
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"The LLaMA series uses GQA; `repeat_kv` is what saves the cache."*
+#
+# Time one decoding step, 32 query heads on 4,096 tokens: once after copying with your `repeat_kv`, once reading the $G$ heads where they lie.
+
+# %%
+rows = decode.step_times(repeat_kv, 4096, [1, 4, 8, 32])
+print("  G   stored MB   copied ms   in place ms")
+for r in rows:
+    print(f"{r['G']:3}{r['bytes'] / 1e6:12.1f}{r['copied']:12.2f}{r['grouped']:14.2f}")
+
+# %%
+record = recorded("decode")
+with described("Recorded milliseconds of one decoding step against the number of key-value heads, for three lengths: "
+               "reading in place rises with G; copying first is slower for every G below 32."):
+    for i, S in enumerate([1024, 4096, 16384]):
+        at = [r for r in record["rows"] if r["S"] == S]
+        plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}o-", label=f"{S:,} tokens, in place")
+        plt.loglog([r["G"] for r in at], [r["copied"] for r in at], f"C{i}x:", label=f"{S:,} tokens, copied")
+    plt.xlabel("key-value heads G"), plt.ylabel("ms"), plt.legend(fontsize=7)
+    plt.title("recorded: " + where(record), fontsize=9)
+
+# %% [markdown]
+# **Verdict: wrong twice.** *Storing* $G$ heads saves; repeating writes copies and takes the saving back while it runs. Good kernels let a group's queries read one key in place.
+#
+# And the series began without: LLaMA-1, and LLaMA-2 7B and 13B, are MHA. LLaMA-2 70B and all of Llama 3 use 8 key-value heads ([2302.13971](https://arxiv.org/abs/2302.13971), [2307.09288](https://arxiv.org/abs/2307.09288), [2407.21783](https://arxiv.org/abs/2407.21783)).
+
+# %% [markdown]
+# ## 6. From an old model to a new one
+#
+# A trained MHA model can become GQA without starting over: average the key (and value) heads of each group, then train a little more. Four heads of one row each, pooled into two groups:
+
+# %%
+heads = torch.tensor([0.0, 2.0, 10.0, 20.0])
+heads.reshape(2, 2).mean(1)
+
+# %% [markdown] statement="cache.pool_heads"
+# Pool a projection matrix from $H$ to $G$ heads: $(H \cdot D, d_{model}) \to (G \cdot D, d_{model})$. A bias $(H \cdot D)$ becomes $(G \cdot D)$. Head $h$ owns rows $hD$ to $(h+1)D - 1$, and neighboring heads form a group.
+#
+# A `ValueError` is raised when `n_kv_heads` does not divide `n_heads`.
+
+# %% exercise="cache.pool_heads" todo="view the rows as groups of heads, and take the mean over each group"
+def pool_heads(weight, n_heads, n_kv_heads):
+    """Mean of each group's heads (arXiv:2305.13245, section 2.1)."""
+    ### BEGIN SOLUTION
+    if n_heads % n_kv_heads:
+        raise ValueError(f"{n_heads} heads do not make {n_kv_heads} groups")
+    return weight.unflatten(0, (n_kv_heads, n_heads // n_kv_heads, -1)).mean(1).flatten(0, 1)
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.pool_heads"
+# 1. In the example a head was one row, and the view was (groups, heads per group). Which axis is added when a head has $D$ rows?
+# 2. View the first axis as $(G, H/G, D)$, take the mean over axis 1, join the first two axes again. `unflatten(0, …)` leaves all other axes alone, so a bias works too.
+# 3. `weight.unflatten(0, (n_kv_heads, n_heads // n_kv_heads, -1)).mean(1).flatten(…)`.
+
+# %% [markdown]
+# ### See it
+#
+# Pooling is exact where a group's heads are equal, and the error grows as they differ:
+
+# %%
+torch.manual_seed(0)
+q, x = torch.randn(1, 4, 6, 8), torch.randn(1, 6, 32)
+split = lambda w: (x @ w.T).unflatten(-1, (-1, 8)).transpose(1, 2)
+for spread in (0.0, 0.1, 0.5, 1.0):
+    w_k, w_v = (torch.randn(2, 1, 8, 32).expand(2, 2, 8, 32) + spread * torch.randn(2, 2, 8, 32) for _ in "kv")
+    w_k, w_v = w_k.reshape(32, 32) / 6, w_v.reshape(32, 32) / 6
+    pooled = grouped_attention(q, split(pool_heads(w_k, 4, 2)), split(pool_heads(w_v, 4, 2)))
+    error = (pooled - grouped_attention(q, split(w_k), split(w_v))).norm() / pooled.norm()
+    print(f"heads differ by {spread:.1f}: relative error {error:.3f}")
+
+# %% [markdown]
+# That is why the paper goes on training: 5 % of the original steps bring most of the quality back ([2305.13245](https://arxiv.org/abs/2305.13245)).
+
+# %% [markdown]
+# ## 7. Count the bytes
+#
+# Per token and layer: $G$ keys and $G$ values of $D$ numbers. With $N$ layers and $b$ bytes per number:
+#
+# $$\text{bytes per token} = 2 \cdot N \cdot G \cdot D \cdot b$$
+#
+# One layer, one head of 4 numbers in 2 bytes: $2 \cdot 1 \cdot 1 \cdot 4 \cdot 2 = 16$.
+
+# %% [markdown] statement="cache.bytes"
+# Write the formula, and the size of **both** caches of one encoder–decoder request: `source` tokens read, `target` tokens written so far, MHA in all `n_decoder` layers. Integers, in bytes.
+
+# %% exercise="cache.bytes" todo="the formula, and the tokens that each of the two caches holds"
+def kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2):
+    """Bytes that one token adds to the cache of a decoder."""
+    ### BEGIN SOLUTION
+    return 2 * n_layers * n_kv_heads * head_dim * itemsize
+    ### END SOLUTION
+
+
+def encoder_decoder_bytes(n_decoder, n_heads, head_dim, source, target, itemsize=2):
+    """Bytes of self- and cross-attention's caches of one request."""
+    ### BEGIN SOLUTION
+    return kv_bytes_per_token(n_decoder, n_heads, head_dim, itemsize) * (source + target)
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.bytes"
+# 1. Count one layer by hand: how many vectors does one token leave behind, and how long are they?
+# 2. Self-attention holds `target` tokens, cross-attention `source` tokens, both in each decoder layer and with all heads.
+# 3. `return 2 * n_layers * n_kv_heads * …`, and `kv_bytes_per_token(…) * (source + …)`.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Per token, each layer stores 2·H·D numbers, H being the attention heads: 16 KiB per layer, 512 KiB in all, 4 GiB at 8,192 tokens."*
+
+# %%
+models = {"LLaMA-2-7B": (32, 32, 32, 128), "LLaMA-2-70B": (80, 64, 8, 128), "Llama-3-8B": (32, 32, 8, 128),
+          "ChatGLM2-6B": (28, 32, 2, 128)}
+for name, (N, H, G, D) in models.items():
+    print(f"{name:12} with H: {kv_bytes_per_token(N, H, D):9,}   with G: {kv_bytes_per_token(N, G, D):8,} bytes")
+one = kv_bytes_per_token(1, 32, 128)
+print(f"{one / 1024:.0f} KiB, {32 * one / 1024:.0f} KiB, {32 * one * 8192 / 2**30:.0f} GiB")
+
+# %% [markdown]
+# **Verdict: true for LLaMA-1 and 2 at 7B only because there G = H.** What counts is the number of *key-value* heads. With $H$ in its place the formula is 4 times too large for Llama-3-8B and 16 times for ChatGLM2-6B.
+
+# %% [markdown] statement="cache.users"
+# How many users' caches fit beside the weights? Round down; 0 when the weights alone are too large.
+#
+# Negative memory or weights, or a user without any bytes or tokens, raise a `ValueError`.
+
+# %% exercise="cache.users" todo="free memory, divided by the bytes of one user, rounded down"
+def users_that_fit(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user):
+    """Whole users that fit, as an int."""
+    ### BEGIN SOLUTION
+    if min(memory_bytes, weight_bytes) < 0 or min(bytes_per_token, tokens_per_user) < 1:
+        raise ValueError("sizes must not be negative, and a user needs at least one byte")
+    return max(0, memory_bytes - weight_bytes) // (bytes_per_token * tokens_per_user)
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.users"
+# 1. 100 bytes, 30 of them taken, 20 per user: how many whole users?
+# 2. Check the arguments. Free memory is `max(0, memory - weights)`; one user takes `bytes_per_token * tokens_per_user`; divide with `//`.
+# 3. `return max(0, memory_bytes - weight_bytes) // (…)`.
+
+# %%
+reveal("cache.p1", lambda: users_that_fit(80 * 10**9, 13_480_000_000, kv_bytes_per_token(32, 32, 128), 4096),
+       "Each token of text, some 4 bytes, leaves 524,288 bytes behind. A user with 4,096 tokens takes 2.1 GB.")
+
+# %%
+print("users of Llama-3-8B, 8 key-value heads, 16.1 GB of weights:",
+      users_that_fit(80 * 10**9, 16_060_000_000, kv_bytes_per_token(32, 8, 128), 4096))
+mib = encoder_decoder_bytes(12, 12, 64, 512, 128) / 2**20
+print(f"T5-base, 512 tokens in, 128 out: {mib:.1f} MiB, four fifths of it for cross-attention")
+
+
+# %% [markdown]
+# ## 8. What a step waits for
+#
+# A chip can compute, and it can fetch. *Arithmetic intensity* is FLOPs per byte fetched or written. Below the chip's own ratio (the *ridge*) a step waits for memory, above it for arithmetic.
+
+# %% [markdown]
+# ### Worked example
+#
+# One query of $D = 2$ on $S = 3$ keys. Scores: $2 \cdot 3 \cdot 2 = 12$ FLOPs, weighted sum: 12 more. Moved: the query (2 numbers), keys (6), values (6), the result (2): 16 numbers, 32 bytes. Intensity $24 / 32 = 0.75$.
+
+# %% [markdown] statement="cache.intensity"
+# `attention_cost` returns (FLOPs, bytes) for $T$ queries per user on $S$ keys, $H$ query heads, $G$ key-value heads. Count as in the example: q, k, v read once, the result written once, scores and weights stay on the chip, masked pairs count.
+#
+# `roofline_seconds` is the least time when computing and fetching overlap.
+
+# %% exercise="cache.intensity" todo="two products in FLOPs, four tensors in bytes; the slower of two times"
+def attention_cost(B, T, S, H, G, D, itemsize=2):
+    """(FLOPs, bytes moved) of attention for B users."""
+    ### BEGIN SOLUTION
+    flops = 4 * B * H * T * S * D
+    numbers = 2 * B * H * T * D + 2 * B * G * S * D
+    return flops, numbers * itemsize
+    ### END SOLUTION
+
+
+def roofline_seconds(flops, moved, peak_flops, bandwidth):
+    """Seconds; peak_flops in FLOP/s, bandwidth in bytes/s (Williams et al. 2009)."""
+    ### BEGIN SOLUTION
+    return max(flops / peak_flops, moved / bandwidth)
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.intensity"
+# 1. Which of the four tensors have $H$ heads, which $G$? Which have $T$ rows, which $S$?
+# 2. FLOPs: two products of $2 \cdot H \cdot T \cdot S \cdot D$ per user. Numbers: q and the result have $H \cdot T \cdot D$, k and v have $G \cdot S \cdot D$. The time is the larger of the two quotients.
+# 3. `flops = 4 * B * H * T * S * D`, `numbers = 2 * B * D * (H * T + …)`, `return max(flops / peak_flops, …)`.
+
+# %%
+predict("cache.p4", "One token, 4,096 cached, 32 heads, MHA, 2 bytes. Serving 64 users at once instead of 1, the intensity of attention…",
+        ["grows 64 times", "stays the same", "falls"])
+
+# %%
+intensity = lambda *sizes: attention_cost(*sizes)[0] / attention_cost(*sizes)[1]
+reveal("cache.p4", lambda: [round(intensity(B, 1, 4096, 32, 32, 128), 3) for B in (1, 64)],
+       "Each user brings keys of their own. A batch shares weights, never caches; heads that share keys do raise it.")
+
+# %% [markdown]
+# With $S$ large and $T = 1$ all but the keys and values can be forgotten:
+#
+# $$\frac{4HSD}{2GSD \cdot b} = \frac{2}{b} \cdot \frac{H}{G}$$
+#
+# In 2 bytes: $H/G$ FLOPs per byte. Where does that lie under the roof of a chip with 312 TFLOP/s and 2.0 TB/s (an A100, by its data sheet)?
+
+# %%
+peak, bandwidth = 312e12, 2.0e12
+points = {f"decode, G = {G}": (1, 1, 4096, 32, G, 128) for G in (32, 8, 1)} | {"prefill": (1, 4096, 4096, 32, 32, 128)}
+with described("Roofline: rate against intensity. Decoding with 32, 8 and 1 key-value heads lies at about 1, 4 and 31 "
+               "FLOPs per byte on the slope, prefill at 2,048 under the flat roof; the ridge is at 156."):
+    roof = [2.0**i for i in range(-2, 13)]
+    plt.loglog(roof, [min(peak, i * bandwidth) for i in roof], color="gray", label="roof")
+    for i, (name, sizes) in enumerate(points.items()):
+        flops, moved = attention_cost(*sizes)
+        rate = flops / roofline_seconds(flops, moved, peak, bandwidth)
+        plt.loglog(flops / moved, rate, "osD^"[i], color=f"C{i}", label=f"{name}: {flops / moved:.0f}")
+    plt.xlabel("FLOPs per byte"), plt.ylabel("FLOP/s at most"), plt.legend(fontsize=8)
+
+# %% [markdown]
+# Decoding uses less than 1 % of the arithmetic with MHA. That is what sharing keys buys: fewer bytes per step, as the timings of section 5 show, and more users per GPU.
+
+# %% [markdown]
+# ## 9. One latent for all heads
+#
+# Multi-head latent attention (MLA) stores one vector $c$ of $R$ numbers per token, and makes every head's key and value from it: $k_h = W^{UK}_h c$, $v_h = W^{UV}_h c$. Stored: $R$ numbers instead of $2HD$.
+#
+# Must decoding then make $H$ keys from every latent, at every step? No:
+#
+# $$q \cdot (W c) = (W^\top q) \cdot c$$
+
+# %% [markdown]
+# ### Worked example
+#
+# $q = (1, 2)$, and $W$ maps latents of 3 numbers to keys of 2. Left: a key first. Right: the query moves into the latent space, once, and meets stored latents as they are.
+
+# %%
+q, c = torch.tensor([1.0, 2.0]), torch.tensor([1.0, -1.0, 2.0])
+W = torch.tensor([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
+(q @ (W @ c)).item(), q @ W, ((q @ W) @ c).item()
+
+# %% [markdown]
+# The values work alike: $\sum_s w_s W^{UV} c_s = W^{UV} \sum_s w_s c_s$. Mix latents first, apply the matrix once.
+#
+# RoPE would stand between $q$ and $W$, different for each position, and forbid this. So MLA adds one small rotated key, shared by all heads, stored beside $c$. The exercise leaves it out, except in the bytes.
+
+# %% [markdown] statement="cache.latent"
+# For one sequence: `absorbed_queries` gives $W_h^\top q$ for each head. `absorbed_attention` attends on latents without ever making a key or a value per head; all latents are visible. The scale is that of the heads, $\sqrt D$: the scores are the same numbers as before.
+#
+# `latent_bytes_per_token` counts $R$ latent and `rope_dim` rotary numbers per layer.
+
+# %% exercise="cache.latent" todo="queries into the latent space; attend on c, then W_UV; count the bytes"
+def absorbed_queries(q, w_uk):
+    """q (H, T, D), w_uk (H, D, R) → (H, T, R)."""
+    ### BEGIN SOLUTION
+    return q @ w_uk
+    ### END SOLUTION
+
+
+def absorbed_attention(q, c, w_uk, w_uv):
+    """q (H, T, D), c (S, R), w_uk (H, D, R), w_uv (H, Dv, R) → (H, T, Dv) (arXiv:2405.04434)."""
+    ### BEGIN SOLUTION
+    scores = absorbed_queries(q, w_uk) @ c.T / math.sqrt(q.shape[-1])  # (H, T, S)
+    mixed = scores.softmax(-1) @ c  # (H, T, R)
+    return mixed @ w_uv.transpose(-2, -1)
+    ### END SOLUTION
+
+
+def latent_bytes_per_token(n_layers, kv_rank, rope_dim, itemsize=2):
+    """Bytes that one token adds to the cache, as an int."""
+    ### BEGIN SOLUTION
+    return n_layers * (kv_rank + rope_dim) * itemsize
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.latent"
+# 1. In the example, `q @ W` was the query in the latent space. With heads, `@` multiplies head by head.
+# 2. Scores: absorbed queries times `c.T`, over $\sqrt D$ with $D$ from `q`. Softmax. Mix: weights times `c`. Then each head's `w_uv`, transposed. Bytes: no factor 2, one latent serves keys and values.
+# 3. `mixed = (absorbed_queries(q, w_uk) @ c.T / math.sqrt(…)).softmax(-1) @ c`, `return mixed @ w_uv.transpose(…)`.
+
+# %% [markdown]
+# ### See it
+#
+# The same function, with keys and values written out, as in training:
+
+# %%
+torch.manual_seed(0)
+q, c, w_uk, w_uv = torch.randn(8, 1, 16), torch.randn(50, 24), torch.randn(8, 16, 24), torch.randn(8, 16, 24)
+expanded = grouped_attention(q[None], (c @ w_uk.mT)[None], (c @ w_uv.mT)[None])[0]
+print("difference:", (absorbed_attention(q, c, w_uk, w_uv) - expanded).abs().max().item())
+print("numbers per token:", 24, "against", 2 * 8 * 16)
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"DeepSeek is a 678B model."*
+#
+# Rebuild DeepSeek-V3 from the sizes in its paper ([2412.19437](https://arxiv.org/abs/2412.19437), section 4.2) and its released configuration: width 7168, 61 layers, 128 heads, latents of 1536 (queries) and 512, three dense layers of 18432, then 256 + 1 experts of 2048.
+
+# %%
+d, N, H, vocabulary = 7168, 61, 128, 129280
+attention = d * 1536 + 1536 * H * (128 + 64) + d * (512 + 64) + 512 * H * (128 + 128) + H * 128 * d
+dense, experts = 3 * 3 * d * 18432, 58 * (257 * 3 * d * 2048 + 256 * d)
+print(f"{(N * attention + dense + experts + 2 * vocabulary * d) / 1e9:.1f} billion parameters")
+print(f"{latent_bytes_per_token(N, 512, 64):,} bytes per token; as MHA {kv_bytes_per_token(N, H, 128):,}")
+
+# %% [markdown]
+# **Verdict: 671B.** And "DeepSeek" names many models. For the cache the number that counts is another: with MLA a token of V3 takes 70,272 bytes, about half of Llama-3-8B's 131,072, in a model more than 80 times larger.
+
+# %% [markdown]
+# ## 10. A window that rolls
+#
+# Some layers look only $w$ tokens back, the newest included (unit 09 says why that can be enough). Their cache needs $w$ slots for ever: position $p$ lives in slot $p \bmod w$ and overwrites position $p - w$.
+
+# %%
+w = 3
+slots = [None] * w
+for p in range(6):
+    slots[p % w] = p
+    print(p, slots)
+
+# %% [markdown]
+# After position 4 the slots hold 3, 4, 2: not in order. What `append` returns must be in order again, because the mask counts positions.
+
+# %% [markdown] statement="cache.rolling"
+# Write the cache of a window. `append` returns the up to `window` − 1 tokens before the chunk, followed by the **whole** chunk, oldest first; the first query of a chunk needs those old ones. Return new tensors, since slots will be overwritten.
+#
+# A chunk may be longer than the window. How you store the tokens is up to you.
+
+# %% exercise="cache.rolling" todo="return old tokens and the chunk in order; keep the last window tokens"
+class RollingCache:
+    """Keys and values of the last `window` tokens (arXiv:2310.06825)."""
+
+    def __init__(self, B, G, window, D):
+        self.window = window
+        ### BEGIN SOLUTION
+        self.keys = torch.zeros(B, G, 0, D)
+        self.values = torch.zeros(B, G, 0, D)
+        ### END SOLUTION
+
+    def append(self, keys, values):
+        """keys, values (B, G, T, D) → keys, values (B, G, S, D) with S ≤ window − 1 + T."""
+        ### BEGIN SOLUTION
+        old = max(0, self.keys.shape[2] - (self.window - 1))
+        keys = torch.cat([self.keys[:, :, old:], keys], dim=2)
+        values = torch.cat([self.values[:, :, old:], values], dim=2)
+        self.keys, self.values = keys[:, :, -self.window:], values[:, :, -self.window:]
+        return keys, values
+        ### END SOLUTION
+
+# %% [markdown] hints="cache.rolling"
+# 1. Forget slots for a moment: if you could keep a plain list of the last $w$ tokens, what would you return, and what would you keep?
+# 2. Keep at most $w$ tokens. For a new chunk: take the last $w - 1$ of them, put the chunk behind, return all of that, keep its last $w$.
+# 3. `keys = torch.cat([self.keys[:, :, old:], keys], dim=2)` with `old = max(0, … - (self.window - 1))`; then `self.keys = keys[:, :, -self.window:]`.
+
+# %% [markdown]
+# ### See it
+#
+# Decoding through your cache must equal full attention under a banded mask, however long the text.
+
+# %%
+torch.manual_seed(0)
+q, k, v = torch.randn(3, 1, 2, 40, 8)
+band = torch.ones(40, 40).tril().triu(-4).bool()
+cache, out = RollingCache(1, 2, 5, 8), []
+for t in range(40):
+    keys, values = cache.append(k[:, :, t:t + 1], v[:, :, t:t + 1])
+    out.append(grouped_attention(q[:, :, t:t + 1], keys, values))
+print("difference:", (torch.cat(out, 2) - grouped_attention(q, k, v, band)).abs().max().item())
+print("tokens that the last query reads:", keys.shape[2])
+
+# %% [markdown]
+# ## 11. Pages
+#
+# Nobody knows beforehand how long an answer will be. A buffer per user must be as long as the longest answer, and most of it stays empty. Operating systems solved this long ago: hand out small blocks as they are needed, and keep a table.
+
+# %% [markdown]
+# ### Worked example
+#
+# Blocks of 4 tokens. A user with table `[7, 2]` has tokens 0–3 in block 7 and 4–7 in block 2. Token 5 is in column $5 // 4 = 1$, so block 2, at place $5 \bmod 4 = 1$. Five tokens need two blocks, and three slots are idle.
+
+# %% [markdown] statement="cache.paged"
+# - `blocks_needed`: how many blocks a text of `length` tokens takes.
+# - `slot_of`: the pair (block, place) of token $t$ (counted from 0).
+# - `gather`: a user's keys in order, $(G, \text{length}, D)$, from the pool $(\text{blocks}, G, \text{block size}, D)$ and the user's table, a list of block numbers.
+
+# %% exercise="cache.paged" todo="round up; column and place; pick blocks, bring the heads to the front, join, cut"
+def blocks_needed(length, block):
+    """Blocks of `block` tokens, as an int."""
+    ### BEGIN SOLUTION
+    return -(-length // block)
+    ### END SOLUTION
+
+
+def slot_of(table, t, block):
+    """(number of the block in the pool, place inside it)."""
+    ### BEGIN SOLUTION
+    return table[t // block], t % block
+    ### END SOLUTION
+
+
+def gather(pool, table, length):
+    """pool (n_blocks, G, block, D) → (G, length, D) (arXiv:2309.06180)."""
+    ### BEGIN SOLUTION
+    blocks = pool[table]  # (m, G, block, D)
+    return blocks.transpose(0, 1).flatten(1, 2)[:, :length]
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.paged"
+# 1. `pool[table]` picks the blocks in the table's order. Which two axes must be neighbors before they are joined?
+# 2. Round up with `-(-length // block)`. The column is `t // block`, the place `t % block`. For `gather`: pick, swap axes 0 and 1, flatten blocks and places into one axis, cut to `length`.
+# 3. `pool[table].transpose(0, 1).flatten(…)[:, :length]`.
+
+# %% [markdown]
+# ### See it
+#
+# A thousand requests of random lengths, at most 2,048 tokens. How much of the memory handed out holds no token?
+
+# %%
+lengths = torch.randint(1, 2049, (1000,), generator=torch.Generator().manual_seed(0)).pow(2) // 2048 + 1
+print(f"one buffer of 2,048 each: {1 - lengths.sum() / (1000 * 2048):.1%} idle")
+for block in (1, 16, 128):
+    handed = sum(blocks_needed(n, block) for n in lengths.tolist()) * block
+    print(f"blocks of {block:3}: {1 - lengths.sum() / handed:.1%} idle")
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"The newest models have an architecture with FlashAttention and PagedAttention."*
+#
+# If they were architecture, they would change what the model computes. Attend on a contiguous cache, and on the same tokens scattered over pages:
+
+# %%
+torch.manual_seed(0)
+keys, values, pool = torch.randn(2, 10, 4), torch.randn(2, 10, 4), torch.zeros(2, 6, 2, 4, 4)
+table, query = [5, 0, 3], torch.randn(1, 2, 1, 4)
+for t in range(10):
+    block, place = slot_of(table, t, 4)
+    pool[0, block, :, place], pool[1, block, :, place] = keys[:, t], values[:, t]
+paged = grouped_attention(query, gather(pool[0], table, 10)[None], gather(pool[1], table, 10)[None])
+torch.equal(paged, grouped_attention(query, keys[None], values[None]))
+
+# %% [markdown]
+# **Verdict: neither is architecture.** Pages say where a cache lies, and FlashAttention in which order exact attention is computed ([2205.14135](https://arxiv.org/abs/2205.14135)). Both run on old models without retraining. GQA, MLA and windows, in contrast, change the function.
+
+# %% [markdown]
+# ## 12. Integers
+#
+# Halve the bytes per number: store whole numbers from −127 to 127 and one scale per slice.
+#
+# $$\text{scale} = \frac{\max |x|}{2^{\text{bits} - 1} - 1}, \qquad \text{code} = \text{round}\!\left(\frac{x}{\text{scale}}\right)$$
+#
+# In 3 bits the largest code is 3. For 0.2, 0.85, −1.5 the scale is 0.5, the codes are 0, 2, −3, and back come 0, 1, −1.5. No entry moves by more than half a scale.
+
+# %% [markdown] statement="cache.quantize"
+# Write both directions. `dim` is the axis that shares a scale, and the scale keeps it with size 1. Codes are `torch.int8`. A slice of zeros has scale 0 and codes 0. `dequantize` gives float32.
+#
+# `bits` outside 2 to 8 raises a `ValueError`.
+
+# %% exercise="cache.quantize" todo="scale from the largest magnitude, round, int8; and back"
+def quantize(x, dim, bits=8):
+    """x float → (codes int8 of the same shape, scale with size 1 along dim)."""
+    ### BEGIN SOLUTION
+    if not 2 <= bits <= 8:
+        raise ValueError(f"bits must lie in 2 to 8, got {bits}")
+    scale = x.abs().amax(dim=dim, keepdim=True) / (2 ** (bits - 1) - 1)
+    safe = torch.where(scale == 0, torch.ones_like(scale), scale)
+    return torch.round(x / safe).to(torch.int8), scale
+    ### END SOLUTION
+
+
+def dequantize(codes, scale):
+    """codes · scale, float32."""
+    ### BEGIN SOLUTION
+    return codes.float() * scale
+    ### END SOLUTION
+
+# %% [markdown] hints="cache.quantize"
+# 1. Work the example backwards: which division gives 0.5 from −1.5 and 3 bits?
+# 2. `x.abs().amax(dim=dim, keepdim=True)` over the largest code is the scale. Divide, round, convert. Where the scale is 0, divide by 1 instead.
+# 3. `scale = x.abs().amax(dim=dim, keepdim=True) / (2 ** (bits - 1) - 1)`; codes are `torch.round(x / …).to(torch.int8)`.
+
+# %% [markdown]
+# ### Experiment: which axis?
+#
+# Keys of real models have a few channels that are large for every token ([KIVI](https://arxiv.org/abs/2402.02750)). Imitate one: channel 3, ten times larger.
+
+# %%
+predict("cache.p5", "4 bits, one large channel. The smaller error comes from one scale…",
+        ["per token", "per channel", "both are equal"])
+
+# %%
+torch.manual_seed(0)
+flat, spiky = torch.randn(1, 1, 200, 16), torch.randn(1, 1, 200, 16)
+spiky[..., 3] *= 10
+def error(x, dim, bits):
+    others = torch.arange(16) != 3
+    return (dequantize(*quantize(x, dim, bits)) - x)[..., others].pow(2).mean().sqrt().item()
+
+# %%
+bits = list(range(3, 9))
+with described("Root mean square error of the fifteen ordinary channels against bits: about equal for even keys; with one "
+               "large channel a scale per token is several times worse than a scale per channel."):
+    for i, (name, x) in enumerate((("even keys", flat), ("one large channel", spiky))):
+        plt.semilogy(bits, [error(x, -1, b) for b in bits], f"C{i}o-", label=f"{name}, scale per token")
+        plt.semilogy(bits, [error(x, -2, b) for b in bits], f"C{i}x:", label=f"{name}, scale per channel")
+    plt.xlabel("bits"), plt.ylabel("error of the other channels"), plt.legend(fontsize=8)
+
+# %%
+reveal("cache.p5", lambda: f"per token {error(spiky, -1, 4):.2f}, per channel {error(spiky, -2, 4):.2f}",
+       "A slice is as coarse as its largest entry makes it. Per token, every slice contains the large channel.")
+
+# %% [markdown]
+# ## Recap
+
+# %%
+quiz("Five tokens are cached, a chunk of three comes. Its second token may look at…",
+     {"two keys": (False, "Those of its own chunk; the past counts too."),
+      "seven keys": (True, "Positions 0 to 6: itself and all before."), "eight keys": (False, "The last one comes later.")})
+
+# %%
+quiz("Which change makes the cache of LLaMA-2-7B four times smaller?",
+     {"8 key-value heads instead of 32": (True, "Bytes are proportional to G."),
+      "repeat_kv with n = 4": (False, "It makes copies while computing; nothing stored gets smaller."),
+      "8 query heads instead of 32": (False, "Queries are never stored.")})
+
+# %%
+quiz("A batch of 64 users decodes. What do they share?",
+     {"weights": (True, "So batching helps the matrix products of the weights."),
+      "caches": (False, "Each has read another text."), "nothing": (False, "All use the same weights.")})
+
+# %%
+quiz("MLA's scores are computed on latents of 512 numbers, heads have 128 + 64. Which root is divided by?",
+     {"√512": (False, "The scores are the same numbers as q·k of the heads."),
+      "√192": (True, "Size of the head's query, rotary part included."), "none": (False, "Absorbing changes no score.")})
+
+# %%
+quiz("A window of 4,096, a text of 100,000 tokens. That layer's cache holds…",
+     {"4,096 tokens": (True, "It stopped growing there."), "100,000 tokens": (False, "The old ones are overwritten."),
+      "24 tokens": (False, "That is the number of full turns.")})
+
+# %%
+progress("08-kv-cache-and-gqa")
+
+# %% [markdown]
+# ## Where this lives in real models
+#
+# - One key head for all: [Shazeer 2019](https://arxiv.org/abs/1911.02150), in PaLM ([2204.02311](https://arxiv.org/abs/2204.02311)). Groups: [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245), in Llama 3, Mistral ([2310.06825](https://arxiv.org/abs/2310.06825)), Qwen 2 ([2407.10671](https://arxiv.org/abs/2407.10671)).
+# - Latents: DeepSeek-V2 ([2405.04434](https://arxiv.org/abs/2405.04434)) and V3.
+# - Rolling windows: Mistral 7B, and every other layer of Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)).
+# - Pages: [vLLM](https://arxiv.org/abs/2309.06180). Integers: [KIVI](https://arxiv.org/abs/2402.02750).
+# - What inference costs: [Pope et al. 2022](https://arxiv.org/abs/2211.05102).
