@@ -2,11 +2,11 @@
 
 import json
 import re
-import time
 from pathlib import Path
 from statistics import median
 
 import nbformat
+import psutil
 import pytest
 from nbclient import NotebookClient
 
@@ -71,16 +71,21 @@ def test_runs_from_a_clean_kernel_with_solutions(unit, tmp_path, monkeypatch):
 
     class Timed(NotebookClient):
         async def async_execute_cell(self, cell, cell_index, **kwargs):
-            start = time.perf_counter()
+            start = self.cpu_seconds()
             try:
                 return await super().async_execute_cell(cell, cell_index, **kwargs)
             finally:
-                spent[cell_index] = time.perf_counter() - start
+                spent[cell_index] = self.cpu_seconds() - start
 
-    start = time.perf_counter()
-    Timed(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
-    total = time.perf_counter() - start
-    print(f"{unit}: {total:.1f} s, longest cell {max(spent.values()):.1f} s")
+        def cpu_seconds(self):
+            """Processor time of the kernel. Wall time would measure what else the machine is doing."""
+            times = psutil.Process(self.km.provisioner.pid).cpu_times()
+            return times.user + times.system
+
+    client = Timed(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    total = sum(spent.values())
+    print(f"{unit}: {total:.1f} s of processor time, longest cell {max(spent.values()):.1f} s")
     assert total < SECONDS_PER_UNIT, f"{unit} took {total:.0f} s"
     slow = {book.cells[i].source[:50]: round(s, 1) for i, s in spent.items() if s > SECONDS_PER_CELL}
     assert not slow, slow
