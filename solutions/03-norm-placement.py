@@ -679,7 +679,13 @@ def learn(name, stairs, steps_taken=150):
     rate = lambda step: warmup_rate(step, peak=3e-3, warmup=stairs)
     return warmup.smooth(warmup.train(steps, name, 8, rate, steps_taken)[1])
 
-runs = {"Post-LN": learn("Post-LN", 0), "Post-LN, warm-up": learn("Post-LN", 50), "Pre-LN": learn("Pre-LN", 0)}
+runs = {"Post-LN": learn("Post-LN", 0)}
+
+# %%
+runs["Post-LN, warm-up"] = learn("Post-LN", 50)
+
+# %%
+runs["Pre-LN"] = learn("Pre-LN", 0)
 
 # %%
 long = warmup.recorded()
