@@ -13,6 +13,7 @@ os.environ["ANATOMY_HOME"] = tempfile.mkdtemp()
 
 from anatomy import evaluate  # noqa: E402
 from anatomy.progress import note  # noqa: E402
+
 from autograder import exercises  # noqa: E402
 
 REPEATS = 5

@@ -6,13 +6,7 @@
 # Each picture shows the recorded reference. In the units the same pictures run your own functions.
 
 # %%
-from anatomy.widgets import (
-    AttentionExplorer,
-    MixExplorer,
-    PermutationExplorer,
-    RopeExplorer,
-    WavelengthExplorer,
-)
+from anatomy import widgets
 
 # %% [markdown]
 # ## A weighted average (unit 00)
@@ -20,7 +14,7 @@ from anatomy.widgets import (
 # Give *mat* weight 0. Where does the triangle go? Then give all three the same weight.
 
 # %%
-MixExplorer()
+widgets.MixExplorer()
 
 # %% [markdown]
 # ## Attention (unit 01)
@@ -28,7 +22,7 @@ MixExplorer()
 # Compare the two sentences with the same words. Then drop the scale: how many weights stay visible?
 
 # %%
-AttentionExplorer()
+widgets.AttentionExplorer()
 
 # %% [markdown]
 # ## Words in another order (unit 01)
@@ -36,7 +30,39 @@ AttentionExplorer()
 # Without positions, attention only follows the permutation. Switch positions on, and that breaks.
 
 # %%
-PermutationExplorer()
+widgets.PermutationExplorer()
+
+# %% [markdown]
+# ## Two norms (unit 02)
+#
+# Shift the vector, then stretch it. Which norm notices which?
+
+# %%
+widgets.NormExplorer()
+
+# %% [markdown]
+# ## Where gradients arrive (unit 03)
+#
+# Raise the depth, and compare the last layer's gradient under Post-LN and Pre-LN.
+
+# %%
+widgets.GradientFlowExplorer()
+
+# %% [markdown]
+# ## Activations and gates (unit 04)
+#
+# Let β of Swish grow: which curve does it turn into?
+
+# %%
+widgets.ActivationExplorer()
+
+# %% [markdown]
+# ## Position schemes (unit 05)
+#
+# Look at the distance profile of each scheme. Which ones can tell left from right?
+
+# %%
+widgets.PositionExplorer()
 
 # %% [markdown]
 # ## Rotating queries and keys (unit 06)
@@ -44,7 +70,7 @@ PermutationExplorer()
 # Move both positions by one with the button: the dials turn, the score stands still.
 
 # %%
-RopeExplorer()
+widgets.RopeExplorer()
 
 # %% [markdown]
 # ## Wavelengths of RoPE (unit 06)
@@ -52,4 +78,20 @@ RopeExplorer()
 # How many planes finish a full turn within 4,096 tokens? Raise the base and look again.
 
 # %%
-WavelengthExplorer()
+widgets.WavelengthExplorer()
+
+# %% [markdown]
+# ## Who may look at whom (unit 07)
+#
+# Step through the queries of a prefix mask. How many layers does a word need to reach the last one?
+
+# %%
+widgets.MaskExplorer()
+
+# %% [markdown]
+# ## One sentence, six lessons (unit 07)
+#
+# What does the model see, and what must it predict, under each objective?
+
+# %%
+widgets.ObjectiveLab()

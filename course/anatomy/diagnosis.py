@@ -28,7 +28,8 @@ def generic(record, case, outcome, tensors, problem, passed):
     if found:
         return [found]
     if name in ("shape", "dtype", "nan", "type"):
-        hints = {"shape": " Print the shapes at each line.", "dtype": " Cast the result back to the input's dtype.",
+        hints = {"shape": " Print the shapes at each line.",
+                 "dtype": f" Cast it to {problem.expected} before you return it.",
                  "nan": " Look for 0/0, ∞ − ∞, or the exponential of a large number.", "type": ""}
         return [Mistake(f"generic.{name}", _sentence(problem.sentence) + hints[name])]
     if any(passed):
