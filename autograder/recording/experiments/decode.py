@@ -91,7 +91,6 @@ def machine(s, device, dtype):
     x = torch.randn(s.copied, device=device, dtype=dtype)
     out = torch.empty_like(x)
     copy, read = min(timed(lambda: out.copy_(x), s, device)), min(timed(x.sum, s, device))
-    del x, out
     a, b = (torch.randn(s.square, s.square, device=device, dtype=dtype) for _ in range(2))
     product = min(timed(lambda: a @ b, s, device))
     size = s.copied * dtype.itemsize
