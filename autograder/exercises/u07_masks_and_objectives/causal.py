@@ -53,6 +53,10 @@ def after_softmax(q, k, v):
     return torch.softmax(_scores(q, k), -1) * _ones(q) @ v
 
 
+def over_queries(q, k, v):
+    return torch.softmax(_scores(q, k).masked_fill(~_ones(q), -INF), -2) @ v
+
+
 def _row(g, row, *shape):
     """Cotangent that asks for one row of the output."""
     out = torch.zeros(*shape)
@@ -96,6 +100,9 @@ CAUSAL = Exercise(
         Mutant("after_softmax", after_softmax,
                "The mask comes after the softmax. The sum below the fraction has counted the future already, so its "
                "gradient leaks, and rows no longer sum to 1."),
+        Mutant("over_queries", over_queries,
+               "The softmax runs over the queries, so the columns sum to 1. Each query shares its weight among the "
+               "keys: use the last axis."),
         Mutant("zero_fill", _fill(_ones, 0.0),
                "Later scores are set to 0, and exp(0) = 1 still gets weight. Set them to -inf."),
         Mutant("no_scale", _fill(_ones, scores=lambda q, k: q @ k.mT),
@@ -269,6 +276,9 @@ PADDED = Exercise(
                "padded on the left. Count real words only (cumsum)."),
         Mutant("places_from_one", (MASK, lambda real: real.long().cumsum(-1)),
                "The mask is right, but the first word stands at place 1. Places count from 0."),
+        Mutant("padding_at_zero", (MASK, lambda real: (real.long().cumsum(-1) - 1) * real),
+               "The words' places are right. Padding after the last word repeats that word's place here, it does not "
+               "go back to 0: cumsum gives this by itself."),
         Mutant("negative_places", (MASK, lambda real: real.long().cumsum(-1) - 1),
                "The mask is right, but padding on the left gets place -1, which indexes a table from its end. Clamp "
                "at 0."),

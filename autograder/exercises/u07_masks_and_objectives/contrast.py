@@ -83,6 +83,9 @@ INFO = Exercise(
                "The temperature plays no part. Divide the cosines by it before the softmax."),
         Mutant("times_temperature", _wrong(lambda q, k, t: _unit(q) @ _unit(k).mT * t),
                "The cosines are multiplied by the temperature. Divide: a small temperature sharpens."),
+        Mutant("loss_over_temperature", lambda queries, keys, temperature=0.07: _wrong()(
+                   queries, keys, 1.0) / (temperature or 1.0),
+               "The loss is divided by the temperature. Divide the cosines by it, before the softmax."),
         Mutant("other_direction", _wrong(lambda q, k, t: (_unit(q) @ _unit(k).mT / t).mT),
                "Each key chooses among the queries. Here each query chooses among the keys: softmax over the keys, "
                "row by row."),

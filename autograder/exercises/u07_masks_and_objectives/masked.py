@@ -54,6 +54,11 @@ def _apply(masked=lambda s, u: s & (u < 0.8), random=lambda s, u: s & (u >= 0.8)
     return wrong
 
 
+def second_from_ids(ids, selected, u, random_ids, mask_id):
+    swap = selected & (u >= 0.8) & (u < 0.9)
+    return torch.where(swap, random_ids, ids), torch.where(selected, ids, IGNORE)
+
+
 def in_place(ids, selected, u, random_ids, mask_id):
     inputs = ids
     inputs[selected & (u < 0.8)] = mask_id
@@ -140,6 +145,9 @@ MASKED = Exercise(
                "Every token has a label. Tokens that were not selected get -100, which the loss leaves out."),
         Mutant("labels_zero", (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s, ids, 0))),
                "Tokens without a label get 0, which is a word of the vocabulary. The sign for no label is -100."),
+        Mutant("second_from_ids", (SELECT, second_from_ids),
+               "The [MASK] tokens are gone again: the second replacement starts from ids. Let it start from the inputs "
+               "that the first one made."),
         Mutant("in_place", (SELECT, in_place),
                "The inputs are written over ids itself, so the labels are read from corrupted tokens. Work on a copy: "
                "torch.where, or ids.clone()."),

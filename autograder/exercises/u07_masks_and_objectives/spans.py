@@ -84,6 +84,17 @@ def whole_text(ids, noise, first_sentinel):
     return _corrupt()(ids, noise, first_sentinel)[0], ids
 
 
+def wraps_around(ids, noise, first_sentinel):
+    inputs, targets, k = [], [], 0
+    for i, (token, hidden) in enumerate(zip(ids.tolist(), noise.tolist(), strict=True)):
+        if hidden and not noise[i - 1]:
+            inputs.append(first_sentinel - k)
+            targets.append(first_sentinel - k)
+            k += 1
+        (targets if hidden else inputs).append(token)
+    return torch.tensor(inputs), torch.tensor([*targets, first_sentinel - k])
+
+
 def _text(g, pattern):
     """Random ids below 800, all different, with a noise pattern such as '..xx.x'."""
     ids = torch.randperm(800, generator=g.generator)[: len(pattern)]
@@ -128,6 +139,9 @@ CORRUPT = Exercise(
                "span's sentinel before it."),
         Mutant("sentinel_behind", _corrupt(target=lambda s, k, tokens: [*tokens, s - k]),
                "In the targets the sentinel comes after its span. It comes before it, and one more closes the whole."),
+        Mutant("wraps_around", wraps_around,
+               "A span at the very start gets no sentinel when the last token is hidden: at i = 0, noise[i - 1] is the "
+               "last entry. Nothing stands before token 0."),
         Mutant("gaps_closed", _corrupt(mark=lambda s, k, tokens: []),
                "The spans vanish from the inputs without a trace. Each leaves one sentinel in its place."),
         Mutant("one_per_hidden", _corrupt(mark=lambda s, k, tokens: [s - k] * len(tokens)),
