@@ -202,32 +202,35 @@ class GradebookWriter:
         self._units.add(unit)
 
     def _update_unit(self, unit):
-        trusted, book = master(unit), self.gradebook
+        trusted = master(unit)
+        points = {name: float(e.points) for name, e in trusted.checks.items()}
         stored = self._db.execute(sa.select(Notebook).join(Assignment).where(
             Assignment.name == unit, Notebook.name == unit)).scalars().first()
-        points = {name: float(e.points) for name, e in trusted.checks.items()}
-        if stored is not None:
-            have = {c.name: c.max_score for c in stored.grade_cells}
-            if have == points and {c.name for c in stored.solution_cells} == set(trusted.answers):
-                self._db.commit()
-                return
-            gone = sorted(set(have) - set(points))
-            if gone and stored.submissions:
-                raise GradebookError(f"The gradebook has scores for exercises that {unit} no longer has "
-                                     f"({', '.join(gone)}). Grade into a new gradebook, or bring the exercises back.")
-            for name, value in points.items():
-                book.update_or_create_gradegrade_id(name, unit, unit, max_score=value, cell_type="code")
-            for name in trusted.answers:
-                book.update_or_create_solutiongrade_id(name, unit, unit)
-            self._db.expire_all()
-            for submitted in stored.submissions:
-                have = {g.cell_id for g in submitted.grades} | {c.cell_id for c in submitted.comments}
-                self._add_rows(submitted.id, stored, have)
+        have = {c.name: c.max_score for c in stored.grade_cells} if stored else {}
+        if stored and have == points and {c.name for c in stored.solution_cells} == set(trusted.answers):
             self._db.commit()
-            return
-        book.update_or_create_assignment(unit)
-        SaveCells().preprocess(trusted.notebook, {"nbgrader": {"notebook": unit, "assignment": unit, "student": ".",
-                                                               "db_url": _patient(self.db_url)}})
+        elif stored and stored.submissions:
+            self._extend_unit(unit, stored, have, points)
+        else:
+            self.gradebook.update_or_create_assignment(unit)
+            where = {"notebook": unit, "assignment": unit, "student": ".", "db_url": _patient(self.db_url)}
+            SaveCells().preprocess(trusted.notebook, {"nbgrader": where})
+
+    def _extend_unit(self, unit, stored, have, points):
+        """New exercises and new points for a unit that has submissions already, which nbgrader refuses."""
+        gone = sorted(set(have) - set(points))
+        if gone:
+            raise GradebookError(f"The gradebook has scores for exercises that {unit} no longer has "
+                                 f"({', '.join(gone)}). Grade into a new gradebook, or bring the exercises back.")
+        for name, value in points.items():
+            self.gradebook.update_or_create_grade_cell(name, unit, unit, max_score=value, cell_type="code")
+        for name in master(unit).answers:
+            self.gradebook.update_or_create_solution_cell(name, unit, unit)
+        self._db.expire_all()
+        for submitted in stored.submissions:
+            rows = {g.cell_id for g in submitted.grades} | {c.cell_id for c in submitted.comments}
+            self._add_rows(submitted.id, stored, rows)
+        self._db.commit()
 
     # ---- patience and explanations ---------------------------------------------------------------------------------
     def _retry(self, work):

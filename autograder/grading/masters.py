@@ -1,5 +1,6 @@
 """The trusted side of a unit: its notebook, its exercises, and a version that changes when either does."""
 
+import ast
 import hashlib
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +12,8 @@ from autograder.build.release import release_notebook
 from autograder.build.source import ROOT, grade_id
 
 # What a score depends on, beside the unit's own specs and notebook. A change here means: grade again.
-JUDGING = ("autograder/judge/*.py", "autograder/reference/**/*.py", "autograder/grading/rebuild.py",
-           "autograder/grading/grade.py", "autograder/grading/signs.py", "autograder/exercises/__init__.py",
+JUDGING = ("autograder/judge/*.py", "autograder/grading/rebuild.py", "autograder/grading/running.py",
+           "autograder/grading/grade.py", "autograder/grading/signs.py",
            "course/anatomy/runner.py", "course/anatomy/judging.py", "course/anatomy/compare.py",
            "course/anatomy/codec.py", "course/anatomy/diagnosis.py", "course/anatomy/symbolic.py",
            "course/anatomy/verdict.py")
@@ -71,9 +72,31 @@ def master(unit):
 
 
 def _version(unit, raw):
-    module = f"u{unit.replace('-', '_')}"
-    patterns = (*JUDGING, f"autograder/exercises/{module}.py", f"autograder/exercises/{module}/**/*.py")
+    module = f"autograder.exercises.u{unit.replace('-', '_')}"
+    files = {p for pattern in JUDGING for p in ROOT.glob(pattern)} | _imported(module)
     digest = hashlib.sha256(raw)
-    for path in sorted({p for pattern in patterns for p in ROOT.glob(pattern)}):
+    for path in sorted(files):
         digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _imported(module):
+    """Files of a module of this package and of everything in the package that it imports, at whatever distance."""
+    found, todo = set(), [module]
+    while todo:
+        name = todo.pop()
+        base = ROOT.joinpath(*name.split("."))
+        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+        if path in found or not path.exists():
+            continue
+        found.add(path)
+        package = name.split(".") if base.is_dir() else name.split(".")[:-1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                todo += [a.name for a in node.names if a.name.startswith("autograder")]
+            elif isinstance(node, ast.ImportFrom):
+                parts = package[:len(package) - node.level + 1] if node.level else []
+                source = ".".join([*parts, *([node.module] if node.module else [])])
+                if source.startswith("autograder"):
+                    todo += [source, *(f"{source}.{a.name}" for a in node.names)]
+    return found

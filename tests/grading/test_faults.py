@@ -1,0 +1,280 @@
+"""The fault suite: whatever dies, fills up or is damaged, every submission ends in one result or in a clear message."""
+
+import contextlib
+import dataclasses
+import functools
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from distributed import Client, LocalCluster
+
+from autograder.grading import collect, engine
+from autograder.grading.course import load_course
+from autograder.grading.grade import grade_bytes
+from autograder.grading.gradebook import GradebookError, GradebookWriter
+from autograder.judge.make_record import student_key
+
+from .cheats.base import START, released
+from .classroom import ANSWERS, command, consistent, course, environment, grade, grades, notebook, submit, times_graded
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+
+
+@functools.cache
+def example(kind, opener):
+    return grade_bytes(notebook(ANSWERS[kind]), START, "ada", student_key("secret", "ada", START), opener)
+
+
+def small_class(root, size):
+    for i in range(size):
+        submit(root, f"s{i:02}", notebook(ANSWERS[["right", "mutant", "partly"][i % 3]]))
+    return root
+
+
+def scripted(sandbox):
+    """A stand-in for the cluster: results that were computed before, so that a test is about the writing alone."""
+    done = {k: example(k, sandbox) for k in ("right", "mutant", "partly")}
+
+    def results(client, submissions, make, ahead):
+        for s in submissions:
+            kind = ["right", "mutant", "partly"][int(s.student[1:]) % 3]
+            yield s, (dataclasses.replace(done[kind], student=s.student), s.digest)
+
+    return results
+
+
+def run_here(root, **options):
+    """grade_all in this process."""
+    place = load_course(root)
+    with GradebookWriter(place.db_url, "transformer-anatomy", place.config) as writer:
+        return engine.grade_all(collect.find(root / "submitted"), writer, place, "secret",
+                                **{"workers": 1, **options}), writer.graded()
+
+
+@linux
+@pytest.mark.parametrize("moment", range(10))
+def test_killed_while_it_writes_and_resumed(moment, tmp_path, sandbox, monkeypatch):
+    """SIGKILL before the n-th statement to the database, ten different n; the same writer then goes on."""
+    root = small_class(course(tmp_path / "killed"), 6)
+    monkeypatch.setattr(engine, "_results", scripted(sandbox))
+    monkeypatch.setattr(engine, "_cluster", lambda *a: contextlib.nullcontext())
+    child = os.fork()
+    if child == 0:
+        try:
+            counter = iter(range(10_000))
+
+            def maybe_die(*args):
+                if next(counter) == 25 + 17 * moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            sa.event.listen(sa.engine.Engine, "before_cursor_execute", maybe_die)
+            run_here(root)
+        finally:
+            os._exit(7)  # it was not killed
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    before = consistent(root) if _has_table(root) else 0
+    summary, graded = run_here(root)
+    assert len(summary.graded) == 6 - before and summary.kept == before and not summary.problems
+    assert consistent(root) == len(graded) == 6
+    assert set(times_graded(root).values()) == {1}
+
+
+def _has_table(root):
+    if not (root / "gradebook.db").exists():
+        return False
+    with sqlite3.connect(root / "gradebook.db") as db:
+        return bool(db.execute("SELECT name FROM sqlite_master WHERE name = 'anatomy_graded'").fetchall())
+
+
+@linux
+@pytest.mark.slow
+def test_the_whole_grader_killed_again_and_again(tmp_path, sandbox):
+    """The real command, killed after 0, 2, 5 and 9 results; nothing of it stays alive, nothing is graded twice."""
+    root = small_class(course(tmp_path / "again"), 12)
+    tag = f"ANATOMY_TEST_{os.getpid()}_{time.monotonic_ns()}"
+    stored = lambda: len(times_graded(root)) if _has_table(root) else 0
+    for target in (0, 2, 5, 9):
+        with subprocess.Popen(command("--workers", "2"), cwd=root, env=environment(**{tag: "1"}),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + 120
+            while process.poll() is None and stored() <= target and time.monotonic() < deadline:
+                time.sleep(0.02)
+            process.kill()
+        assert _has_table(root) and consistent(root) == stored()
+        deadline = time.monotonic() + 30
+        while _alive(tag) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not _alive(tag), "workers or zygotes outlive the grader"
+    done = grade(root, "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    assert consistent(root) == 12 and set(times_graded(root).values()) == {1}
+    assert {r["student"]: r["score"] for r in grades(root)} == {
+        f"s{i:02}": ["1", "0", "0.6"][i % 3] for i in range(12)}
+
+
+def _alive(tag):
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if tag.encode() in (folder / "environ").read_bytes() and b"State:\tZ" not in (
+                    folder / "status").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ")[:80])
+        except OSError:
+            continue
+    return found
+
+
+@linux
+def test_full_disk(tmp_path, sandbox):
+    """A file system of 600 kB: a clear message; with more room the rest is graded, nothing is lost or half written."""
+    root = tmp_path / "full"
+    root.mkdir()
+    source = small_class(course(tmp_path / "source"), 12)
+    run = " ".join(command("--workers", "1"))
+    script = f"""
+    mount -t tmpfs -o size=600k none {root} || exit 9
+    cp -r {source}/. {root}; cd {root}
+    {run}; echo first $?
+    mount -o remount,size=64m {root}
+    {run}; echo second $?
+    cp -r {root}/. {tmp_path}/copy"""
+    unshare = ["unshare", "--mount", *["--map-root-user"] * (os.geteuid() != 0)]
+    done = subprocess.run([*unshare, "sh", "-c", script], env=environment(), capture_output=True, text=True,
+                          timeout=300)
+    if done.returncode == 9 or "unshare failed" in done.stderr:
+        pytest.skip(f"no private file systems here: {done.stderr.strip()[:100]}")
+    assert "first 3" in done.stdout, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr and "ake room and run" in done.stderr
+    assert "second 0" in done.stdout, done.stdout + done.stderr
+    copy = tmp_path / "copy"
+    assert consistent(copy) == 12 and set(times_graded(copy).values()) == {1}
+    assert not list(copy.rglob("*.tmp"))
+
+
+def test_a_page_that_cannot_be_written_stops_the_run_and_stores_nothing_of_it(tmp_path, sandbox, monkeypatch):
+    root = small_class(course(tmp_path / "page"), 3)
+    monkeypatch.setattr(engine, "_results", scripted(sandbox))
+    monkeypatch.setattr(engine, "_cluster", lambda *a: contextlib.nullcontext())
+    (root / "feedback").mkdir()
+    (root / "feedback" / "s01").write_text("a file where a folder should be")
+    summary, graded = run_here(root)
+    assert "could not be written" in summary.stopped and set(graded) == {("s00", START)}
+    (root / "feedback" / "s01").unlink()
+    summary, graded = run_here(root)
+    assert not summary.stopped and len(graded) == 3 and consistent(root) == 3
+
+
+@pytest.mark.parametrize("damage", ["garbage", "cut", "empty folder"])
+def test_a_damaged_gradebook_is_named_and_left_alone(damage, tmp_path, sandbox, monkeypatch):
+    root = small_class(course(tmp_path / damage.split()[0]), 2)
+    path = root / "gradebook.db"
+    if damage == "garbage":
+        path.write_bytes(b"this is not a database" * 100)
+    elif damage == "cut":
+        monkeypatch.setattr(engine, "_results", scripted(sandbox))
+        monkeypatch.setattr(engine, "_cluster", lambda *a: contextlib.nullcontext())
+        run_here(root)
+        path.write_bytes(path.read_bytes()[:40_000])
+    else:
+        path.mkdir()
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(GradebookError) as caught:
+        run_here(root, force=True)
+    assert "gradebook.db" in str(caught.value) and "\n" not in str(caught.value)
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_a_gradebook_that_somebody_holds_is_waited_for(tmp_path, sandbox, monkeypatch):
+    root = small_class(course(tmp_path / "held"), 2)
+    monkeypatch.setattr(engine, "_results", scripted(sandbox))
+    monkeypatch.setattr(engine, "_cluster", lambda *a: contextlib.nullcontext())
+    run_here(root)
+    db = sqlite3.connect(root / "gradebook.db", isolation_level=None, check_same_thread=False)
+    db.execute("BEGIN EXCLUSIVE")
+    threading.Timer(7.0, lambda: db.execute("COMMIT")).start()
+    summary, _ = run_here(root, force=True)
+    assert len(summary.graded) == 2 and not summary.stopped
+    assert set(times_graded(root).values()) == {2}
+
+
+def test_fifty_megabytes_of_output(sandbox):
+    book = released()
+    for cell in book["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["x" * 999 + "\n"] * 3_500}]
+    next(c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("solution"))["source"] = ANSWERS["right"]
+    data = json.dumps(book).encode()
+    assert len(data) > 50e6
+    graded = grade_bytes(data, START, "ada", b"key", sandbox)
+    assert graded.score == 1 and len(json.dumps(graded.notebook)) < 200_000
+
+
+@contextlib.contextmanager
+def kept(cluster_of):
+    """Gives the test the client of the cluster that grade_all uses."""
+    seen = {}
+    original = engine._cluster
+
+    @contextlib.contextmanager
+    def wrapped(*arguments):
+        with original(*arguments) as client:
+            seen["client"] = client
+            yield client
+
+    cluster_of.setattr(engine, "_cluster", wrapped)
+    yield seen
+
+
+@pytest.mark.slow
+def test_a_lost_worker_costs_no_submission(tmp_path, sandbox, monkeypatch):
+    root = small_class(course(tmp_path / "lost"), 6)
+    killed = []
+    with kept(monkeypatch) as seen:
+        def progress(done, total):
+            if done == 1 and not killed:
+                pids = list(seen["client"].run(os.getpid).values())
+                killed.append(pids[0])
+                os.kill(pids[0], signal.SIGKILL)
+
+        summary, graded = run_here(root, workers=2, progress=progress)
+    assert killed and not summary.problems and not summary.stopped
+    assert len(graded) == 6 and consistent(root) == 6 and set(times_graded(root).values()) == {1}
+
+
+@pytest.mark.slow
+def test_a_submission_that_kills_every_worker_is_reported_alone(tmp_path, sandbox, monkeypatch):
+    root = small_class(course(tmp_path / "poison"), 4)
+    real = engine.evaluate
+
+    def evaluate(job, real=real):
+        import os
+
+        if job["student"] == "s02":
+            os._exit(1)
+        return real(job)
+
+    monkeypatch.setattr(engine, "evaluate", evaluate)
+    summary, graded = run_here(root, workers=2)
+    assert [(p[0], p[2]) for p in summary.problems] == [("s02", "grader.failed")]
+    assert "lost again and again" in summary.problems[0][3]
+    assert set(graded) == {(f"s{i:02}", START) for i in (0, 1, 3)}
+    monkeypatch.setattr(engine, "evaluate", real)
+    summary, graded = run_here(root, workers=1)
+    assert len(summary.graded) == 1 and len(graded) == 4 and consistent(root) == 4
+
+
+@pytest.mark.slow
+def test_workers_behind_a_schedulers_address(tmp_path, sandbox):
+    root = small_class(course(tmp_path / "far"), 3)
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+        summary, graded = run_here(root, workers=0, scheduler=cluster.scheduler_address)
+    assert len(graded) == 3 and not summary.problems and consistent(root) == 3
