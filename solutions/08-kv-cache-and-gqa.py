@@ -25,6 +25,7 @@ import torch
 from anatomy import check, predict, progress, quiz, reveal
 from anatomy.experiments import decode, recorded, where
 from anatomy.plots import described, use_style
+from anatomy.widgets import CacheCalculator
 from torch import nn
 
 def rotate(x, positions):
@@ -494,6 +495,14 @@ print("users of Llama-3-8B, 8 key-value heads, 16.1 GB of weights:",
 mib = encoder_decoder_bytes(12, 12, 64, 512, 128) / 2**20
 print(f"T5-base, 512 tokens in, 128 out: {mib:.1f} MiB, four fifths of it for cross-attention")
 
+
+# %% [markdown]
+# ### See it
+#
+# Real models, with **your** formula. Which change lets the most users fit: fewer key heads, a latent, windows, or fewer bytes per number? Try Gemma 3 with 131,072 tokens, as built and with every layer full.
+
+# %%
+CacheCalculator(kv_bytes_per_token)
 
 # %% [markdown]
 # ## 8. What a step waits for

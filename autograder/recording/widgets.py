@@ -15,6 +15,7 @@ import torch
 from anatomy.widgets import (
     activation,
     attention,
+    cache,
     gradient,
     mask,
     mix,
@@ -31,6 +32,7 @@ from autograder.exercises.u00_start_here import weighted_average
 from autograder.exercises.u07_masks_and_objectives.spans import blank_infilling
 from autograder.reference import activations, masks, objectives, residual
 from autograder.reference.attention import scaled_dot_product_attention
+from autograder.reference.gqa import kv_bytes_per_token
 from autograder.reference.norms import layer_norm, rms_norm
 from autograder.reference.placement import deepnorm_decoder_only
 from autograder.reference.positions.alibi import alibi_bias
@@ -180,6 +182,7 @@ OBJECTIVES = {name: getattr(objectives, name) for name in objective.ObjectiveLab
 WIDGETS = {
     "activation": (activation.ActivationExplorer, activation_inputs, ACTIVATIONS),
     "attention": (attention.AttentionExplorer, attention_inputs, scaled_dot_product_attention),
+    "cache": (cache.CacheCalculator, no_inputs, kv_bytes_per_token),
     "gradient": (gradient.GradientFlowExplorer, gradient_inputs,
                  {name: getattr(residual, name) for name in gradient.GradientFlowExplorer.names}),
     "mask": (mask.MaskExplorer, no_inputs, MASKS),

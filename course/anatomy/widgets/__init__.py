@@ -5,6 +5,7 @@ from pathlib import Path
 from .activation import ActivationExplorer
 from .attention import AttentionExplorer
 from .base import TableWidget
+from .cache import CacheCalculator
 from .calls import WrongOutput
 from .gradient import GradientFlowExplorer
 from .mask import MaskExplorer
@@ -19,6 +20,6 @@ from .wavelength import WavelengthExplorer
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "GradientFlowExplorer", "MaskExplorer",
-           "MixExplorer", "NormExplorer", "ObjectiveLab", "PermutationExplorer", "PositionExplorer", "RopeExplorer",
-           "TableWidget", "WavelengthExplorer", "WrongOutput"]
+__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "CacheCalculator", "GradientFlowExplorer",
+           "MaskExplorer", "MixExplorer", "NormExplorer", "ObjectiveLab", "PermutationExplorer", "PositionExplorer",
+           "RopeExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]
