@@ -4,7 +4,7 @@ function activationWidget(ui) {
   const { spec } = ui;
   pick(ui, { trait: "activation", name: "activation", names: spec.names });
   slider(ui, { trait: "place", name: "input x", max: spec.x.length - 1, show: (i) => fixed(spec.x[i], 2), kind: "ta-one" });
-  slider(ui, { trait: "beta", name: "β of swish", values: spec.betas, show: (b) => (name() === "swish" ? short(b) : "–") });
+  const beta = slider(ui, { trait: "beta", name: "β of swish", values: spec.betas, show: (b) => (name() === "swish" ? short(b) : "–") });
   slider(ui, { trait: "value", name: "value branch", values: spec.values, show: (v) => fixed(v, 2), kind: "ta-two" });
   slider(ui, { trait: "shift", name: "shift of all units", values: spec.shifts, show: (s) => minus(String(s)) });
   ui.root.append(ui.readout);
@@ -37,6 +37,7 @@ function activationWidget(ui) {
   return {
     draw() {
       const now = name();
+      beta.disabled = now !== "swish"; // a control that moves nothing should say so
       const at = now === "swish" ? spec.betas.indexOf(ui.get("beta")) : 0;
       const N = spec.x.length;
       const cut = (table) => ui.table(`${table}_${now}`).subarray(at * N, (at + 1) * N);

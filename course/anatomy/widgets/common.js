@@ -167,6 +167,7 @@ function slider(ui, { trait, name, max, values, show = String, kind = "", long =
     output.textContent = text;
     input.setAttribute("aria-valuetext", text);
   });
+  return input;
 }
 
 /** A few exclusive choices, all in sight: native radio buttons bound to a trait. */
