@@ -5,7 +5,7 @@
 #
 # - write every mask from causal to UniLM and GLM, and prove with gradients that nothing leaks;
 # - turn one text into training examples for GPT, BERT, ALBERT, T5 and GLM;
-# - compute a text's probability and a corpus's perplexity, and say when a low loss means nothing;
+# - compute a text's probability and a corpus's perplexity, and spot a loss that means nothing;
 # - write the contrastive loss behind CLIP.
 #
 # **Prerequisites:** unit 01 (attention, masks, softmax). **Time:** three and a half hours; sections 1 to 6 make a first sitting.
@@ -355,7 +355,7 @@ MaskExplorer(mine)
 #
 # > *"UniLM is trained with three kinds of mask: unidirectional, bidirectional, and sequence-to-sequence."*
 #
-# The paper's list has four names. Are two of them the same mask, or the same up to a renaming?
+# The paper's list has four names. Are two of them the same mask?
 
 # %%
 names = ["bidirectional", "left-to-right", "right-to-left", "sequence-to-sequence"]
@@ -365,7 +365,7 @@ for name, m in masks.items():
     print(f"{name:21} {int(m.sum()):2} pairs, word 0 sees {int(m[0].sum())}, the last word {int(m[-1].sum())}")
 
 # %% [markdown]
-# **Verdict: four.** Right-to-left is left out of the claim. It needs as many pairs as left-to-right, but word 0 sees everything: no renaming of words turns one *text* into the other.
+# **Verdict: four.** The claim leaves right-to-left out. It is left-to-right for a text read backward; for a given text it is another mask, and predicts a word from what follows it.
 #
 # The paper mixes them: a third bidirectional, a third sequence-to-sequence, a sixth for each direction.
 
@@ -563,7 +563,7 @@ written = {name: leak.write(model) for name, model in models.items()}
 for name, ids in written.items():
     print(f"{name}: {leak.spell(ids[0].tolist())}")
 reveal("masks.p1", lambda: ", ".join(f"{n} {leak.share_right(w):.0%} right" for n, w in written.items()),
-       "A is causal, B is bidirectional. B was never without the answer in training, so it never learned to predict. "
+       "A is causal, B is bidirectional. B always had the answer in sight (but for the last place, always a full stop), so it never learned to predict. "
        "The causal model loses nothing when the future is cut off: it had none.")
 
 # %% [markdown]

@@ -156,9 +156,11 @@ function pathPanel(parent, N, layers) {
   const canvas = picture(box, W, tall(layers), "Layers of words: lines show on which ways the inputs below reach the query at the top");
   return {
     draw(words, may, reach, query, depth) {
-      note.textContent = words ? "bottom: input words by place" : "";
+      note.textContent = words ? "input words at the bottom" : "";
       if (!words) {
-        canvas.replaceChildren(svg("text", { x: 0, y: top + 20, class: "ta-text" }, "Queries and keys are different words here."));
+        canvas.setAttribute("viewBox", `0 0 ${W} 34`);
+        canvas.setAttribute("height", 34);
+        canvas.replaceChildren(svg("text", { x: 0, y: 20, class: "ta-text" }, "Queries and keys are different words here."));
         return;
       }
       const T = words.length;

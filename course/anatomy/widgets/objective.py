@@ -148,7 +148,7 @@ class ObjectiveLab(SeveralFunctions):
         rows, (row, column), visible = self.example(), self.at(), self.visible()
         lines = [r for r in range(4) if (rows[r] != NOTHING).any()]
         for y, r in enumerate(lines):
-            axes.text(-0.3, y, ROWS[r], ha="right", va="center", fontsize=8)
+            axes.text(-0.6, y, ROWS[r], ha="right", va="center", fontsize=8)
             for x, i in enumerate(rows[r]):
                 if i == NOTHING:
                     continue
