@@ -1,0 +1,241 @@
+"""Records ``assets/experiments/roofline.json``: what prefill and decoding wait for, and decode speed by KV heads.
+
+``python -m autograder.recording.experiments.roofline [--device cuda]``; about two minutes on one CPU core. Three things
+are measured. The machine: bytes per second of a large copy (read + write) and of a sum (read), FLOP per second of a
+large matrix product. A LLaMA layer in prefill and in decoding, against its arithmetic intensity. Decoding one token
+per user on a full cache, for MHA, GQA, MQA and MLA over contexts: the attention alone, whose limit is to read the
+cache once, and the whole layer. An interrupted run goes on where it stopped.
+"""
+
+import dataclasses
+
+import torch
+from anatomy.experiments.norm_bandwidth import best_time
+from torch.nn import functional as F
+
+from autograder.recording.experiments.norm_bandwidth import keep_memory
+from autograder.recording.experiments.resume import Rows
+from autograder.recording.experiments.writing import arguments, prepare, save
+from autograder.reference.attention import attention_weights, merge_heads, scaled_dot_product_attention
+from autograder.reference.ffn import GatedFeedForward
+from autograder.reference.gqa import RotaryAttention, grouped_attention
+from autograder.reference.intensity import decoder_layer_cost
+from autograder.reference.masks import causal_mask
+from autograder.reference.mla import LatentAttention
+from autograder.reference.norms import RMSNorm
+from autograder.reference.placement import PreLN
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """Sizes. latent and rotary: MLA's cached numbers per token. users: sequences decoded at once."""
+
+    d_model: int = 512
+    heads: int = 8
+    groups: int = 2
+    head_dim: int = 64
+    d_ff: int = 1376
+    latent: int = 256
+    rotary: int = 32
+    users: int = 4
+    contexts: tuple = (256, 1024, 4096, 16384)
+    prompts: tuple = (16, 64, 256, 1024)
+    batches: tuple = (1, 4, 16)
+    roofline_context: int = 512
+    copied: int = 64 * 2**20  # entries; far more than any CPU's cache holds
+    square: int = 1024
+    dtype: str = "float32"
+    rounds: int = 5
+    repeats: int = 5
+
+
+LAPTOP = Setting()
+LARGE = Setting(d_model=4096, heads=32, groups=8, head_dim=128, d_ff=11008, latent=512, rotary=64, users=16,
+                contexts=(1024, 4096, 16384, 65536), prompts=(16, 64, 256, 1024, 4096), batches=(1, 4, 16, 64, 256),
+                roofline_context=2048, copied=2**30, square=8192, dtype="bfloat16", repeats=15)
+
+
+class FullCache:
+    """A cache whose last place is written again and again, so that the same step can be timed many times."""
+
+    def __init__(self, keys, values):
+        self.keys, self.values = keys, values
+
+    def append(self, keys, values):
+        """The new token takes the last place; returns everything."""
+        T = keys.shape[2]
+        self.keys[:, :, -T:], self.values[:, :, -T:] = keys, values
+        return self.keys, self.values
+
+
+# The reference multiplies (B, G, n, 1, D) with (B, G, 1, D, S), and torch's matmul copies the keys n times to do so. A
+# decoding step has one query per head: the heads of a group can stand in the rows instead, and nothing is copied.
+
+
+class DecodingAttention(RotaryAttention):
+    """Grouped-query attention of one new token."""
+
+    def attend(self, q, k, v, mask):
+        if q.shape[2] > 1:
+            return super().attend(q, k, v, mask)
+        rows = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])  # (B, G, n, D)
+        return scaled_dot_product_attention(rows, k, v).reshape(q.shape)
+
+
+class DecodingLatentAttention(LatentAttention):
+    """MLA of one new token, on the latents."""
+
+    def forward(self, x, mask=None, position_ids=None, cache=None):
+        q_nope, q_rope, c, k_rope = self._inputs(x, position_ids, cache)
+        w_uk, w_uv = self.up_matrices()
+        rows, turned = (q.transpose(1, 2) for q in (q_nope @ w_uk, q_rope))  # (B, 1, H, ·)
+        scores = rows @ c.transpose(-2, -1) + turned @ k_rope.transpose(-2, -1)  # (B, 1, H, S)
+        mixed = (attention_weights(scores * self.scale) @ c).transpose(1, 2)  # (B, H, 1, kv_rank)
+        return self.o_proj(merge_heads(mixed @ w_uv.transpose(-2, -1)))
+
+
+def kinds(s):
+    """name → (key-value heads, numbers cached per token)."""
+    groups = {"MHA": s.heads, "GQA": s.groups, "MQA": 1}
+    return {**{n: (G, 2 * G * s.head_dim) for n, G in groups.items()}, "MLA": (1, s.latent + s.rotary)}
+
+
+def timed(call, s, device):
+    """Seconds of ``call``: the best of several repeats, once per round."""
+    with torch.no_grad():
+        return [float(f"{best_time(call, device, s.repeats):.4g}") for _ in range(s.rounds)]
+
+
+def machine(s, device, dtype):
+    """Bytes per second of a copy and of a sum, FLOP per second of a matrix product; best of all rounds."""
+    x = torch.randn(s.copied, device=device, dtype=dtype)
+    out = torch.empty_like(x)
+    copy, read = min(timed(lambda: out.copy_(x), s, device)), min(timed(x.sum, s, device))
+    a, b = (torch.randn(s.square, s.square, device=device, dtype=dtype) for _ in range(2))
+    product = min(timed(lambda: a @ b, s, device))
+    size = s.copied * dtype.itemsize
+    return {"copy": 2 * size / copy, "read": size / read, "flops": 2 * s.square**3 / product}
+
+
+def layer(kind, s):
+    """A LLaMA layer with the attention of that kind."""
+    if kind == "MLA":
+        attention = DecodingLatentAttention(s.d_model, s.heads, 3 * s.latent, s.latent, s.head_dim, s.rotary,
+                                            s.head_dim)
+    else:
+        attention = DecodingAttention(s.d_model, s.heads, kinds(s)[kind][0])
+    return PreLN(s.d_model, attention, GatedFeedForward(s.d_model, s.d_ff), RMSNorm)
+
+
+def roofline_row(phase, B, T, S, s, device, dtype):
+    """One GQA layer on T new tokens per user, S keys each."""
+    block = layer("GQA", s).to(device, dtype)
+    x = torch.randn(B, T, s.d_model, device=device, dtype=dtype)
+    positions = torch.arange(S - T, S, device=device)
+    mask = causal_mask(T, device=device) if T > 1 else None
+    keys, values = torch.randn(2, B, s.groups, S, s.head_dim, device=device, dtype=dtype)
+    seconds = timed(lambda: block(x, mask=mask, position_ids=positions, cache=FullCache(keys, values)), s, device)
+    cost = decoder_layer_cost(B, T, S, s.d_model, s.heads, s.groups, s.head_dim, s.d_ff, dtype.itemsize)
+    return {"phase": phase, "B": B, "T": T, "S": S, "flops": cost.flops, "bytes": cost.bytes, "seconds": seconds}
+
+
+def attention_calls(kind, S, s, device, dtype):
+    """name → a call that decodes one token per user with the attention alone; and the cache's size in bytes."""
+    G, numbers = kinds(s)[kind]
+    n = s.heads // G
+    if kind == "MLA":
+        cache = torch.randn(s.users, 1, S, numbers, device=device, dtype=dtype)
+        q = torch.randn(s.users, 1, s.heads, numbers, device=device, dtype=dtype) / numbers**0.5
+        k, v = cache, cache[..., :s.latent]
+        calls = {"reference": lambda: attention_weights(q @ k.transpose(-2, -1)) @ v}
+    else:
+        k, v = torch.randn(2, s.users, G, S, s.head_dim, device=device, dtype=dtype)
+        q = torch.randn(s.users, s.heads, 1, s.head_dim, device=device, dtype=dtype)
+        calls = {"reference": lambda: grouped_attention(q, k, v)}
+    # All query heads of a group read the same keys, so they can stand where queries of one head stand: no mask.
+    folded = q.reshape(s.users, G, n, -1)
+    calls["SDPA"] = lambda: F.scaled_dot_product_attention(folded, k, v)
+    if device.startswith("cuda"):
+        from torch.nn.attention.flex_attention import flex_attention
+
+        flex = torch.compile(flex_attention)
+        calls["FlexAttention"] = lambda: flex(folded, k, v)
+    return calls, s.users * S * numbers * dtype.itemsize
+
+
+def attention_row(kind, S, s, device, dtype):
+    """Seconds of each way to attend; a way that this device's kernels do not know is left out, and said so."""
+    calls, size = attention_calls(kind, S, s, device, dtype)
+    seconds = {}
+    for name, call in calls.items():
+        try:
+            seconds[name] = timed(call, s, device)
+        except Exception as error:
+            if name == "reference":
+                raise
+            print(f"{kind}, context {S}: {name} left out: {str(error).splitlines()[0][:100]}", flush=True)
+    return {"kind": kind, "context": S, "bytes": size, "seconds": seconds}
+
+
+def layer_row(kind, S, s, device, dtype):
+    """Seconds of one whole layer on one new token per user."""
+    G, _ = kinds(s)[kind]
+    widths = (s.latent, s.rotary) if kind == "MLA" else (s.head_dim, s.head_dim)
+    cache = FullCache(*(torch.randn(s.users, G, S, w, device=device, dtype=dtype) for w in widths))
+    block = layer(kind, s).to(device, dtype)
+    x = torch.randn(s.users, 1, s.d_model, device=device, dtype=dtype)
+    positions = torch.tensor([S - 1], device=device)
+    return {"kind": kind, "context": S,
+            "seconds": timed(lambda: block(x, position_ids=positions, cache=cache), s, device)}
+
+
+def report(data, s):
+    """Printed lines: each measurement beside its limit."""
+    found = data["machine"]
+    yield (f"copy {found['copy'] / 1e9:.1f} GB/s, read {found['read'] / 1e9:.1f} GB/s, "
+           f"{found['flops'] / 1e9:.0f} GFLOP/s")
+    for r in data["roofline"]:
+        limit = max(r["flops"] / found["flops"], r["bytes"] / found["copy"])
+        yield (f"{r['phase']:8} B={r['B']:<3} T={r['T']:<5} {r['flops'] / r['bytes']:7.1f} FLOP/byte  "
+               f"{limit / min(r['seconds']):4.0%} of the roofline")
+    for r, whole in zip(data["attention"], data["layer"], strict=True):
+        way, best = min(((n, min(t)) for n, t in r["seconds"].items()), key=lambda item: item[1])
+        yield (f"{r['kind']} context {r['context']:>6}: {r['bytes'] / best / 1e9:6.1f} GB/s with {way}, "
+               f"{r['bytes'] / best / found['copy']:4.0%} of the copy; "
+               f"{s.users / min(whole['seconds']):8.0f} tokens/s and layer")
+
+
+def main(argv=None, setting=None):
+    """Command line; ``setting`` is for tests."""
+    keep_memory()
+    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    prepare(options.device)
+    torch.manual_seed(0)
+    device = options.device
+    s = setting or (LARGE if device.startswith("cuda") else LAPTOP)
+    dtype, facts = getattr(torch, s.dtype), json_ready(s)
+    phases = [("prefill", 1, T, T) for T in s.prompts] + [("decode", B, 1, s.roofline_context) for B in s.batches]
+    pairs = [(kind, S) for kind in kinds(s) for S in s.contexts]
+    rows = Rows("roofline", options, facts, 1 + len(phases) + 2 * len(pairs))
+    data = {
+        "setting": facts,
+        "numbers_per_token": {kind: numbers for kind, (_, numbers) in kinds(s).items()},
+        "machine": rows.row("machine", lambda: machine(s, device, dtype)),
+        "roofline": [rows.row(f"{p[0]} B={p[1]} T={p[2]}", lambda: roofline_row(*p, s, device, dtype))
+                     for p in phases],
+        "attention": [rows.row(f"attention {k} {S}", lambda: attention_row(k, S, s, device, dtype))
+                      for k, S in pairs],
+        "layer": [rows.row(f"layer {k} {S}", lambda: layer_row(k, S, s, device, dtype)) for k, S in pairs],
+    }
+    print("\n".join(report(data, s)))
+    save("roofline", data, options, [0])
+    rows.finish()
+
+
+def json_ready(setting):
+    """A dataclass as a dict without tuples, as JSON gives it back."""
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(setting).items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Drawings of what depth does: gradients before training, warm-up, what each layer changes."""
+
+from autograder.recording.figures.parts import band, legend, mean, numbers, panels, ticks
+
+
+def gradient_flow(data):
+    """Gradient of the first and last block's weights over depth, width 128."""
+    width = "128"
+    figure, axes = panels("Gradient before training", "first block", "last block")
+    for name, curves in data["curves"].items():
+        depths = sorted(map(int, curves[width]))
+        for ax, place in zip(axes, (0, -1), strict=True):
+            runs = zip(*([numbers(run)[place] for run in curves[width][str(n)]] for n in depths), strict=True)
+            band(ax, depths, list(runs), name, marker="o", ms=3)
+    for ax in axes:
+        ax.set(xscale="log", yscale="log", xlabel="blocks")
+        ticks(ax.xaxis, depths)
+    ticks(axes[1].yaxis)
+    axes[0].set_ylabel("norm of the weights' gradient")
+    legend(figure, axes)
+    last = {name: [mean(numbers(run)[-1] for run in data["curves"][name][width][str(n)])
+                   for n in (depths[0], depths[-1])] for name in ("Post-LN", "Pre-LN")}
+    told = "; ".join(f"{name} {a:.2f} and {b:.2f}" for name, (a, b) in last.items())
+    return figure, (f"Gradient norm of the first and the last block's weights before training, {depths[0]} to "
+                    f"{depths[-1]} blocks, width {width}, {len(data['curves'])} wirings, band from smallest to largest "
+                    f"seed. Last block at {depths[0]} and {depths[-1]} blocks: {told}.")
+
+
+def warmup(data):
+    """Loss over steps, one panel per wiring, with and without warm-up, at the first setting's depth and rate."""
+    depth, peak = data["rows"][0]["depth"], data["rows"][0]["peak"]
+    rows = [r for r in data["rows"] if r["depth"] == depth and r["peak"] == peak]
+    names = list(dict.fromkeys(r["wiring"] for r in rows))
+    figure, axes = panels(f"Warm-up, {depth} blocks, peak rate {peak:g}", *names, width=2.8)
+    ends = {}
+    for ax, name in zip(axes, names, strict=True):
+        for steps in sorted({r["warmup"] for r in rows}):
+            runs = [numbers(r["losses"]) for r in rows if r["wiring"] == name and r["warmup"] == steps]
+            x = [data["every"] * (i + 1) for i in range(len(runs[0]))]
+            band(ax, x, runs, f"warm-up {steps} steps" if steps else "no warm-up")
+            ends[name, steps] = mean(run[-1] for run in runs)
+        ax.set(xlabel="step", ylim=(0, 3.2))
+    axes[0].set_ylabel("loss (nats)")
+    legend(figure, axes)
+    told = "; ".join(f"{n} {'with' if s else 'without'} {v:.2f}" for (n, s), v in ends.items())
+    return figure, f"Loss over training steps of a copying task with and without warm-up. Last mean loss: {told}."
+
+
+def effective_depth(data):
+    """Change of the stream per layer in fresh stacks, and the loss without one layer in trained ones."""
+    depth = max(map(int, next(iter(data["fresh"].values()))))
+    figure, axes = panels("What each layer changes", f"fresh, {depth} layers: size of the change",
+                          f"trained, {data['layers']} layers: loss without it", width=4)
+    for name, stacks in data["fresh"].items():
+        band(axes[0], range(1, depth + 1), stacks[str(depth)], name)
+    for name in data["fresh"]:
+        runs = [r["without"] for r in data["trained"] if r["wiring"] == name]
+        band(axes[1], range(1, data["layers"] + 1), runs, name)
+    axes[0].set(yscale="log", xlabel="layer", ylabel="relative change of the stream")
+    axes[1].set(yscale="log", xlabel="layer left out", ylabel="loss (nats)")
+    ticks(axes[0].yaxis)
+    legend(figure, axes)
+    told = "; ".join(f"{n} {mean(r[0] for r in s[str(depth)]):.2f} in the first and "
+                     f"{mean(r[-1] for r in s[str(depth)]):.2f} in the last" for n, s in data["fresh"].items())
+    costs = {n: [mean(c) for c in zip(*(r["without"] for r in data["trained"] if r["wiring"] == n), strict=True)]
+             for n in data["fresh"]}
+    worst = "; ".join(f"{n} {max(c):.2g} without layer {c.index(max(c)) + 1}" for n, c in costs.items())
+    return figure, (f"Left: relative change that each of {depth} layers makes before training, {told}. Right: loss of "
+                    f"trained {data['layers']}-layer stacks when one layer is left out, largest: {worst}.")

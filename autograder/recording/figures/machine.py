@@ -1,0 +1,96 @@
+"""Drawings of times and bytes: norms, prefill and decoding, dense and sparse attention."""
+
+from autograder.recording.figures.parts import band, legend, panels, ticks
+
+
+def norm_bandwidth(data):
+    """Time per entry over the number of entries."""
+    dtype = data["rows"][-1]["dtype"]
+    rows = [r for r in data["rows"] if r["dtype"] == dtype]
+    figure, (ax,) = panels(f"Norms beside a copy and a matrix product, {dtype}", f"rows of {rows[0]['d']}", width=6.5)
+    x = [r["tokens"] * r["d"] for r in rows]
+    for i, name in enumerate(rows[0]["ns_per_entry"]):
+        # The style has seven colors, and there are eight lines.
+        style = {"color": "black", "ls": "-"} if i == 7 else {}
+        ax.plot(x, [r["ns_per_entry"][name] for r in rows], marker="o", ms=3, label=name, **style)
+    ax.set(xscale="log", yscale="log", xlabel="entries", ylabel="ns per entry")
+    legend(figure, [ax])
+    told = ", ".join(f"{n} {v:.2f}" for n, v in sorted(rows[-1]["ns_per_entry"].items(), key=lambda i: i[1]))
+    return figure, f"Nanoseconds per entry over the size. At {x[-1]:,} entries: {told}."
+
+
+def decode(data):
+    """Time of one decoding step over key-value heads, read in place or copied first."""
+    lengths = sorted({r["S"] for r in data["rows"]})
+    figure, axes = panels("One decoding step by key-value heads", *(f"{S:,} tokens" for S in lengths), width=2.9)
+    told = []
+    for ax, S in zip(axes, lengths, strict=True):
+        rows = [r for r in data["rows"] if r["S"] == S]
+        for key, label in (("grouped", "read in place"), ("copied", "copied to all heads first")):
+            ax.plot([r["G"] for r in rows], [r[key] for r in rows], marker="o", ms=3, label=label)
+        ax.set(xscale="log", yscale="log", xlabel="key-value heads")
+        ticks(ax.xaxis, [r["G"] for r in rows])
+        told.append(f"at {S:,} tokens {rows[0]['grouped']:.2f} to {rows[-1]['grouped']:.2f} ms in place, "
+                    f"{max(r['copied'] for r in rows):.1f} ms at most when copied")
+    axes[0].set_ylabel("ms")
+    legend(figure, axes)
+    return figure, f"Time of one decoding step from fewest to most key-value heads: {'; '.join(told)}."
+
+
+def roofline(data):
+    """Roofline of a layer; bandwidth of decoding against the copy; tokens per second."""
+    found, users = data["machine"], data["setting"]["users"]
+    figure, axes = panels("Prefill and decoding", "one layer and its roofline", "attention reads the cache",
+                          "decoding speed of one layer", width=3.9)
+    # FLOP per byte, from far below the ridge to far above it
+    x = [2.0**i for i in range(-2, 13)]
+    axes[0].plot(x, [min(found["flops"], i * found["copy"]) / 1e9 for i in x], color="#777777", label="roofline")
+    for phase, marker in (("prefill", "o"), ("decode", "s")):
+        rows = [r for r in data["roofline"] if r["phase"] == phase]
+        axes[0].plot([r["flops"] / r["bytes"] for r in rows], [r["flops"] / min(r["seconds"]) / 1e9 for r in rows],
+                     marker, ls="none", label=phase)
+    axes[0].set(xscale="log", yscale="log", xlabel="FLOP per byte", ylabel="GFLOP/s")
+    axes[0].legend(fontsize=9)
+    told = []
+    for kind in ("MHA", "GQA", "MQA", "MLA"):
+        rows = [r for r in data["attention"] if r["kind"] == kind]
+        contexts = [r["context"] for r in rows]
+        fast = [min(r["seconds"].values(), key=min) for r in rows]
+        shares = [[r["bytes"] / t / found["copy"] for t in best] for r, best in zip(rows, fast, strict=True)]
+        band(axes[1], contexts, list(zip(*shares, strict=True)), kind, marker="o", ms=3)
+        whole = [[users / t for t in r["seconds"]] for r in data["layer"] if r["kind"] == kind]
+        band(axes[2], contexts, list(zip(*whole, strict=True)), kind, marker="o", ms=3)
+        told.append(f"{kind} reads {max(shares[-1]):.0%} of the copy's bytes per second and a layer decodes "
+                    f"{max(whole[-1]):.0f} tokens/s")
+    axes[1].axhline(1, color="#777777", lw=1)
+    axes[1].set(xscale="log", xlabel="context (tokens)", ylabel="bytes/s, copy = 1", ylim=(0, None))
+    axes[2].set(xscale="log", yscale="log", xlabel="context (tokens)", ylabel="tokens/s")
+    axes[1].legend(fontsize=9)
+    for ax in axes[1:]:
+        ticks(ax.xaxis, contexts)
+    return figure, (f"Copy {found['copy'] / 1e9:.1f} GB/s, matrix product {found['flops'] / 1e9:.0f} GFLOP/s. With "
+                    f"{users} users at context {contexts[-1]:,}: {'; '.join(told)}.")
+
+
+def sparse_attention(data):
+    """Time and memory over length, and time per scored pair."""
+    s = data["setting"]
+    figure, axes = panels(f"A window of {s['window']} keys, dense and sparse", "time", "memory", "time per scored pair",
+                          width=3.7)
+    told = []
+    for way in dict.fromkeys(r["way"] for r in data["rows"]):
+        rows = [r for r in data["rows"] if r["way"] == way]
+        x = [r["T"] for r in rows]
+        times = zip(*([1e3 * t for t in r["seconds"]] for r in rows), strict=True)
+        band(axes[0], x, list(times), way, marker="o", ms=3)
+        axes[1].plot(x, [r["bytes"] / 1e6 for r in rows], marker="o", ms=3, label=way)
+        axes[2].plot(x, [min(r["seconds"]) / r["pairs"] * 1e9 for r in rows], marker="o", ms=3, label=way)
+        told.append(f"{way} {1e3 * min(rows[-1]['seconds']):.0f} ms and {rows[-1]['bytes'] / 1e6:.0f} MB")
+    for ax, label in zip(axes, ("ms", "MB", "ns"), strict=True):
+        ax.set(xscale="log", yscale="log", xlabel="length (tokens)", ylabel=label)
+        ticks(ax.xaxis, s["lengths"])
+    axes[2].set(yscale="linear", ylim=(0, None))
+    legend(figure, axes)
+    flex = "" if data["flex"] else " FlexAttention was left out."
+    return figure, (f"Time and memory of attention over the last {s['window']} keys against length. At the longest "
+                    f"length of each: {'; '.join(told)}.{flex}")

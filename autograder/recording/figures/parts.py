@@ -1,0 +1,53 @@
+"""What the drawings share."""
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+
+def panels(title, *titles, width=3.6, height=3.2):
+    """(figure, axes) with one panel for each title."""
+    figure = Figure(figsize=(width * len(titles), height), layout="constrained")
+    axes = figure.subplots(1, len(titles), squeeze=False)[0]
+    for ax, text in zip(axes, titles, strict=True):
+        ax.set_title(text, fontsize=10)
+    figure.suptitle(title)
+    return figure, axes
+
+
+def mean(values):
+    """Arithmetic mean."""
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def band(ax, x, runs, label=None, **style):
+    """Mean of several runs as a line, their smallest and largest values as a band behind it."""
+    columns = list(zip(*runs, strict=True))
+    line, = ax.plot(x, [mean(c) for c in columns], label=label, **style)
+    ax.fill_between(x, [min(c) for c in columns], [max(c) for c in columns], color=line.get_color(), alpha=0.18, lw=0)
+    return line
+
+
+def spread(values):
+    """Errors (below, above) of a mean, as errorbar wants them."""
+    return [[mean(values) - min(values)], [max(values) - mean(values)]]
+
+
+def numbers(text):
+    """Floats of a string of numbers."""
+    return [float(v) for v in text.split()]
+
+
+def ticks(axis, values=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)):
+    """Plain numbers at ``values`` on a logarithmic axis, those inside its limits; nothing between them."""
+    axis.set_major_locator(FixedLocator(list(values)))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.10g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def legend(figure, axes, columns=4):
+    """One legend below all panels, each label once."""
+    found = {}
+    for ax in axes:
+        found |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, fontsize=9)

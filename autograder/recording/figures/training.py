@@ -1,0 +1,127 @@
+"""Drawings of small trainings: word order, feed-forward variants, dead units, length, leak, loss spikes."""
+
+from anatomy.experiments.loss_spike import LEARNED, share_spiking, worst
+
+from autograder.recording.figures.parts import band, legend, mean, numbers, panels, spread, ticks
+
+
+def word_order(data):
+    """Accuracy over steps for each way to know positions."""
+    figure, (ax,) = panels("Who came first?", f"sentences of {data['length']} words", width=6)
+    for name, curves in data["curves"].items():
+        band(ax, [step for step, _ in curves[0]], [[v for _, v in curve] for curve in curves], name)
+    ax.set(xlabel="step", ylabel="accuracy", ylim=(0.4, 1.02))
+    legend(figure, [ax])
+    told = "; ".join(f"{n} {mean(c[-1][1] for c in runs):.2f}" for n, runs in data["curves"].items())
+    return figure, f"Accuracy over training steps, mean of the seeds and their range. At the end: {told}."
+
+
+def ffn_variants(data):
+    """Best loss of each variant over the learning rates, all seeds."""
+    rows = {}
+    for r in data["rows"]:
+        if r["variant"] not in rows or mean(r["losses"]) < mean(rows[r["variant"]]["losses"]):
+            rows[r["variant"]] = r
+    order = sorted(rows.values(), key=lambda r: mean(r["losses"]), reverse=True)
+    figure, (ax,) = panels("Feed-forward variants, equal parameters", "each at its best learning rate", width=6)
+    for i, r in enumerate(order):
+        ax.plot(r["losses"], [i] * len(r["losses"]), "o", color="#56B4E9", ms=4)
+        ax.errorbar(mean(r["losses"]), i, xerr=spread(r["losses"]), fmt="D", color="#0072B2", capsize=3, ms=5)
+    ax.set_yticks(range(len(order)), [r["variant"] for r in order])
+    ax.set_xlabel("validation loss (nats per character)")
+    told = ", ".join(f"{r['variant']} {mean(r['losses']):.3f}" for r in reversed(order))
+    return figure, f"Mean validation loss of {len(order)} variants, lowest first: {told}."
+
+
+def unit_health(data):
+    """ReLU units that no training window wakes, over steps."""
+    figure, (ax,) = panels("ReLU units that no window wakes", f"layer of {data['units']} units", width=6)
+    told = []
+    for lr in sorted({r["lr"] for r in data["rows"]}, reverse=True):
+        rows = [r for r in data["rows"] if r["lr"] == lr]
+        steps = sorted({r["step"] for r in rows})
+        runs = [[r["dead"] for s in steps for r in rows if (r["seed"], r["step"]) == (seed, s)]
+                for seed in sorted({r["seed"] for r in rows})]
+        band(ax, steps, runs, f"learning rate {lr:g}", marker="o", ms=4)
+        told.append(f"at rate {lr:g} {mean(r[0] for r in runs):.0f} at step {steps[0]}, "
+                    f"{mean(r[-1] for r in runs):.0f} at step {steps[-1]}")
+    ax.set(xlabel="step", ylabel="units", ylim=(0, data["units"]))
+    legend(figure, [ax])
+    return figure, f"Units that are 0 for every training window: {'; '.join(told)}. Many wake again."
+
+
+def length(data):
+    """Accuracy over the position for trained and for stretched schemes, the task of looking back."""
+    key = "back"
+    title = {"back": "a fixed distance back", "twin": "the earlier twin"}
+    figure, axes = panels("Train short, test long", "each trained as it is", "RoPE, changed afterwards", width=4.2)
+    changed = [n for n in data["schemes"] if n == "RoPE" or n.startswith("RoPE +")]
+    told = {}
+    for ax, names in zip(axes, ([n for n in data["schemes"] if n not in changed] + ["RoPE"], changed), strict=True):
+        for name in names:
+            runs = [run[key] for run in data["schemes"][name]]
+            x = [data["width"] * (i + 1) for i in range(len(runs[0]))]
+            color = {"color": "black", "ls": "-"} if name == "RoPE" else {}
+            band(ax, x, runs, name, **color)
+            told[name] = mean(run[-1] for run in runs)
+        ax.axvline(data["trained"], color="#777777", lw=1)
+        ax.set(xlabel="position", ylim=(0, 1.05))
+    axes[0].set_ylabel(f"accuracy, {title[key]}")
+    legend(figure, axes)
+    ends = ", ".join(f"{n} {v:.2f}" for n, v in told.items() if n != "learned")
+    return figure, (f"Accuracy over position of models trained on {data['trained']} tokens, line at that length. At "
+                    f"the last positions: {ends}. Learned positions end at {data['trained']}.")
+
+
+def leak(data):
+    """Loss while training with and without a causal mask, and what each writes."""
+    figure, axes = panels("Next token with and without a causal mask", "loss while training", "sentences it writes",
+                          width=3.8)
+    for name, curves in data["curves"].items():
+        band(axes[0], [s for s, _ in curves[0]], [[v for _, v in curve] for curve in curves], name)
+    axes[0].axhline(data["entropy"], color="#777777", lw=1)
+    axes[0].set(yscale="log", xlabel="step", ylabel="loss (nats)")
+    for i, shares in enumerate(data["right"].values()):
+        axes[1].bar(i, mean(shares), yerr=spread(shares), capsize=4, color=["#0072B2", "#E69F00"][i],
+                    hatch=["", "//"][i], alpha=0.8)
+    axes[1].set_xticks(range(len(data["right"])), data["right"])
+    axes[1].set(ylabel="share that is right", ylim=(0, 1.05))
+    legend(figure, axes)
+    told = "; ".join(f"{n}: loss {mean(c[-1][1] for c in data['curves'][n]):.4f}, {mean(data['right'][n]):.0%} of its "
+                     "sentences right" for n in data["curves"])
+    return figure, f"{told}. The gray line is the entropy {data['entropy']:.2f}, below which only a leak can go."
+
+
+def loss_spike(data):
+    """The plain run beside QK-norm, and for every remedy the worst loss after learning and the largest score."""
+    figure, axes = panels(f"A loss spike at learning rate {data['setting']['rate']:g}", "one seed, step by step",
+                          "worst loss after learning", "largest attention score", width=3.9, height=3.6)
+    rows = [{**r, **{k: numbers(r[k]) for k in ("loss", "score", "log_z")}} for r in data["rows"]]
+    names = list(dict.fromkeys(r["remedy"] for r in rows))
+    seed = max((r for r in rows if r["remedy"] == names[0]), key=lambda r: share_spiking(r["loss"]))["seed"]
+    for name in (names[0], "QK-norm"):
+        for r in rows:
+            if (r["remedy"], r["seed"]) == (name, seed):
+                axes[0].plot(r["loss"], label=name if name != "none" else "no remedy", lw=1.3)
+    axes[0].axhline(LEARNED, color="#777777", lw=1)
+    axes[0].set(yscale="log", xlabel="step", ylabel="loss (nats)")
+    axes[0].legend(fontsize=9)
+    told = []
+    for i, name in enumerate(reversed(names)):
+        mine = [r for r in rows if r["remedy"] == name]
+        learned = [r for r in mine if min(r["loss"]) < LEARNED]
+        for ax, values in ((axes[1], [worst(r["loss"]) for r in learned]), (axes[2], [max(r["score"]) for r in mine])):
+            if values:
+                ax.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4)
+                ax.plot(mean(values), i, "D", color="#0072B2", ms=6)
+        lost = f", {len(mine) - len(learned)} of {len(mine)} never learned" if len(learned) < len(mine) else ""
+        share = mean(share_spiking(r["loss"]) for r in learned) if learned else float("nan")
+        told.insert(0, f"{name}: worst loss {mean(worst(r['loss']) for r in learned):.2f}, {share:.0%} of later steps "
+                       f"above {LEARNED}{lost}" if learned else f"{name}: never learned")
+    for ax in axes[1:]:
+        ax.set_yticks(range(len(names)), reversed(names) if ax is axes[1] else [""] * len(names))
+    axes[1].axvline(LEARNED, color="#777777", lw=1)
+    axes[1].set(xscale="log", xlabel="nats")
+    axes[2].set(xscale="log", xlabel="before a cap")
+    ticks(axes[1].xaxis)
+    return figure, f"Mean over the seeds after the loss was first below {LEARNED}. {'; '.join(told)}."
