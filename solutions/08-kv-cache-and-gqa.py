@@ -25,7 +25,7 @@ import torch
 from anatomy import check, predict, progress, quiz, reveal
 from anatomy.experiments import decode, recorded, where
 from anatomy.plots import described, use_style
-from anatomy.widgets import CacheCalculator
+from anatomy.widgets import CacheCalculator, CacheStepper
 from torch import nn
 
 def rotate(x, positions):
@@ -173,6 +173,12 @@ q, k, v = torch.randn(3, 2, 3, 6, 4)
 full = cached_attention(q, k, v)[0]
 for plan in ([1] * 6, [2, 3, 1], [5, 1]):
     print(plan, (in_chunks(cached_attention, q, k, v, plan) - full).abs().max().item())
+
+# %% [markdown]
+# Step through it with **your** function: red keys are computed, blue ones only read. (Windows and pages come in sections 10 and 11.)
+
+# %%
+CacheStepper(cached_attention)
 
 # %% [markdown]
 # ### Experiment: what the store saves

@@ -95,3 +95,19 @@ widgets.MaskExplorer()
 
 # %%
 widgets.ObjectiveLab()
+
+# %% [markdown]
+# ## What a cache costs (unit 08)
+#
+# How many users fit with 4,096 tokens each? Change the attention of LLaMA-2 7B to GQA and look again.
+
+# %%
+widgets.CacheCalculator()
+
+# %% [markdown]
+# ## Step by step through a cache (unit 08)
+#
+# Read a prompt of 6 tokens, then write. Which keys are computed, which are read? Change the store to a rolling window.
+
+# %%
+widgets.CacheStepper()

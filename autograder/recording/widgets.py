@@ -24,12 +24,14 @@ from anatomy.widgets import (
     permutation,
     position,
     rope,
+    stepper,
     wavelength,
 )
 from safetensors.numpy import save
 
 from autograder.exercises.u00_start_here import weighted_average
 from autograder.exercises.u07_masks_and_objectives.spans import blank_infilling
+from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention
 from autograder.reference import activations, masks, objectives, residual
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.gqa import kv_bytes_per_token
@@ -124,6 +126,11 @@ def norm_inputs(generator):
     return {"x": 0.5 + x - x.mean()}
 
 
+def stepper_inputs(generator):
+    """q, k and v (1, 2 heads, T, D)."""
+    return {name: _normal(generator, 1, 2, stepper.LENGTH, 4) for name in "qkv"}
+
+
 def gradient_inputs(generator):
     """α and β of DeepNorm for the depths that are measured live; the weights come from seeds in the measurement."""
     return {"scales": torch.tensor([deepnorm_decoder_only(n) for n in gradient.LIVE_DEPTHS])}
@@ -192,6 +199,7 @@ WIDGETS = {
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
     "position": (position.PositionExplorer, position_inputs, POSITIONS),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
+    "stepper": (stepper.CacheStepper, stepper_inputs, cached_attention),
     "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),
 }
 

@@ -15,11 +15,13 @@ from .objective import ObjectiveLab
 from .permutation import PermutationExplorer
 from .position import PositionExplorer
 from .rope import RopeExplorer
+from .stepper import CacheStepper
 from .wavelength import WavelengthExplorer
 
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "CacheCalculator", "GradientFlowExplorer",
-           "MaskExplorer", "MixExplorer", "NormExplorer", "ObjectiveLab", "PermutationExplorer", "PositionExplorer",
-           "RopeExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]
+__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "CacheCalculator", "CacheStepper",
+           "GradientFlowExplorer", "MaskExplorer", "MixExplorer", "NormExplorer", "ObjectiveLab",
+           "PermutationExplorer", "PositionExplorer", "RopeExplorer", "TableWidget", "WavelengthExplorer",
+           "WrongOutput"]
