@@ -490,7 +490,8 @@ with described("Smoothed losses and largest scores of six runs over 160 steps. Q
 # **A remedy works where the fault is.** Here scores run away. QK-norm, a cap of 5 and the lower rate hold them, and the loss stays near 0.
 #
 # z-loss more than halves the largest $\log Z$, which is its job, and leaves the scores alone: the loss still climbs. Clipping slows the growth and does not stop it, since Adam divides out much of a gradient's size.
-#
+
+# %% [markdown]
 # This is one small model on one seed. Five seeds of a similar one (three layers, rate 0.06 at once) were recorded. Highest spike in the second half of each run, and largest score of all, as medians:
 
 # %%
