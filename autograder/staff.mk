@@ -15,8 +15,7 @@ build: $(VENV)/.ready ## write the notebooks in solutions/ and course/ from solu
 	$(BIN)/python -m autograder.build
 
 record: $(VENV)/.ready ## run the references and write assets/recordings (DEVICE=cuda or DEVICE=cpu)
-	$(BIN)/python -m autograder.recording.record --device $(DEVICE)
-	$(BIN)/python -m autograder.recording.widgets
+	$(BIN)/python -m autograder.recording --device $(DEVICE)
 
 test: $(VENV)/.ready-staff ## run every test (ARGS="-k rope" for some)
 	$(BIN)/python -m autograder.build --check

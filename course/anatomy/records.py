@@ -64,7 +64,7 @@ def assets_dir():
 def _index(folder):
     index = {}
     for path in sorted(Path(folder).glob("*.json")):
-        if not path.name.startswith("manifest"):
+        if not path.name.startswith(("manifest", "precision")):
             for exercise in json.loads(path.read_text(encoding="utf-8"))["exercises"]:
                 index[exercise["id"]] = (path, exercise)
     return index

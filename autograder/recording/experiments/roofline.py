@@ -142,11 +142,11 @@ def roofline_row(phase, B, T, S, s, device, dtype):
 def attention_calls(kind, S, s, device, dtype):
     """name → a call that decodes one token per user with the attention alone; and the cache's size in bytes."""
     G, numbers = kinds(s)[kind]
-    n = s.heads // G
+    n, scale = s.heads // G, None
     if kind == "MLA":
         cache = torch.randn(s.users, 1, S, numbers, device=device, dtype=dtype)
         q = torch.randn(s.users, 1, s.heads, numbers, device=device, dtype=dtype) / numbers**0.5
-        k, v = cache, cache[..., :s.latent]
+        k, v, scale = cache, cache[..., :s.latent], 1.0
         calls = {"reference": lambda: attention_weights(q @ k.transpose(-2, -1)) @ v}
     else:
         k, v = torch.randn(2, s.users, G, S, s.head_dim, device=device, dtype=dtype)
@@ -154,12 +154,12 @@ def attention_calls(kind, S, s, device, dtype):
         calls = {"reference": lambda: grouped_attention(q, k, v)}
     # All query heads of a group read the same keys, so they can stand where queries of one head stand: no mask.
     folded = q.reshape(s.users, G, n, -1)
-    calls["SDPA"] = lambda: F.scaled_dot_product_attention(folded, k, v)
+    calls["SDPA"] = lambda: F.scaled_dot_product_attention(folded, k, v, scale=scale)
     if device.startswith("cuda"):
         from torch.nn.attention.flex_attention import flex_attention
 
         flex = torch.compile(flex_attention)
-        calls["FlexAttention"] = lambda: flex(folded, k, v)
+        calls["FlexAttention"] = lambda: flex(folded, k, v, scale=scale)
     return calls, s.users * S * numbers * dtype.itemsize
 
 

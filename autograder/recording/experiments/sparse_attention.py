@@ -131,8 +131,9 @@ def report(rows):
         mine = sorted((r for r in rows if r["way"] == name), key=lambda r: r["T"])
         per_pair = [min(r["seconds"]) / r["pairs"] for r in mine]
         ratios = "  ".join(f"T={r['T']}: {p / per_pair[-1]:.2f}" for r, p in zip(mine, per_pair, strict=True))
+        power = f"; time ∝ pairs^{growth(mine, lambda r: min(r['seconds'])):.2f}" if len(mine) > 1 else ""
         yield (f"{name:18} {per_pair[-1] * 1e12:7.1f} ps per pair at the longest; time per pair against that: {ratios}"
-               f"; time ∝ pairs^{growth(mine, lambda r: min(r['seconds'])):.2f}")
+               f"{power}")
 
 
 def main(argv=None, setting=None):

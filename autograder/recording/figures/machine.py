@@ -42,8 +42,8 @@ def roofline(data):
     found, users = data["machine"], data["setting"]["users"]
     figure, axes = panels("Prefill and decoding", "one layer and its roofline", "attention reads the cache",
                           "decoding speed of one layer", width=3.9)
-    # FLOP per byte, from far below the ridge to far above it
-    x = [2.0**i for i in range(-2, 13)]
+    # FLOP per byte: far below the ridge, the ridge, far above it
+    x = [0.25, found["flops"] / found["copy"], 4096.0]
     axes[0].plot(x, [min(found["flops"], i * found["copy"]) / 1e9 for i in x], color="#777777", label="roofline")
     for phase, marker in (("prefill", "o"), ("decode", "s")):
         rows = [r for r in data["roofline"] if r["phase"] == phase]

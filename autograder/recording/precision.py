@@ -1,0 +1,126 @@
+"""Writes ``assets/recordings/precision.json``: how far each exercise's reference is from float64, per dtype and device.
+
+``python -m autograder.recording.precision [--device cuda]``. The public inputs are rounded to the dtype first and then
+run twice, in that dtype and in float64: what is measured is the arithmetic, not the rounding of the inputs. Recorded
+are, over all floating outputs and cases, the largest distance, and the largest distance relative to the tensor's
+largest entry; null where the dtype cannot run. Results of other devices in the file stay as they are.
+"""
+
+import argparse
+import datetime
+import json
+import sys
+from pathlib import Path
+
+import torch
+from anatomy import runner
+
+from autograder import exercises
+from autograder.judge.make_record import PUBLIC_SEED, case_seed
+from autograder.judge.spec import Source
+from autograder.recording.record import ROOT, available, device_facts, replace
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def cast(tensors, dtype, device="cpu"):
+    """Copies with every floating tensor in ``dtype``."""
+    return {n: t.to(device, dtype) if t.is_floating_point() else t.to(device) for n, t in tensors.items()}
+
+
+def in_dtype(implementation, dtype):
+    """Modules are made with float32 parameters; here they are cast before weights are loaded into them."""
+    if isinstance(implementation, type) and issubclass(implementation, torch.nn.Module):
+        return lambda *args, **kwargs: implementation(*args, **kwargs).to(dtype)
+    return implementation
+
+
+def outputs(exercise, steps, inputs, dtype, device):
+    """Floating outputs by name, in float64 on the CPU; None where a step raised."""
+    functions = {n: in_dtype(f, dtype) for n, f in exercise.functions(exercise.reference).items()}
+    outcome, tensors = runner.run(steps, cast(inputs, dtype, device), functions)
+    if any("raises" in r for r in outcome["results"]):
+        return None
+    return {n: t.double() for n, t in tensors.items() if t.is_floating_point()}
+
+
+def distance(got, want):
+    """(largest distance, largest relative to the tensor's largest entry) where both are finite; None without any."""
+    absolute, relative = [], []
+    for name in got.keys() & want.keys():
+        a, b = got[name], want[name]
+        if a.shape != b.shape:
+            continue
+        finite = a.isfinite() & b.isfinite()
+        if finite.any():
+            gap, scale = (a - b)[finite].abs().max().item(), b[finite].abs().max().item()
+            absolute.append(gap)
+            relative.append(gap / scale if scale else 0.0)
+    return (max(absolute), max(relative)) if absolute else None
+
+
+def measure(exercise, device="cpu"):
+    """dtype → {absolute, relative} or None; {} for an exercise without floating tensors to cast."""
+    found, floating = {name: [] for name in DTYPES if name != "float64"}, False
+    for case in exercise.cases:
+        program = case.build(Source(case_seed(exercise.id, case.name)))
+        steps = program.finish(exercise.targets[0])
+        if not any(t.is_floating_point() for t in program.tensors.values()):
+            continue
+        for name, values in found.items():
+            rounded = cast(program.tensors, DTYPES[name])
+            want = outputs(exercise, steps, rounded, torch.float64, device)
+            if not want:  # the case is about an error, or gives no tensor
+                continue
+            floating = True
+            got = outputs(exercise, steps, rounded, DTYPES[name], device)
+            values.append(distance(got, want) if got is not None else None)
+    if not floating:
+        return {}
+    short = lambda values: float(f"{max(values):.3g}")
+    result = {}
+    for name, values in found.items():
+        ran = [v for v in values if v is not None]
+        result[name] = {"absolute": short(v[0] for v in ran), "relative": short(v[1] for v in ran)} if ran else None
+    return result
+
+
+def record(out, device="cpu", units=None):
+    """Measures the exercises of all units (or of those named) and updates ``out``/precision.json; returns its data."""
+    path = out / "precision.json"
+    data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    kind = device.split(":")[0]
+    before = data.get(kind, {}).get("distances", {})
+    distances = {i: d for i, d in before.items() if units}
+    for unit in units or exercises.units():
+        found, missing = available(unit)
+        fresh = {e.id: d for e in found if (d := measure(e, device))}
+        # Exercises that cannot run on this machine keep their numbers.
+        distances |= {i: before[i] for i in missing if i in before} | fresh
+        print(f"{unit}: {len(fresh)} exercises against float64", flush=True)
+    command = f"python -m autograder.recording.precision --device {device}"
+    made = {**device_facts(device), "seed": PUBLIC_SEED, "tf32": False, "command": command,
+            "date": datetime.date.today().isoformat()}
+    data[kind] = {"made": made, "distances": distances}
+    out.mkdir(parents=True, exist_ok=True)
+    replace(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
+    return data
+
+
+def main(argv=None):
+    """Command line; returns an exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
+    parser.add_argument("--out", type=Path, default=ROOT / "assets" / "recordings")
+    options = parser.parse_args(argv)
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        print("No CUDA device here. Record on the CPU with DEVICE=cpu; the file will say so.", file=sys.stderr)
+        return 2
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    record(options.out, options.device, options.unit)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

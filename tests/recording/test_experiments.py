@@ -1,0 +1,196 @@
+"""The recorded experiments: how they were made, that each has a figure, and that its script still runs."""
+
+import dataclasses
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+import torch
+from anatomy.experiments import loss_spike as spikes
+
+from autograder.recording import figures
+from autograder.recording.experiments import decode, loss_spike, roofline, sparse_attention
+from autograder.recording.experiments.resume import Rows
+from autograder.recording.experiments.writing import arguments
+from autograder.reference.gqa import RotaryAttention
+from autograder.reference.mla import LatentAttention
+
+EXPERIMENTS = figures.ROOT / "assets" / "experiments"
+FIGURES = figures.ROOT / "assets" / "figures"
+RECORDED = sorted(EXPERIMENTS.glob("*.json"))
+each = pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+SIZES = {"contexts": (8, 16), "prompts": (4, 8), "batches": (1, 2), "roofline_context": 8, "copied": 4096, "square": 16,
+         "d_model": 32, "heads": 4, "head_dim": 8, "latent": 16, "rotary": 8, "d_ff": 64, "rounds": 2, "repeats": 1}
+
+
+def test_there_are_recordings():
+    assert len(RECORDED) >= 12 and set(figures.DRAWINGS) >= {p.stem for p in RECORDED}
+
+
+@each
+def test_every_recording_says_how_it_was_made(path):
+    made = json.loads(path.read_text())["made"]
+    assert made["device"].split(":")[0] in ("cpu", "cuda") and made["seeds"], made
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", made["torch"]) and re.fullmatch(r"\d{4}-\d\d-\d\d", made["date"])
+    assert made["command"].startswith(f"python -m autograder.recording.experiments.{path.stem}")
+    assert ("--device cuda" in made["command"]) == made["device"].startswith("cuda")
+    script = figures.ROOT / "autograder" / "recording" / "experiments" / f"{path.stem}.py"
+    assert script.exists(), "the command that made it is gone"
+
+
+@each
+def test_a_cpu_recording_never_speaks_of_a_gpu(path):
+    data = json.loads(path.read_text())
+    if data["made"]["device"] == "cpu":
+        assert not re.search(r"gpu|cuda|nvidia|h100|a100|h200", json.dumps(data), re.I)
+
+
+@each
+def test_figure_and_alternative_text(path):
+    alt = json.loads((FIGURES / "alt.json").read_text())[path.stem]
+    data = json.loads(path.read_text())
+    picture, text = figures.draw(path.stem, data)
+    assert picture == figures.draw(path.stem, data)[0], "a figure must have the same bytes each time"
+    assert text == alt, "alt.json is stale: python -m autograder.recording.figures"
+    assert 60 < len(alt) < 1500 and alt.endswith("."), alt
+    words = (FIGURES / f"{path.stem}.svg").read_text()
+    title = " ".join("".join(t.itertext()) for t in ET.fromstring(words).iter("{http://www.w3.org/2000/svg}text"))
+    assert figures.where(data) in title and figures.where(data)[1:] in alt
+    assert "<dc:date>" not in words and "nan" not in alt
+    if data["made"]["device"] == "cpu":
+        assert "on a CPU" in title and "GPU" not in title + alt
+
+
+def test_a_figure_names_the_gpu_that_made_its_data():
+    data = json.loads((EXPERIMENTS / "loss_spike.json").read_text())
+    data["made"] |= {"device": "cuda", "name": "Some Card"}
+    picture, alt = figures.draw("loss_spike", data)
+    assert b"measured on Some Card" in picture and alt.endswith("Measured on Some Card.")
+
+
+def test_a_recording_without_a_drawing_is_an_error(tmp_path):
+    (tmp_path / "unknown.json").write_text(json.dumps({"made": {"device": "cpu"}}))
+    with pytest.raises(KeyError, match="unknown"):
+        figures.write(tmp_path, tmp_path / "out")
+
+
+# -- the scripts, with tiny settings ---------------------------------------------------------------------------------
+
+def test_roofline_runs_and_says_the_ratio_to_the_copy(tmp_path, capsys):
+    roofline.main(["--out", str(tmp_path)], roofline.Setting(**SIZES))
+    data, said = json.loads((tmp_path / "roofline.json").read_text()), capsys.readouterr().out
+    assert {r["kind"] for r in data["attention"]} == {"MHA", "GQA", "MQA", "MLA"} and "of the copy" in said
+    for r in data["attention"]:
+        users, numbers = data["setting"]["users"], data["numbers_per_token"][r["kind"]]
+        assert r["bytes"] == users * r["context"] * numbers * 4
+        assert all(len(t) == 2 and min(t) >= 0 for t in r["seconds"].values())
+    assert not (tmp_path / "roofline.partial").exists()
+
+
+@pytest.mark.parametrize("kind, base, way", [("GQA", RotaryAttention, "forward"),
+                                             ("MLA", LatentAttention, "forward_absorbed")])
+def test_the_timed_decoding_step_computes_what_the_reference_does(kind, base, way):
+    s = roofline.Setting(**SIZES)
+    layer = roofline.layer(kind, s).attention
+    widths = (s.latent, s.rotary) if kind == "MLA" else (s.head_dim, s.head_dim)
+    cached = [torch.randn(2, roofline.kinds(s)[kind][0], 9, w) for w in widths]
+    x, ids = torch.randn(2, 1, s.d_model), torch.tensor([8])
+    fresh = lambda: roofline.FullCache(*map(torch.clone, cached))
+    got = layer(x, position_ids=ids, cache=fresh())
+    layer.__class__ = base
+    torch.testing.assert_close(got, getattr(base, way)(layer, x, position_ids=ids, cache=fresh()))
+
+
+@pytest.mark.parametrize("kind", ["MHA", "GQA", "MQA", "MLA"])
+def test_all_ways_to_decode_give_the_same(kind):
+    calls, _ = roofline.attention_calls(kind, 16, roofline.Setting(**SIZES), "cpu", torch.float32)
+    want = calls["reference"]()
+    torch.testing.assert_close(calls["SDPA"]().reshape(want.shape), want)
+
+
+def test_sparse_attention_runs_and_prints_time_against_pairs(tmp_path, capsys):
+    s = sparse_attention.Setting(heads=2, head_dim=8, window=8, lengths=(16, 32), longest_dense=16, rounds=1, repeats=1)
+    sparse_attention.main(["--out", str(tmp_path)], s)
+    data, said = json.loads((tmp_path / "sparse_attention.json").read_text()), capsys.readouterr().out
+    assert "FlexAttention is left out" in said and "per pair" in said and data["flex"] is False
+    assert {r["way"] for r in data["rows"] if r["T"] == 32} == {"SDPA, full causal", "window, gathered",
+                                                                "blocks, gathered"}
+
+
+def test_ways_to_compute_the_window_agree_and_their_memory_is_measured():
+    s = sparse_attention.Setting(window=8)
+    q, k, v = torch.randn(3, 1, 2, 32, 8)
+    ways = sparse_attention.ways(32, s, "cpu")
+    want = ways["dense, masked"][0](q, k, v)
+    for name in ("SDPA, masked", "window, gathered"):
+        torch.testing.assert_close(ways[name][0](q, k, v), want)
+    assert 4000 <= sparse_attention.peak_bytes(lambda: torch.ones(1000) * 1, "cpu") - 4000 < 4100
+    assert 8000 <= sparse_attention.peak_bytes(lambda: torch.ones(1000) * 2 * 3 * 4, "cpu") < 8100
+
+
+def test_growth_of_time_with_pairs():
+    rows = [{"T": t, "pairs": t * t, "seconds": [3.0 * t * t]} for t in (8, 16, 32)]
+    assert math.isclose(sparse_attention.growth(rows, lambda r: min(r["seconds"])), 1)
+
+
+def test_decoding_step_runs(tmp_path):
+    decode.main(["--out", str(tmp_path)], lengths=(8,), groups=(1, 4))
+    rows = json.loads((tmp_path / "decode.json").read_text())["rows"]
+    assert [r["G"] for r in rows] == [1, 4] and {r["S"] for r in rows} == {8}
+
+
+def test_loss_spike_runs_with_every_remedy(tmp_path):
+    tiny = spikes.Setting(d_model=8, heads=2, layers=1, length=6, batch=4, steps=4)
+    loss_spike.main(["--out", str(tmp_path)], tiny, seeds=(0,))
+    rows = json.loads((tmp_path / "loss_spike.json").read_text())["rows"]
+    assert [r["remedy"] for r in rows] == list(spikes.REMEDIES)
+    first = {name: spikes.train(loss_spike.FUNCTIONS, remedy, 0, tiny)["loss"][0]
+             for name, remedy in spikes.REMEDIES.items()}
+    # Before the first step only a remedy inside the model can have changed the loss.
+    assert first["warm-up"] == first["gradient clipping"] == first["z-loss"] == first["none"] != first["QK-norm"]
+
+
+def test_the_recorded_spike_and_its_cures():
+    """What the figure says: the spike is there for every seed, and what holds the scores down stops it."""
+    share = {}
+    for row in spikes.recorded()["rows"]:
+        share.setdefault(row["remedy"], []).append(spikes.share_spiking(row["loss"]))
+    assert min(share["none"]) > 0.05
+    for cure in ("a sixth of the rate", "QK-norm", "soft cap on scores"):
+        assert max(share[cure]) < 0.03, cure
+
+
+def test_spikes_are_counted_after_learning_only():
+    assert spikes.after_learning([2.0, 0.05, 0.3, 0.01]) == [0.05, 0.3, 0.01]
+    assert spikes.worst([2.0, 0.05, 0.3]) == 0.3 and spikes.share_spiking([2.0, 0.05, 0.3]) == 0.5
+    assert math.isnan(spikes.worst([2.0, 1.0])) and math.isnan(spikes.share_spiking([2.0]))
+
+
+# -- resuming --------------------------------------------------------------------------------------------------------
+
+def options(folder):
+    return arguments("").parse_args(["--out", str(folder)])
+
+
+def test_an_interrupted_recording_goes_on_where_it_stopped(tmp_path):
+    rows = Rows("x", options(tmp_path), {"size": 1}, 2)
+    assert rows.row("a", lambda: {"v": 1}) == {"v": 1}
+    with (tmp_path / "x.partial").open("a") as file:
+        file.write('["b", {"v"')  # cut off while writing
+    again = Rows("x", options(tmp_path), {"size": 1}, 2)
+    assert again.row("a", lambda: pytest.fail("measured twice")) == {"v": 1}
+    assert again.row("b", lambda: {"v": 2}) == {"v": 2}
+    assert Rows("x", options(tmp_path), {"size": 1}, 2).rows == {"a": {"v": 1}, "b": {"v": 2}}
+
+
+def test_rows_of_another_setting_are_not_taken_up(tmp_path):
+    Rows("x", options(tmp_path), {"size": 1}, 1).row("a", lambda: 1)
+    assert Rows("x", options(tmp_path), {"size": 2}, 1).rows == {}
+
+
+def test_settings_for_a_gpu_are_larger():
+    for module in (roofline, sparse_attention):
+        small, large = dataclasses.asdict(module.LAPTOP), dataclasses.asdict(module.LARGE)
+        assert large["heads"] > small["heads"] and large["dtype"] == "bfloat16"
