@@ -9,11 +9,13 @@ import itertools
 import logging
 import os
 import threading
+import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import dask
 from distributed import Client, LocalCluster, as_completed
+from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 from nbgrader.utils import parse_utc
@@ -29,8 +31,12 @@ from .sessions import LIMITS, factory
 
 # A worker that is still at one submission after this has met a bug of ours: it ends itself, the others go on.
 WATCHDOG_SECONDS = LIMITS.wall_seconds + 180
-SETTINGS = {"distributed.scheduler.allowed-failures": 2, "distributed.comm.timeouts.connect": "60s",
+SETTINGS = {"distributed.scheduler.allowed-failures": 1, "distributed.comm.timeouts.connect": "30s",
             "distributed.worker.memory.terminate": 0.98}
+
+
+class ClusterError(RuntimeError):
+    """The cluster asked for cannot be used; the message is one sentence."""
 
 
 @dataclass
@@ -79,7 +85,8 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
             with _cluster(workers, scheduler) as client:
                 ahead = 3 * max(1, workers if scheduler is None else len(client.scheduler_info()["workers"]))
                 make = lambda s: _job(s, secret, sandbox, remote=scheduler is not None)
-                for count, (submission, outcome) in enumerate(_results(client, rest, make, ahead), 1):
+                count = total - len(rest)
+                for submission, outcome in _twice(client, rest, make, ahead):
                     if isinstance(outcome, SandboxUnavailable):
                         raise outcome
                     if isinstance(outcome, Exception):
@@ -87,11 +94,16 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
                                                  _blame(outcome)))
                     else:
                         store(*outcome)
+                    count += 1
                     if progress:
-                        progress(total - len(rest) + count, total)
+                        progress(count, total)
     except KeyboardInterrupt:
         summary.stopped = "Interrupted. What is graded is stored; run the same command again for the rest."
     except (GradebookError, SandboxUnavailable) as error:
+        summary.stopped = str(error)
+    except CommClosedError:
+        summary.stopped = "The scheduler was lost. What is graded is stored; run the same command again for the rest."
+    except ClusterError as error:
         summary.stopped = str(error)
     except OSError as error:
         summary.stopped = (f"Results could not be written ({error.strerror or error}). What is graded so far is "
@@ -140,12 +152,24 @@ def evaluate(job):
         timer.cancel()
 
 
+def _twice(client, submissions, make, ahead):
+    """``_results``, with those whose workers were lost once more, one at a time: Dask blames everything that a lost
+    worker held, and most of it was only waiting there."""
+    suspects = []
+    for submission, outcome in _results(client, submissions, make, ahead):
+        if isinstance(outcome, KilledWorker):
+            suspects.append(submission)
+        else:
+            yield submission, outcome
+    yield from _results(client, suspects, make, 1)
+
+
 def _results(client, submissions, make, ahead):
     """Yields (submission, (graded, digest) or an exception) in the order in which they end; ``ahead`` at a time."""
     waiting, of = iter(submissions), {}
 
     def submit(s):
-        future = client.submit(evaluate, make(s), key=f"{s.student}/{s.unit}/{s.digest[:16]}", pure=False)
+        future = client.submit(evaluate, make(s), key=f"{s.student}/{s.unit}/{uuid.uuid4().hex}", pure=False)
         of[future.key] = s
         return future
 
@@ -163,7 +187,13 @@ def _results(client, submissions, make, ahead):
 def _cluster(workers, scheduler):
     with dask.config.set(SETTINGS):
         if scheduler is not None:
-            with Client(scheduler) as client:
+            try:
+                client = Client(scheduler)
+            except (OSError, ValueError) as error:
+                raise ClusterError(f"The scheduler {scheduler} cannot be reached ({error}).") from None
+            with client:
+                if not client.scheduler_info()["workers"]:
+                    raise ClusterError(f"The scheduler {scheduler} has no workers.")
                 yield client
             return
         # TLS even on this machine: a port of Dask's is a way to run code as the instructor for all who reach it.

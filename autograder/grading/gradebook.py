@@ -35,6 +35,7 @@ from .masters import master
 from .rebuild import Note
 from .signs import Sign
 
+LOCK = 1706_03762  # any number that all graders agree on
 PATIENCE = 60.0  # seconds to wait for somebody else's transaction
 TABLE = sa.Table(
     "anatomy_graded", sa.MetaData(),
@@ -58,9 +59,12 @@ class GradebookWriter:
         self.db_url, self.config = db_url, config
         self._units = set()
         find_alembic()
-        with self._explained():
-            self.gradebook = Gradebook(_patient(db_url), course_id)
-            TABLE.create(self.gradebook.engine, checkfirst=True)
+        self.gradebook = _patiently(lambda: self._open(course_id), db_url)
+
+    def _open(self, course_id):
+        gradebook = Gradebook(_patient(self.db_url), course_id)
+        TABLE.create(gradebook.engine, checkfirst=True)
+        return gradebook
 
     def __enter__(self):
         return self
@@ -78,18 +82,15 @@ class GradebookWriter:
     # ---- reading ---------------------------------------------------------------------------------------------------
     def graded(self):
         """dict (student, unit) → (digest, version) of everything in the table."""
-        with self._explained():
-            rows = self._db.execute(sa.select(TABLE.c.student_id, TABLE.c.unit, TABLE.c.digest, TABLE.c.version)).all()
-            self._db.commit()
+        rows = self._read(lambda: self._db.execute(sa.select(
+            TABLE.c.student_id, TABLE.c.unit, TABLE.c.digest, TABLE.c.version)).all())
         return {(r.student_id, r.unit): (r.digest, r.version) for r in rows}
 
     def results(self, unit=None):
         """dict per graded submission: student, unit, seconds, times, verdicts, notes, signs, problem, and ``scores``
         (exercise → points that count: an instructor's where one was given)."""
-        with self._explained():
-            found = self._db.execute(sa.select(TABLE).order_by(TABLE.c.student_id, TABLE.c.unit)).all()
-            manual = self._manual()
-            self._db.commit()
+        found, manual = self._read(lambda: (self._db.execute(sa.select(TABLE).order_by(
+            TABLE.c.student_id, TABLE.c.unit)).all(), self._manual()))
         for row in found:
             if unit in (None, row.unit):
                 data = json.loads(row.result)
@@ -100,6 +101,11 @@ class GradebookWriter:
                        "graded_at": row.graded_at, "verdicts": verdicts, "scores": scores,
                        "notes": [Note(**n) for n in data["notes"]], "signs": [Sign(**s) for s in data["signs"]],
                        "problem": tuple(data["problem"]) if data["problem"] else None}
+
+    def _read(self, work):
+        result = self._retry(work)
+        self._db.commit()
+        return result
 
     def _manual(self):
         query = (sa.select(SubmittedAssignment.student_id, Assignment.name, Grade)
@@ -198,8 +204,23 @@ class GradebookWriter:
         """The unit's assignment as ``nbgrader generate_assignment`` would store it."""
         if unit in self._units:
             return
-        self._retry(lambda: self._update_unit(unit))
+        with self._alone():
+            self._retry(lambda: self._update_unit(unit))
         self._units.add(unit)
+
+    @contextmanager
+    def _alone(self):
+        """Keeps other graders of the same PostgreSQL database from making the same assignment meanwhile: nbgrader does
+        it in many transactions. SQLite has one writer anyway."""
+        if self.gradebook.engine.dialect.name != "postgresql":
+            yield
+            return
+        with self.gradebook.engine.connect() as connection:
+            connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
+            try:
+                yield
+            finally:
+                connection.execute(sa.text("SELECT pg_advisory_unlock(:n)"), {"n": LOCK})
 
     def _update_unit(self, unit):
         trusted = master(unit)
@@ -232,35 +253,32 @@ class GradebookWriter:
             self._add_rows(submitted.id, stored, rows)
         self._db.commit()
 
-    # ---- patience and explanations ---------------------------------------------------------------------------------
     def _retry(self, work):
-        """Runs a transaction again while others hold the database, or created the same row first."""
-        deadline, pause = time.monotonic() + PATIENCE, 0.05
-        while True:
-            try:
-                with self._explained():
-                    return work()
-            except OSError:  # from publish: a full disk, most likely
-                self._db.rollback()
-                raise
-            except (sa.exc.OperationalError, sa.exc.IntegrityError, InvalidEntry) as error:
-                self._db.rollback()
-                self._db.expunge_all()
-                if time.monotonic() > deadline or not _passing(error):
-                    raise GradebookError(_sentence(error, self.db_url)) from error
-                time.sleep(pause * (0.5 + random.random()))
-                pause = min(2 * pause, 2.0)
+        def undo():
+            self._db.rollback()
+            self._db.expunge_all()
 
-    @contextmanager
-    def _explained(self):
+        return _patiently(work, self.db_url, undo)
+
+
+def _patiently(work, db_url, undo=lambda: None):
+    """Runs a transaction, again while others hold the database or were first to create the same thing.
+
+    Raises GradebookError for what does not pass, and OSError from the writing of files as it is.
+    """
+    deadline, pause = time.monotonic() + PATIENCE, 0.05
+    while True:
         try:
-            yield
-        except (sa.exc.OperationalError, sa.exc.IntegrityError) as error:
-            if not _passing(error):
-                raise GradebookError(_sentence(error, self.db_url)) from error
+            return work()
+        except OSError:
+            undo()
             raise
-        except sa.exc.DBAPIError as error:
-            raise GradebookError(_sentence(error, self.db_url)) from error
+        except (sa.exc.SQLAlchemyError, InvalidEntry) as error:
+            undo()
+            if time.monotonic() > deadline or not _passing(error):
+                raise GradebookError(_sentence(error, db_url)) from error
+            time.sleep(pause * (0.5 + random.random()))
+            pause = min(2 * pause, 2.0)
 
 
 def _patient(db_url):
@@ -270,10 +288,11 @@ def _patient(db_url):
     return db_url
 
 
+_PASSING = ("locked", "busy", "deadlock", "serialize", "already exists", "server closed the connection")
+
+
 def _passing(error):
-    text = str(error).lower()
-    return isinstance(error, sa.exc.IntegrityError | InvalidEntry) or any(
-        w in text for w in ("locked", "busy", "deadlock", "serialize", "server closed", "connection"))
+    return isinstance(error, sa.exc.IntegrityError | InvalidEntry) or any(w in str(error).lower() for w in _PASSING)
 
 
 def _sentence(error, db_url):

@@ -1,0 +1,113 @@
+"""PostgreSQL as the gradebook: a real server on a free port, one grader, then three at the same time."""
+
+import contextlib
+import glob
+import os
+import shutil
+import socket
+import subprocess
+
+import pytest
+import sqlalchemy as sa
+
+from autograder.grading.gradebook import GradebookWriter
+
+from .cheats.base import ATTENTION, START
+from .classroom import ANSWERS, command, course, environment, grades, notebook, submit
+
+
+def programs():
+    """Folder of initdb and pg_ctl, or None."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+    path = found[-1] if found else shutil.which("initdb")
+    return os.path.dirname(os.path.realpath(path)) if path else None
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """URL of an empty database of a server that this test started and stops."""
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
+    folder = tmp_path_factory.mktemp("postgres")
+    # The server refuses to run as root: then everything is done as the user that Debian's package made.
+    become = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if become:
+        for path in (folder, *list(folder.parents)[:-2]):
+            with contextlib.suppress(PermissionError):
+                os.chmod(path, os.stat(path).st_mode | 0o011)
+        shutil.chown(folder, "postgres")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    data, tools = folder / "data", programs()
+    run = lambda *args: subprocess.run([*become, *args], check=True, capture_output=True, cwd="/", timeout=120)
+    run(f"{tools}/initdb", "-D", str(data), "-U", "teacher", "--auth=trust", "-E", "UTF8", "--no-sync")
+    run(f"{tools}/pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o",
+        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off", "start")
+    try:
+        yield f"postgresql+psycopg2://teacher@127.0.0.1:{port}/postgres"
+    finally:
+        run(f"{tools}/pg_ctl", "-D", str(data), "-m", "immediate", "stop")
+
+
+def school(root, url, size=9):
+    course(root)
+    with open(root / "nbgrader_config.py", "a", encoding="utf-8") as file:
+        file.write(f"\nc.CourseDirectory.db_url = {url!r}\n")
+    for i in range(size):
+        submit(root, f"s{i}", notebook(list(ANSWERS.values())[i % 4]))
+    submit(root, "s0", notebook(unit=ATTENTION), unit=ATTENTION)
+    return root
+
+
+def rows(url, text, **values):
+    with sa.create_engine(url).connect() as connection:
+        return connection.execute(sa.text(text), values).all()
+
+
+def test_one_grader(server, tmp_path, sandbox):
+    root = school(tmp_path / "one", server)
+    done = subprocess.run(command("--workers", "1"), cwd=root, env=environment(), capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert not (root / "gradebook.db").exists()
+    assert {r["student"]: r["score"] for r in grades(root) if r["unit"] == START} == {
+        f"s{i}": ["1", "0", "0.6", "0"][i % 4] for i in range(9)}
+    assert rows(server, "SELECT count(*) FROM anatomy_graded")[0][0] == 10
+
+
+def test_several_graders_at_once(server, tmp_path, sandbox):
+    """They start from an empty gradebook on the same folder: all end well, every score is stored exactly once."""
+    with sa.create_engine(server, isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    roots = [school(tmp_path / f"grader{i}", server) for i in range(3)]
+    processes = [subprocess.Popen(command("--workers", "1"), cwd=root, env=environment(), text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) for root in roots]
+    for process in processes:
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, out + err
+        assert "10 submissions" in out and "Traceback" not in err
+    assert rows(server, "SELECT count(*), count(DISTINCT student_id || unit) FROM anatomy_graded") == [(10, 10)]
+    assert rows(server, "SELECT count(*) FROM submitted_assignment") == [(10,)]
+    doubled = rows(server, "SELECT notebook_id, cell_id, count(*) FROM grade GROUP BY 1, 2 HAVING count(*) > 1")
+    assert not doubled
+    scores = rows(server, """SELECT s.student_id, g.auto_score FROM grade g JOIN submitted_notebook n ON
+                  g.notebook_id = n.id JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON
+                  s.assignment_id = a.id WHERE a.name = :unit""", unit=START)
+    assert dict(map(tuple, scores)) == {f"s{i}": [1, 0, 0.6, 0][i % 4] for i in range(9)}
+
+
+def test_a_manual_score_survives_there_too(server, tmp_path, sandbox):
+    root = school(tmp_path / "manual", server)
+    with GradebookWriter(server, "transformer-anatomy") as writer:
+        writer.gradebook.find_grade("check-start-weighted_average", START, START, "s1").manual_score = 0.4
+        writer.gradebook.db.commit()
+    done = subprocess.run(command("--workers", "1", "--force"), cwd=root, env=environment(), capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert next(r for r in grades(root) if r["student"] == "s1" and r["unit"] == START)["score"] == "0.4"
+    with open(root / "nbgrader_config.py", "a", encoding="utf-8") as file:
+        file.write("\nc.CourseDirectory.db_url = 'postgresql+psycopg2://teacher:hidden@127.0.0.1:1/none'\n")
+    refused = subprocess.run(command(), cwd=root, env=environment(), capture_output=True, text=True, timeout=300)
+    assert refused.returncode == 2 and "hidden" not in refused.stderr and "Traceback" not in refused.stderr
