@@ -1,11 +1,12 @@
 """PostgreSQL as the gradebook: a real server on a free port, one grader, then three at the same time."""
 
-import contextlib
 import glob
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -24,17 +25,14 @@ def programs():
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server():
     """URL of an empty database of a server that this test started and stops."""
     if programs() is None:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
-    folder = tmp_path_factory.mktemp("postgres")
+    folder = Path(tempfile.mkdtemp(prefix="anatomy-postgres-", dir="/tmp"))
     # The server refuses to run as root: then everything is done as the user that Debian's package made.
     become = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     if become:
-        for path in (folder, *list(folder.parents)[:-2]):
-            with contextlib.suppress(PermissionError):
-                os.chmod(path, os.stat(path).st_mode | 0o011)
         shutil.chown(folder, "postgres")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -48,6 +46,7 @@ def server(tmp_path_factory):
         yield f"postgresql+psycopg2://teacher@127.0.0.1:{port}/postgres"
     finally:
         run(f"{tools}/pg_ctl", "-D", str(data), "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def school(root, url, size=9):
