@@ -159,6 +159,9 @@ def _reason(error, timeout):
         return "generic.too_large", "Your results are far larger than the ones asked for. Print their shapes."
     if isinstance(error, DeadSession):
         return "generic.no_session", f"This exercise could not be run: {error}."
+    if isinstance(error, StudentError) and error.name in ("MemoryError", "PanicException"):
+        # What packs the reply ran out of memory: safetensors reports it as a panic.
+        return "generic.too_large", "Your results are far larger than the ones asked for. Print their shapes."
     if isinstance(error, StudentError):
         return "generic.unreadable", f"Your results could not be sent back ({error.name})."
     if isinstance(error, AskFailed):
