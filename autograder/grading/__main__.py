@@ -12,12 +12,7 @@ import warnings
 
 from autograder.sandbox import SandboxUnavailable
 
-from . import collect, sessions
-from .course import load_course, write_table
-from .engine import grade_all
-from .gradebook import GradebookError, GradebookWriter
-from .masters import gradable_units
-from .secret import course_secret
+from . import sessions
 
 HEADER = ("student", "unit", "exercise", "score", "max_score", "mistake")
 
@@ -25,6 +20,20 @@ HEADER = ("student", "unit", "exercise", "score", "max_score", "mistake")
 def main(argv=None):
     """Command line; returns an exit status: 0 all graded, 1 some without a result, 2 refused, 3 stopped early."""
     options = _parser().parse_args(argv)
+    # One thread for each worker: more would only wait for each other. Set before torch is imported.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    early = None
+    if options.scheduler is None and os.path.isdir(options.submitted):
+        sessions.warm_workers()
+        early = None if options.no_sandbox else sessions.EarlyStart()
+    # The slow imports, while those processes do theirs.
+    from . import collect
+    from .course import load_course
+    from .engine import grade_all
+    from .gradebook import GradebookError, GradebookWriter
+    from .masters import gradable_units
+    from .secret import course_secret
+
     warnings.filterwarnings("ignore", category=SyntaxWarning)  # of students' code that is only read
     unknown = sorted(set(options.unit or ()) - set(gradable_units()))
     if unknown:
@@ -35,17 +44,16 @@ def main(argv=None):
         return _refuse(f"{options.submitted} cannot be read: {error.strerror}.")
     if not submissions:
         return _refuse(f"There is nothing to grade in {options.submitted}: the layout is student/unit/unit.ipynb.")
+    if options.no_sandbox:
+        print(sessions.NO_SANDBOX, file=sys.stderr)
     try:
-        if options.no_sandbox:
-            print(sessions.NO_SANDBOX, file=sys.stderr)
-        elif options.scheduler is None:
-            sessions.check_sandbox()
+        folder = early.folder() if early else ""
         course = load_course()
         secret = course_secret(course.root)
         with GradebookWriter(course.db_url, course.directory.course_id or "default_course", course.config) as writer:
             summary = grade_all(submissions, writer, course, secret, workers=options.workers,
                                 sandbox=not options.no_sandbox, scheduler=options.scheduler, force=options.force,
-                                progress=Progress())
+                                zygote=folder, progress=Progress())
             if not summary.stopped:
                 write_grades(course.root / "grades.csv", writer, summary)
     except (SandboxUnavailable, GradebookError, ValueError, PermissionError) as error:
@@ -57,6 +65,8 @@ def main(argv=None):
 
 def write_grades(path, writer, summary):
     """grades.csv: one row per exercise of every stored submission, and one for each that could not be stored."""
+    from .course import write_table
+
     rows = []
     for result in writer.results():
         for v in result["verdicts"]:

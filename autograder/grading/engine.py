@@ -27,12 +27,12 @@ from .grade import grade_bytes, ungraded
 from .gradebook import GradebookError
 from .masters import master
 from .rebuild import BadSubmission, read_submission
-from .sessions import LIMITS, factory
+from .sessions import LIMITS, factory, warm_workers
 
 # A worker that is still at one submission after this has met a bug of ours: it ends itself, the others go on.
 WATCHDOG_SECONDS = LIMITS.wall_seconds + 180
 SETTINGS = {"distributed.scheduler.allowed-failures": 1, "distributed.comm.timeouts.connect": "30s",
-            "distributed.worker.memory.terminate": 0.98}
+            "distributed.worker.memory.terminate": 0.98, "distributed.worker.multiprocessing-method": "forkserver"}
 
 
 class ClusterError(RuntimeError):
@@ -51,7 +51,7 @@ class Summary:
 
 
 def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, scheduler=None, force=False,
-              progress=None):
+              zygote="", progress=None):
     """Grades what is new or changed and stores it. Returns a Summary; never raises on account of a submission.
 
     Args:
@@ -62,6 +62,7 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
         workers: processes on this machine. scheduler: address of a running one instead.
         sandbox: False runs the students' code unprotected.
         force: also what is up to date.
+        zygote: folder of a zygote that workers on this machine share; without it each starts its own.
         progress: called as ``progress(done, total)``.
     """
     summary, done = Summary(), writer.graded()
@@ -82,9 +83,10 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
         if progress and total:
             progress(total - len(rest), total)
         if rest:
+            workers = min(workers, len(rest))
             with _cluster(workers, scheduler) as client:
                 ahead = 3 * max(1, workers if scheduler is None else len(client.scheduler_info()["workers"]))
-                make = lambda s: _job(s, secret, sandbox, remote=scheduler is not None)
+                make = lambda s: _job(s, secret, sandbox, zygote, remote=scheduler is not None)
                 count = total - len(rest)
                 for submission, outcome in _twice(client, rest, make, ahead):
                     if isinstance(outcome, SandboxUnavailable):
@@ -124,10 +126,11 @@ class _Store:
         self.summary.graded.append((graded.student, graded.unit))
 
 
-def _job(submission, secret, sandbox, remote):
+def _job(submission, secret, sandbox, zygote, remote):
     # A key for this student and unit, never the secret: workers may be other people's machines.
     job = {"student": submission.student, "unit": submission.unit, "sandbox": sandbox, "path": submission.path,
-           "key": student_key(secret, submission.student, submission.unit), "data": None, "digest": submission.digest}
+           "key": student_key(secret, submission.student, submission.unit), "data": None, "digest": submission.digest,
+           "zygote": "" if remote else zygote}
     if remote:
         try:
             job["data"] = read_submission(submission.path)
@@ -146,7 +149,8 @@ def evaluate(job):
             data = job["data"] if job["data"] is not None else read_submission(job["path"])
         except BadSubmission as error:  # it was there when the run began
             return ungraded(job["unit"], job["student"], error.name, str(error)), job["digest"]
-        graded = grade_bytes(data, job["unit"], job["student"], job["key"], factory(job["sandbox"]))
+        graded = grade_bytes(data, job["unit"], job["student"], job["key"],
+                             factory(job["sandbox"], job["zygote"]))
         return graded, hashlib.sha256(data).hexdigest()
     finally:
         timer.cancel()
@@ -198,6 +202,7 @@ def _cluster(workers, scheduler):
             return
         # TLS even on this machine: a port of Dask's is a way to run code as the instructor for all who reach it.
         security = Security.temporary()
+        warm_workers()
         with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1",
                           security=security, silence_logs=logging.CRITICAL) as cluster, \
                 Client(cluster, security=security) as client:

@@ -1,15 +1,32 @@
-"""Where students' code runs: one zygote for each grading process, a fresh sandbox from it for each submission."""
+"""Where students' code runs: one zygote for each machine, a fresh sandbox from it for each submission.
+
+Imports little: ``make grade`` starts the zygote before it imports torch itself, so that both load at the same time.
+"""
 
 import atexit
+import multiprocessing.forkserver
+import os
+import threading
+from pathlib import Path
 
-from autograder.build.source import ROOT
-from autograder.sandbox import Limits, LocalSession, SandboxUnavailable, Zygote, open_session, require_sandbox
-from autograder.sandbox.zygote import PRELOAD
+from autograder.sandbox import (
+    Limits,
+    LocalSession,
+    SandboxedSession,
+    SandboxUnavailable,
+    Zygote,
+    open_session,
+    require_sandbox,
+    sandbox_available,
+)
 
+COURSE = Path(__file__).resolve().parents[2] / "course"
 # One notebook with a few exercises: far more than honest work needs, little enough for a hostile one to waste.
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60)
-# torch imports the last one at the first backward pass, which would take half a second of every submission.
-WARM = (*PRELOAD, "sympy", "anatomy.runner", "anatomy.widgets", "torch.fx.experimental.symbolic_shapes")
+# What notebooks import. torch imports the last one at the first backward pass: half a second of every submission.
+WARM = ("numpy", "torch", "safetensors.torch", "matplotlib.pyplot", "ipywidgets", "anywidget", "sympy",
+        "anatomy.runner", "anatomy.widgets", "torch.fx.experimental.symbolic_shapes")
+SEED = 0  # code that draws random numbers gets the same ones at a regrade
 
 NO_SANDBOX = """\
 --no-sandbox: the submissions run with your rights on this machine. They can read your files (the solutions, the
@@ -19,8 +36,6 @@ submissions that you trust, or on a machine that holds nothing else."""
 
 REFUSAL = ("Grading needs a sandbox for the students' code, and this machine has none ({reason}). Use Linux with user "
            "namespaces or bubblewrap, or pass --no-sandbox and accept what it then prints.")
-
-SEED = 0  # code that draws random numbers gets the same ones at a regrade
 
 _zygote = None
 
@@ -33,13 +48,72 @@ def check_sandbox():
         raise SandboxUnavailable(REFUSAL.format(reason=error)) from None
 
 
-def sandboxed():
-    """A fresh sandboxed session. The zygote starts at the first call."""
+def warm_workers():
+    """Starts the process that grading workers are forked from, with everything imported once. Returns at once."""
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.get_context("forkserver").set_forkserver_preload(["autograder.grading.engine"])
+        multiprocessing.forkserver.ensure_running()
+
+
+def zygote():
+    """This process's zygote, not yet started."""
     global _zygote
     if _zygote is None:
-        _zygote = Zygote(WARM, python_path=[str(ROOT / "course")])
+        _zygote = Zygote(WARM, python_path=[str(COURSE)])
         atexit.register(_zygote.close)
-    return open_session(_zygote, LIMITS, seed=SEED)
+    return _zygote
+
+
+class EarlyStart:
+    """Tries out the sandbox and starts the zygote in the background. ``folder()`` waits for it.
+
+    Workers on this machine fork from this one zygote (``sandboxed(folder)``) and start none of their own.
+    """
+
+    def __init__(self):
+        self._error = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        try:
+            check_sandbox()
+            if sandbox_available().zygote:
+                zygote().start()
+        except SandboxUnavailable as error:
+            self._error = error
+
+    def folder(self):
+        """Folder of the running zygote; "" where only bubblewrap works. Raises SandboxUnavailable."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return zygote().folder
+
+
+class _Borrowed(Zygote):
+    """Another process's zygote, by its folder."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self._folder = folder
+
+    def start(self):
+        if not os.path.exists(os.path.join(self._folder, "zygote")):
+            raise SandboxUnavailable("the grader's zygote is gone")
+
+    def close(self):
+        pass
+
+
+def sandboxed(folder=""):
+    """A fresh sandboxed session, forked from the zygote in ``folder`` if given and alive, else from this process's."""
+    if folder:
+        try:
+            return SandboxedSession(_Borrowed(folder), LIMITS, seed=SEED)
+        except SandboxUnavailable:
+            pass  # it died: a zygote of one's own costs some seconds, once
+    return open_session(zygote(), LIMITS, seed=SEED)
 
 
 def unprotected():
@@ -47,6 +121,6 @@ def unprotected():
     return LocalSession(LIMITS, seed=SEED)
 
 
-def factory(sandbox=True):
+def factory(sandbox=True, folder=""):
     """The function that opens a session."""
-    return sandboxed if sandbox else unprotected
+    return (lambda: sandboxed(folder)) if sandbox else unprotected

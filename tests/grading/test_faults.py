@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 from distributed import Client, LocalCluster
 
-from autograder.grading import collect, engine
+from autograder.grading import collect, engine, sessions
 from autograder.grading.course import load_course
 from autograder.grading.grade import grade_bytes
 from autograder.grading.gradebook import GradebookError, GradebookWriter
@@ -57,7 +57,7 @@ def run_here(root, **options):
     place = load_course(root)
     with GradebookWriter(place.db_url, "transformer-anatomy", place.config) as writer:
         return engine.grade_all(collect.find(root / "submitted"), writer, place, "secret",
-                                **{"workers": 1, **options}), writer.graded()
+                                **{"workers": 1, "zygote": sessions.zygote().folder, **options}), writer.graded()
 
 
 @linux

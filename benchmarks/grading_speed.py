@@ -1,0 +1,181 @@
+"""Submissions per minute: ``make grade`` with its sandbox against stock ``nbgrader autograde``, in one run.
+
+``python benchmarks/grading_speed.py [--sizes 10 100] [--ours 1000] [--workers 2] [--unit 01-attention]``. The class is
+mixed (right, wrong, half done, untouched), the same files for both. Times are wall time, start-up included. The floor
+is what the students' own code takes in one warm process without any isolation: no grader can be faster.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import psutil
+
+from autograder.build.source import ROOT
+from autograder.grading.masters import master
+from autograder.grading.rebuild import MARK, rebuild
+from autograder.judge.asked import answer
+from autograder.judge.ban import ban_of
+from autograder.judge.make_record import make_record
+from autograder.judge.trusted import _payload
+
+STOCK_CONFIG = """
+c = get_config()
+c.CourseDirectory.source_directory = "source"
+c.CourseDirectory.release_directory = "release"
+c.ExecutePreprocessor.timeout = 30
+"""
+
+
+def kinds(unit):
+    """The four kinds of submissions of a class: solved, every other exercise solved, wrong results, untouched."""
+    solved = json.loads((ROOT / "solutions" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
+    blank = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
+    half, wrong = json.loads(json.dumps(blank)), json.loads(json.dumps(solved))
+    answers = [i for i, c in enumerate(solved["cells"]) if c["metadata"].get("nbgrader", {}).get("solution")]
+    for number, i in enumerate(answers):
+        if number % 2 == 0:
+            half["cells"][i]["source"] = solved["cells"][i]["source"]
+        else:
+            # A wrong result rather than an exception: the last return gives back something else.
+            head, _, last = "".join(solved["cells"][i]["source"]).rpartition("return ")
+            wrong["cells"][i]["source"] = f"{head}return None  # {last}" if head else last
+    return [json.dumps(b).encode() for b in (solved, half, wrong, blank)]
+
+
+def classroom(root, unit, size):
+    """``size`` submissions, a third of them solved."""
+    books = kinds(unit)
+    for i in range(size):
+        folder = root / "submitted" / f"s{i:04}" / unit
+        folder.mkdir(parents=True)
+        (folder / f"{unit}.ipynb").write_bytes(books[(0, 1, 2, 0, 3, 2)[i % 6]])
+
+
+class Memory(threading.Thread):
+    """Largest proportional memory of a process and all below it, sampled twice a second."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.process, self.peak, self.stop = psutil.Process(pid), 0, False
+
+    def run(self):
+        while not self.stop:
+            total = 0
+            try:
+                for p in self.process.children(recursive=True):
+                    try:
+                        total += p.memory_full_info().pss
+                    except psutil.Error:
+                        continue
+            except psutil.Error:
+                return
+            self.peak = max(self.peak, total)
+            time.sleep(0.5)
+
+
+def timed(command, root):
+    """(seconds, CPU seconds of this machine's children, peak bytes) of a command."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "ANATOMY_SECRET": "benchmark",
+                   "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with open(root / "log", "w") as log:
+        process = subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=log)
+        memory = Memory(process.pid)
+        memory.start()
+        status = process.wait()
+    memory.stop = True
+    seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if status not in (0, 1):
+        sys.exit(f"{' '.join(command)} failed:\n{(root / 'log').read_text()[-3000:]}")
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory.peak
+
+
+def ours(unit, size, workers):
+    """One run of ``make grade`` in an empty folder."""
+    root = Path(tempfile.mkdtemp(prefix="bench-ours-"))
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    classroom(root, unit, size)
+    result = timed([sys.executable, "-m", "autograder.grading", "submitted", "--workers", str(workers)], root)
+    scored = sum(1 for _ in open(root / "grades.csv")) - 1
+    assert scored == size * len(master(unit).exercises), "some submissions have no result"
+    shutil.rmtree(root)
+    return result
+
+
+def stock(unit, size):
+    """One run of stock ``nbgrader autograde`` with nbgrader's default steps; the assignment is made beforehand."""
+    root = Path(tempfile.mkdtemp(prefix="bench-stock-"))
+    (root / "nbgrader_config.py").write_text(STOCK_CONFIG)
+    shutil.copytree(ROOT / "solutions" / unit, root / "source" / unit)
+    run = [sys.executable, "-m", "nbgrader"]
+    timed([*run, "generate_assignment", unit], root)
+    classroom(root, unit, size)
+    result = timed([*run, "autograde", unit], root)
+    assert len(list((root / "autograded").glob(f"*/{unit}/{unit}.ipynb"))) == size, "some submissions have no result"
+    shutil.rmtree(root)
+    return result
+
+
+def floor(unit):
+    """Seconds of the students' own code for one submission of the class, on average: cells and answers, warm."""
+    records = [make_record(e, b"floor", with_mutants=False) for e in master(unit).exercises]
+    payload = b"".join(len(p).to_bytes(8, "little") + p for p in map(_payload, records))
+    bans = [ban_of(r.forbidden) for r in records]
+    spent = []
+    for data in kinds(unit):
+        cells = [c.source for c in rebuild(data, unit).notebook.cells
+                 if c.cell_type == "code" and c.metadata[MARK]["role"] in ("setup", "answer", "extra")]
+        for _ in range(6):
+            space, began = {"__name__": "__main__"}, time.perf_counter()
+            for source in cells:
+                try:
+                    exec(compile(source, "<cell>", "exec"), space)
+                except Exception:
+                    continue
+            answer(payload, space, bans)
+            last = time.perf_counter() - began
+        spent.append(last)
+    return statistics.fmean(spent[i] for i in (0, 1, 2, 0, 3, 2))
+
+
+def row(name, size, seconds, cpu, peak, workers):
+    """One line of the table."""
+    print(f"{name:22} {size:6} {seconds:9.1f} s {60 * size / seconds:9.0f} {1000 * seconds / size:9.0f} ms "
+          f"{1000 * cpu / size:9.0f} ms {peak / workers / 1e6:8.0f} MB", flush=True)
+
+
+def main():
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10, 100], help="classes graded by both")
+    parser.add_argument("--ours", type=int, nargs="*", default=[1000], help="classes graded by make grade alone")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--unit", default="00-start-here")
+    options = parser.parse_args()
+    print(f"{options.unit}, {os.cpu_count()} cores, {options.workers} workers, load {os.getloadavg()[0]:.1f}")
+    print(f"{'':22} {'n':>6} {'wall':>11} {'per min':>9} {'per sub.':>12} {'CPU/sub.':>12} {'mem/worker':>11}")
+    for size in options.sizes:
+        theirs = stock(options.unit, size)
+        row("stock autograde", size, *theirs, 1)
+        mine = ours(options.unit, size, options.workers)
+        row("make grade, sandboxed", size, *mine, options.workers)
+        print(f"{'':22} {size:6} {theirs[0] / mine[0]:8.1f} times the speed of stock")
+    for size in options.ours:
+        row("make grade, sandboxed", size, *ours(options.unit, size, options.workers), options.workers)
+    least = floor(options.unit)
+    print(f"floor: the students' own code takes {1000 * least:.1f} ms per submission, "
+          f"{1000 * least / options.workers:.1f} ms on {options.workers} cores")
+
+
+if __name__ == "__main__":
+    main()
