@@ -153,7 +153,7 @@ def test_shapes_that_no_machine_holds():
 @pytest.mark.parametrize("error, name", [
     (AskTimeout("no answer within 10 s"), "generic.timeout"), (AskDied("exit 3"), "generic.process_ended"),
     (ReplyTooLarge("big"), "generic.too_large"), (DeadSession("used up"), "generic.no_session"),
-    (StudentError("MemoryError", ""), "generic.unreadable")])
+    (StudentError("MemoryError", ""), "generic.too_large")])
 def test_a_process_that_does_not_answer(error, name):
     session = Scripted(error)
     verdict = judge_exercise(EXERCISE, session, KEY)
