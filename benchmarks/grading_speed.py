@@ -1,6 +1,6 @@
 """Submissions per minute: ``make grade`` with its sandbox against stock ``nbgrader autograde``, in one run.
 
-``python benchmarks/grading_speed.py [--sizes 10 100] [--ours 1000] [--workers 2] [--unit 01-attention]``. The class is
+``python -m benchmarks.grading_speed [--sizes 10 100] [--ours 1000] [--workers 2] [--unit 01-attention]``. The class is
 mixed (right, wrong, half done, untouched), the same files for both. Times are wall time, start-up included. The floor
 is what the students' own code takes in one warm process without any isolation: no grader can be faster.
 """

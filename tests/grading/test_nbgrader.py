@@ -17,6 +17,8 @@ from autograder.grading.masters import master
 from .cheats.base import ATTENTION, SOLVE, START
 from .classroom import ANSWERS, course, environment, grade, grades, notebook, query, submit
 
+pytestmark = pytest.mark.xdist_group("nbgrader")  # the class is set up once
+
 UNITS = (START, ATTENTION)
 
 

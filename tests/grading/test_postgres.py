@@ -17,6 +17,8 @@ from .cheats.base import ATTENTION, START
 from .classroom import ANSWERS, command, course, environment, grades, notebook, submit
 
 
+pytestmark = pytest.mark.xdist_group("postgres")  # the class is set up once
+
 def programs():
     """Folder of initdb and pg_ctl, or None."""
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
