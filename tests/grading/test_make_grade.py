@@ -13,8 +13,8 @@ from autograder.sandbox import SandboxUnavailable
 from .cheats.base import ATTENTION, START
 from .classroom import ANSWERS, consistent, course, grade, grades, notebook, query, submit, times_graded
 
-
 pytestmark = pytest.mark.xdist_group("make-grade")  # the class is set up once
+
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory, sandbox):

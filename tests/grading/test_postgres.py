@@ -16,8 +16,8 @@ from autograder.grading.gradebook import GradebookWriter
 from .cheats.base import ATTENTION, START
 from .classroom import ANSWERS, command, course, environment, grades, notebook, submit
 
-
 pytestmark = pytest.mark.xdist_group("postgres")  # the class is set up once
+
 
 def programs():
     """Folder of initdb and pg_ctl, or None."""
