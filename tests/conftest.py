@@ -14,6 +14,27 @@ def own_home(tmp_path, monkeypatch):
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "anatomy-home"))
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, through Playwright's synchronous interface.
+
+    One per module, because that interface keeps an event loop running: while it is open, neither a second one
+    nor ``asyncio.run`` in another module's tests would start in this process.
+    """
+    from playwright.sync_api import sync_playwright
+
+    from .widgets.lab import NoChromium, chromium
+
+    try:
+        options = chromium()
+    except NoChromium as error:
+        pytest.fail(str(error), pytrace=False)
+    with sync_playwright() as pw:
+        running = pw.chromium.launch(**options)
+        yield running
+        running.close()
+
+
 def pytest_addoption(parser):
     parser.addoption("--unit", action="append", help="the grade matrix of this unit only, e.g. 06-rope")
 

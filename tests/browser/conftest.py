@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 
-from tests.widgets.conftest import browser  # noqa: F401 (a fixture)
 from tests.widgets.lab import ROOT, start_lab
 
 

@@ -5,8 +5,6 @@ import json
 
 import pytest
 
-from .lab import NoChromium, chromium
-
 STAGE = """<!doctype html><html lang="en"><head><title>stage</title><style>%(css)s</style></head>
 <body><div id="place"></div><script type="module">
 // Count what render() leaves behind: listeners on media queries, observers, and listeners on the model.
@@ -57,20 +55,6 @@ def state_of(widget):
 
 def tables_of(widget):
     return {k: base64.b64encode(v).decode() for k, v in widget.tables.items()}
-
-
-@pytest.fixture(scope="session")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    try:
-        options = chromium()
-    except NoChromium as error:
-        pytest.fail(str(error), pytrace=False)
-    with sync_playwright() as pw:
-        running = pw.chromium.launch(**options)
-        yield running
-        running.close()
 
 
 @pytest.fixture
