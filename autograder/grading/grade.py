@@ -27,7 +27,8 @@ class GradedNotebook:
 
     verdicts: one per exercise, in order. notes: what was odd about the file. signs: what may be cheating, with
     evidence. outputs: cell id → running.Output. notebook: the rebuilt one with outputs, as nbgrader's feedback wants
-    it; None where nothing could be rebuilt. problem: (slug, sentence) in that case.
+    it; None where nothing could be rebuilt. problem: (slug, sentence) in that case. tries: exercise → number of
+    checks, where the submission tells.
     """
 
     student: str
@@ -38,6 +39,7 @@ class GradedNotebook:
     outputs: dict = field(default_factory=dict)
     notebook: nbformat.NotebookNode | None = None
     problem: tuple | None = None
+    tries: dict = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -83,7 +85,8 @@ def grade_rebuilt(rebuilt, unit, student, key, session_factory):
     exercises = master(unit).exercises
     with session_factory() as session:
         ran = run(rebuilt.notebook, exercises, session, key)
-    graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, _signs(rebuilt), ran.outputs)
+    graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, _signs(rebuilt), ran.outputs,
+                            tries=rebuilt.tries)
     _explain_missing(graded, rebuilt)
     _judge_evasion(graded, exercises)
     graded.signs += _telling(graded)

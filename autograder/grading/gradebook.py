@@ -87,8 +87,8 @@ class GradebookWriter:
         return {(r.student_id, r.unit): (r.digest, r.version) for r in rows}
 
     def results(self, unit=None):
-        """dict per graded submission: student, unit, seconds, times, verdicts, notes, signs, problem, and ``scores``
-        (exercise → points that count: an instructor's where one was given)."""
+        """dict per graded submission: student, unit, seconds, times, verdicts, notes, signs, problem, tries, and
+        ``scores`` (exercise → points that count: an instructor's where one was given)."""
         found, manual = self._read(lambda: (self._db.execute(sa.select(TABLE).order_by(
             TABLE.c.student_id, TABLE.c.unit)).all(), self._manual()))
         for row in found:
@@ -100,7 +100,8 @@ class GradebookWriter:
                 yield {"student": row.student_id, "unit": row.unit, "seconds": row.seconds, "times": row.times,
                        "graded_at": row.graded_at, "verdicts": verdicts, "scores": scores,
                        "notes": [Note(**n) for n in data["notes"]], "signs": [Sign(**s) for s in data["signs"]],
-                       "problem": tuple(data["problem"]) if data["problem"] else None}
+                       "problem": tuple(data["problem"]) if data["problem"] else None,
+                       "tries": data.get("tries", {})}
 
     def _read(self, work):
         result = self._retry(work)
@@ -125,7 +126,8 @@ class GradebookWriter:
         """
         self._ensure_unit(graded.unit)
         result = {"verdicts": [v.to_dict() for v in graded.verdicts], "notes": [vars(n) for n in graded.notes],
-                  "signs": [vars(s) for s in graded.signs], "problem": graded.problem}
+                  "signs": [vars(s) for s in graded.signs], "problem": graded.problem,
+                  "tries": graded.tries}
         self._retry(lambda: self._write(graded, digest, version, timestamp, json.dumps(result), publish))
 
     def _write(self, graded, digest, version, timestamp, result, publish):

@@ -18,6 +18,7 @@ from .masters import master
 MAX_BYTES = 100 << 20  # of the file; a notebook with 50 MB of output is still read
 MAX_SOURCE = 200_000  # characters of one cell
 MAX_EXTRA = 500  # code cells of the student's own
+MAX_TRIES = 9_999  # more is a made-up number
 MARK = "anatomy"  # cell metadata of the rebuilt notebook: {"role": …, "exercise": …}
 
 
@@ -46,11 +47,13 @@ class Note:
 @dataclass
 class Rebuilt:
     """notebook: the trusted notebook with the student's sources, roles in the metadata, no outputs. notes: what was
-    odd. absent: ids of exercises whose answer cell is not in the submission."""
+    odd. absent: ids of exercises whose answer cell is not in the submission. tries: exercise → how often it was
+    checked, as far as the outputs tell; they are the student's own claim."""
 
     notebook: nbformat.NotebookNode
     notes: list = field(default_factory=list)
     absent: set = field(default_factory=set)
+    tries: dict = field(default_factory=dict)
 
 
 def read_submission(path):
@@ -178,12 +181,28 @@ def _transplant(cells, names, known, trusted, result):
         elif mark["role"] == "setup" and name not in taken and _squeezed(source) != _squeezed(target.source):
             # An import added to the course's import cell is the most natural thing to do: run it, after the original.
             extras.setdefault(name, []).append(_limited(source, result))
+        if mark["role"] == "check":
+            result.tries |= _tries(cell, mark["exercise"])
         taken.add(name)
         _note_marks(cell, target, mark, result)
     if count > MAX_EXTRA:
         result.notes.append(Note("submission.many_cells", f"Of {count} cells of your own the first {MAX_EXTRA} were "
                                  "run.", suspicious=True))
     return extras
+
+
+def _tries(cell, exercise):
+    """{exercise: number of checks} from the mark that ``anatomy.check`` leaves in its output."""
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else ():
+        about = output
+        for key in ("metadata", MARK):
+            about = about.get(key) if isinstance(about, dict) else None
+        if isinstance(about, dict) and about.get("exercise") == exercise:
+            tries = about.get("tries")
+            if type(tries) is int and 0 < tries <= MAX_TRIES:
+                return {exercise: tries}
+    return {}
 
 
 def _note_marks(cell, target, mark, result):

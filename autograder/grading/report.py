@@ -7,10 +7,11 @@ with its evidence. The page loads nothing and has no script; all that students w
 import argparse
 import collections
 import html
-import json
+import os
 import statistics
 import sys
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from .course import load_course, replace, write_table
 from .feedback import head
@@ -18,7 +19,6 @@ from .gradebook import GradebookError, GradebookWriter
 from .masters import UnknownUnit, master
 from .signs import WORDS
 
-MAX_PROGRESS = 1 << 20  # bytes of a student's progress.json
 # Signs that honest work seldom carries: they decide the order, and who is listed as suspicious at all.
 STRONG = ("patching", "judge", "ban", "forgery", "examples", "reply", "notebook machinery", "introspection",
           "comparison", "network", "dynamic code", "grader's files", "processes")
@@ -43,8 +43,8 @@ class Row:
         return statistics.fmean(self.scores) if self.scores else 0.0
 
 
-def summarize(results, tries=None):
-    """(rows per exercise in course order, results) from ``GradebookWriter.results``; tries: (student, exercise) → n."""
+def summarize(results):
+    """(rows per exercise in course order, results) from ``GradebookWriter.results``."""
     results, rows = list(results), {}
     for result in results:
         for v in result["verdicts"]:
@@ -57,9 +57,8 @@ def summarize(results, tries=None):
             if not v.passed and v.mistakes:
                 row.mistakes[v.mistakes[0].name] += 1
                 row.words.setdefault(v.mistakes[0].name, v.mistakes[0].message)
-            known = (tries or {}).get((result["student"], v.exercise))
-            if known:
-                row.tries.append(known)
+            if result["tries"].get(v.exercise):
+                row.tries.append(result["tries"][v.exercise])
     return [rows[k] for k in sorted(rows, key=_order)], results
 
 
@@ -84,8 +83,8 @@ def suspicious(results):
     return sorted(((r, s) for r, s in found if s), key=lambda p: (-len({x.technique for x in p[1]}), p[0]["student"]))
 
 
-def page(rows, results):
-    """The report as HTML."""
+def page(rows, results, link=lambda result: ""):
+    """The report as HTML; ``link`` gives the address of a submission's feedback page."""
     esc = html.escape
     out = [head("Class report"), f"<h1>Class report</h1><p>{len(results)} submissions of "
            f"{len({r['student'] for r in results})} students. Points are those that count: an instructor's where one "
@@ -109,7 +108,7 @@ def page(rows, results):
                        f'<meter min="0" max="1" value="{share:.3f}">{share:.0%}</meter> {r.passed} of {count}</td>'
                        f'<td class="n">{r.mean:.2f} of {r.points:g}</td>{tries}<td><ul>{mistakes}</ul></td></tr>')
         out.append("</tbody></table>")
-    out += _odd_files(results) + _evidence(results)
+    out += _odd_files(results, link) + _evidence(results, link)
     return "".join(out) + "</body></html>\n"
 
 
@@ -118,25 +117,30 @@ def _short(row, name):
     return ("for example: " if name.startswith("generic.") else "") + row.words[name][:200]
 
 
-def _odd_files(results):
+def _student(result, link):
+    address, name = link(result), html.escape(result["student"])
+    return f'<a href="{html.escape(address)}">{name}</a>' if address else name
+
+
+def _odd_files(results, link):
     notes = [(r, n) for r in results for n in r["notes"] if not n.suspicious]
     if not notes:
         return []
-    items = "".join(f"<tr><td>{html.escape(r['student'])}</td><td>{html.escape(r['unit'])}</td>"
+    items = "".join(f'<tr><td class="name">{_student(r, link)}</td><td class="name">{html.escape(r["unit"])}</td>'
                     f"<td>{html.escape(n.sentence)}</td></tr>" for r, n in notes)
     return [f'<h2>Files with something missing ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
             'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead>'
             f"<tbody>{items}</tbody></table>"]
 
 
-def _evidence(results):
+def _evidence(results, link):
     listed = suspicious(results)
     out = [f"<h2>Signs of cheating ({len(listed)} submissions)</h2><p>A sign is evidence to look at, not a verdict: "
            "scores come from inputs that nobody had seen, and are right whatever is listed here.</p>"]
     for result, signs in listed:
         total = sum(result["scores"].values())
         most = sum(v.max_score for v in result["verdicts"])
-        out.append(f"<details><summary><b>{html.escape(result['student'])}</b>, {html.escape(result['unit'])} "
+        out.append(f"<details><summary><b>{_student(result, link)}</b>, {html.escape(result['unit'])} "
                    f"({total:g} of {most:g} points): {html.escape(', '.join(_techniques(signs)))}</summary><ul>")
         for s in signs[:20]:
             out.append(f"<li>{html.escape(WORDS[s.technique])} ({html.escape(s.where)}): "
@@ -149,33 +153,20 @@ def _techniques(signs):
     return list(dict.fromkeys(s.technique for s in signs))
 
 
-def tries_from(course, results):
-    """(student, exercise) → tries, from the progress.json files that students put beside their notebooks. What they
-    say is the students' own claim; a file that cannot be read says nothing."""
-    known = {}
-    for r in results:
-        folder = course.folder("submitted_directory", r["student"], r["unit"])
-        for path in (folder / "progress.json", folder.parent / "progress.json"):
-            try:
-                if path.is_symlink() or path.stat().st_size > MAX_PROGRESS:
-                    continue
-                data = json.loads(path.read_text(encoding="utf-8"))
-                known |= {(r["student"], e): min(d["tries"], 9_999) for e, d in data.items()
-                          if isinstance(d, dict) and isinstance(d.get("tries"), int) and d["tries"] > 0}
-            except (OSError, ValueError, AttributeError, RecursionError):
-                continue
-    return known
-
-
 def write_report(course, writer):
     """Writes report.html and report.csv beside the gradebook; returns their paths. Raises GradebookError where
     nothing is graded yet."""
     results = list(writer.results())
     if not results:
         raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
-    rows, results = summarize(results, tries_from(course, results))
+    rows, results = summarize(results)
     paths = course.root / "report.html", course.root / "report.csv"
-    replace(paths[0], page(rows, results))
+
+    def link(result):
+        feedback = course.folder("feedback_directory", result["student"], result["unit"]) / f"{result['unit']}.html"
+        return quote(os.path.relpath(feedback, course.root)) if feedback.exists() else ""
+
+    replace(paths[0], page(rows, results, link))
     write_table(paths[1], ("unit", "exercise", "submissions", "passed", "mean_score", "max_score", "median_tries",
                            "mistake", "times_made"),
                 [(r.unit, r.exercise, len(r.scores), r.passed, f"{r.mean:.3f}", f"{r.points:g}",

@@ -49,13 +49,13 @@ def evaluate(exercise_id, *functions):
 def check(exercise_id, *functions):
     """Checks an exercise: shows the verdict, records the try, and raises CheckFailed unless everything passes."""
     verdict = evaluate(exercise_id, *functions)
-    note(verdict)
-    _display(verdict)
+    tries = note(verdict)[verdict.exercise]["tries"]
+    _display(verdict, tries)
     if not verdict.passed:
         raise CheckFailed(verdict)
 
 
-def _display(verdict):
+def _display(verdict, tries):
     try:
         from IPython import get_ipython
         from IPython.display import display
@@ -64,4 +64,6 @@ def _display(verdict):
     if get_ipython() is None:
         print(verdict.text())
         return
-    display({"text/html": verdict.html(), "text/plain": verdict.text()}, raw=True)
+    # The count stays in the notebook: an instructor's report says which exercises took most tries.
+    display({"text/html": verdict.html(), "text/plain": verdict.text()}, raw=True,
+            metadata={"anatomy": {"exercise": verdict.exercise, "tries": tries}})

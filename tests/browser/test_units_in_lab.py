@@ -131,6 +131,8 @@ def test_the_students_loop(page, lab):
     run_cell(page, solve)
     outputs = run_cell(page, check)
     assert not [o for o in outputs if o["output_type"] == "error"]
+    claims = [o["metadata"]["anatomy"] for o in outputs if o.get("metadata")]
+    assert claims == [{"exercise": "start.weighted_average", "tries": 3}], "make report counts tries by this"
     page.get_by_text("things tried").first.wait_for()
     last = [c["id"] for c in cells if c["type"] == "code"][-6:]
     shown = json.dumps([run_cell(page, c) for c in (i["id"] for i in cells if i["type"] == "code") if c not in

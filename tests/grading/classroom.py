@@ -9,7 +9,7 @@ import sys
 
 from autograder.build.source import ROOT
 
-from .cheats.base import SOLVE, START, find, released
+from .cheats.base import CHECK, SOLVE, START, find, released
 
 ANSWERS = {
     "right": "def weighted_average(values, weights):\n    return weights @ values / weights.sum()\n",
@@ -21,11 +21,15 @@ ANSWERS = {
 }
 
 
-def notebook(source=None, unit=START):
-    """Bytes of a submission: the released notebook, with an answer in unit 00 if given."""
+def notebook(source=None, unit=START, tries=None):
+    """Bytes of a submission: the released notebook, with an answer in unit 00 if given, and the output of a check
+    that was the learner's number ``tries``."""
     book = released(unit)
     if source is not None:
         find(book, SOLVE)["source"] = source
+    if tries is not None:
+        about = {"anatomy": {"exercise": "start.weighted_average", "tries": tries}}
+        find(book, CHECK)["outputs"] = [{"output_type": "display_data", "data": {"text/plain": "?"}, "metadata": about}]
     return json.dumps(book).encode()
 
 

@@ -21,7 +21,7 @@ def school(tmp_path_factory, sandbox):
     """A class that was graded once: honest, wrong, broken and hostile submissions, and files that are none."""
     root = course(tmp_path_factory.mktemp("school"))
     for name, source in ANSWERS.items():
-        submit(root, name, notebook(source))
+        submit(root, name, notebook(source, tries={"right": 4, "mutant": 8}.get(name)))
     submit(root, "two-units", notebook(ANSWERS["right"]))
     submit(root, "two-units", notebook(unit=ATTENTION), unit=ATTENTION)
     submit(root, "late", notebook(ANSWERS["right"]), timestamp="2030-01-01 12:00:00 UTC")
@@ -133,18 +133,17 @@ def test_the_class_report(school):
     from .classroom import environment
 
     root, _ = school
-    folder = root / "submitted" / "right" / START
-    (folder / "progress.json").write_text('{"start.weighted_average": {"tries": 4, "best": 1}, "x": 3}')
     done = subprocess.run([sys.executable, "-m", "autograder.grading.report"], cwd=root, env=environment(),
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     page = (root / "report.html").read_text()
     assert "not_divided" in page and "This is the weighted sum" in page and "Median tries" in page
+    assert f'<a href="feedback/hostile/{START}/{START}.html">hostile</a>' in page
     assert "hostile" in page and "os._exit(0)" in page and "processes" in page
     assert "cannot be read as JSON" in page and "<script" not in page
     table = (root / "report.csv").read_text().splitlines()
     assert table[0].startswith("unit,exercise,submissions,passed,mean_score")
-    assert any(line.startswith(f"{START},start.weighted_average,11,") and line.endswith("not_divided,2")
+    assert any(line.startswith(f"{START},start.weighted_average,11,") and ",6," in line and line.endswith("not_divided,2")
                for line in table), table
 
 

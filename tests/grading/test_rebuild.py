@@ -9,6 +9,7 @@ from autograder.grading.masters import UnknownUnit, gradable_units, master
 from autograder.grading.rebuild import MARK, BadSubmission, read_submission, rebuild
 
 from .cheats.base import CHECK, SOLVE, START, code_cell, find, insert_before, released
+from .classroom import notebook
 
 
 def roles(result):
@@ -169,3 +170,10 @@ def test_many_and_long_cells_are_cut():
     result = built(book)
     assert len(extras(result)) == 500
     assert "submission.many_cells" in [n.name for n in result.notes]
+
+
+@pytest.mark.parametrize("claimed, believed", [(3, 3), (0, None), (-1, None), (10**9, None), (True, None), ("3", None),
+                                               ([], None)])
+def test_the_number_of_tries_is_read_from_the_output_of_the_check(claimed, believed):
+    tries = rebuild(notebook(tries=claimed), START).tries
+    assert tries == ({} if believed is None else {"start.weighted_average": believed})
