@@ -8,11 +8,13 @@ arXiv:2004.05150; BigBird, Zaheer et al. 2020, arXiv:2007.14062; sliding window 
 al. 2023 (Mistral), arXiv:2310.06825.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.masks import causal_mask
 
 
@@ -84,6 +86,16 @@ def longformer_mask(
     return local_symmetric_mask(T, w, device) | global_mask(T, tokens, device)
 
 
+def smallest_draws(draws: Tensor, keys: int, allowed: Tensor) -> Tensor:
+    """The ``keys`` allowed keys of each query with the smallest draws: a sample without repetition.
+
+    Args: draws (T, S), one random number per pair; allowed (T, S) boolean.
+    Returns: (T, S) boolean; a query with fewer allowed keys gets all of those.
+    """
+    rank = draws.masked_fill(~allowed, math.inf).argsort(dim=-1).argsort(dim=-1)
+    return (rank < keys) & allowed
+
+
 def random_mask(T: int, keys: int, generator: torch.Generator, allowed: Tensor | None = None) -> Tensor:
     """``keys`` different random keys per query, drawn uniformly from ``allowed`` (T, T), default all.
 
@@ -93,8 +105,7 @@ def random_mask(T: int, keys: int, generator: torch.Generator, allowed: Tensor |
     draws = torch.rand(T, T, generator=generator, dtype=torch.float64)
     if allowed is None:
         allowed = torch.ones(T, T, dtype=torch.bool)
-    rank = draws.masked_fill(~allowed, 2.0).argsort(dim=-1).argsort(dim=-1)
-    return (rank < keys) & allowed
+    return smallest_draws(draws, keys, allowed)
 
 
 def bigbird_mask(
@@ -157,6 +168,12 @@ def local_symmetric_pairs(T: int, w: int) -> int:
     return T + 2 * (r * T - r * (r + 1) // 2)
 
 
+def block_pairs(T: int, block: int) -> int:
+    """scored_pairs(block_mask(T, block)) in closed form: whole blocks, and a shorter one at the end."""
+    full, rest = divmod(T, block)
+    return full * block * block + rest * rest
+
+
 def reach(layers: Sequence[Tensor]) -> Tensor:
     """Which inputs can influence which outputs through a stack of layers.
 
@@ -182,21 +199,45 @@ def symmetric_reach(r: int, n_layers: int) -> int:
     return 1 + 2 * n_layers * r
 
 
+def layers_needed(w: int, distance: int) -> int:
+    """Fewest causal layers with windows of w keys after which a token depends on one ``distance`` before it.
+
+    Raises: ValueError when w is 1 and the distance is not 0: such layers carry nothing along.
+    """
+    _at_least_one(w=w)
+    if w == 1 and distance > 0:
+        raise ValueError("windows of one key never reach another token")
+    return -(-distance // (w - 1)) if distance else 0
+
+
+def residual_stack(x: Tensor, layers: Sequence[Tensor]) -> Tensor:
+    """x (T, d) through residual attention layers with these masks, queries, keys and values all x itself.
+
+    The smallest network whose dependence on its inputs shows what a stack of masks lets through.
+    """
+    for mask in layers:
+        x = x + scaled_dot_product_attention(x, x, x, mask)
+    return x
+
+
+def interleaved_layers(n_layers: int, w: int, every: int = 4) -> list[tuple[int | None, bool]]:
+    """(window, has rotary positions) of each layer: each ``every``-th one is full and has no positions.
+
+    Sources: Yang et al. 2025, arXiv:2501.18795; Command A, arXiv:2504.00698.
+    """
+    _at_least_one(every=every)
+    return [(None, False) if (n + 1) % every == 0 else (w, True) for n in range(n_layers)]
+
+
 def interleaved_masks(
     T: int, n_layers: int, w: int, every: int = 4, device: torch.device | str | None = None
 ) -> list[Tensor]:
-    """A decoder's stack where each ``every``-th layer is full and the others see the last w keys.
-
-    In hybrids such as Command A (arXiv:2504.00698) three local layers rotate (RoPE) and the full fourth
-    has no position encoding (NoPE).
-    """
-    _at_least_one(every=every)
+    """The masks of interleaved_layers: causal, over the last w keys or over all of them."""
     full, local = causal_mask(T, device=device), local_causal_mask(T, w, device)
-    return [full if (n + 1) % every == 0 else local for n in range(n_layers)]
+    return [full if window is None else local for window, _ in interleaved_layers(n_layers, w, every)]
 
 
 def interleaved_cache_tokens(T: int, n_layers: int, w: int, every: int = 4) -> int:
     """Cached (token, layer) entries of the same stack: T in a full layer, min(T, w) in a local one."""
-    _at_least_one(every=every)
-    full = n_layers // every
-    return full * T + (n_layers - full) * min(T, w)
+    windows = [window for window, _ in interleaved_layers(n_layers, w, every)]
+    return sum(T if window is None else min(T, window) for window in windows)

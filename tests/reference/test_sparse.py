@@ -48,6 +48,7 @@ def test_patterns_equal_loops_and_counts_their_closed_forms(T, w):
         assert torch.equal(got, loop_mask(T, rule))
     assert sparse.scored_pairs(cases[0][0]) == sparse.local_causal_pairs(T, w)
     assert sparse.scored_pairs(cases[1][0]) == sparse.local_symmetric_pairs(T, odd)
+    assert sparse.scored_pairs(cases[2][0]) == sparse.block_pairs(T, w)
     at = sparse.local_causal_mask_at(torch.arange(T // 2, T), torch.arange(T), w)
     assert torch.equal(at, cases[0][0][T // 2 :])
 
@@ -74,6 +75,44 @@ def test_local_causal_mask_equals_mistrals_in_hugging_face():
         config=config, inputs_embeds=torch.zeros(1, 11, 8), attention_mask=None, past_key_values=None
     )
     assert torch.equal(additive[0, 0] == 0, sparse.local_causal_mask(11, 4))
+
+
+@pytest.mark.parametrize("window", [1, 3, 5])
+def test_window_of_a_random_mistral_is_seen_in_its_attention_weights_and_its_gradients(window):
+    """A tiny Mistral with random weights: what it attends to, and what its last token depends on over its layers."""
+    from transformers import MistralConfig, MistralModel
+
+    torch.manual_seed(window)
+    T, layers = 13, 3
+    config = MistralConfig(
+        vocab_size=20, hidden_size=8, num_hidden_layers=layers, num_attention_heads=2, num_key_value_heads=1,
+        intermediate_size=8, sliding_window=window, attn_implementation="eager",
+    )  # fmt: skip
+    model = MistralModel(config).double().eval()
+    x = torch.randn(1, T, 8, dtype=torch.float64, requires_grad=True)
+    out = model(inputs_embeds=x, output_attentions=True, use_cache=False)
+    mask = sparse.local_causal_mask(T, window)
+    for weights in out.attentions:
+        assert torch.equal(weights[0] > 0, mask.expand(2, T, T))
+    (gradient,) = torch.autograd.grad(out.last_hidden_state[0, -1].square().sum(), x)
+    depends = gradient[0].abs().amax(-1) > 0
+    assert torch.equal(depends, sparse.reach([mask] * layers)[-1])
+    assert depends.sum() == sparse.causal_reach(window, layers)
+
+
+def test_sliding_and_full_layers_of_a_random_gemma_alternate_as_its_masks_do():
+    from transformers import Gemma2Config, Gemma2Model
+
+    torch.manual_seed(0)
+    T, w = 11, 4
+    config = Gemma2Config(
+        vocab_size=20, hidden_size=8, num_hidden_layers=4, num_attention_heads=2, num_key_value_heads=1, head_dim=4,
+        intermediate_size=8, sliding_window=w, attn_implementation="eager",
+    )  # fmt: skip
+    model = Gemma2Model(config).eval()
+    out = model(torch.randint(3, 20, (1, T)), output_attentions=True, use_cache=False)
+    for weights, mask in zip(out.attentions, sparse.interleaved_masks(T, 4, w, every=2), strict=True):
+        assert torch.equal(weights[0] > 0, mask.expand(2, T, T))
 
 
 def test_longformer_and_global_tokens():
@@ -124,6 +163,13 @@ def test_random_mask_is_uniform_and_depends_on_the_seed():
     assert not torch.equal(sparse.random_mask(30, 3, gen(1)), sparse.random_mask(30, 3, gen(2)))
 
 
+def test_smallest_draws_by_hand():
+    draws = torch.tensor([[0.3, 0.1, 0.2], [0.5, 0.6, 0.4]])
+    allowed = torch.tensor([[True, False, True], [True, True, True]])
+    assert sparse.smallest_draws(draws, 1, allowed).int().tolist() == [[0, 0, 1], [0, 0, 1]]
+    assert sparse.smallest_draws(draws, 3, allowed).tolist() == allowed.tolist()
+
+
 @pytest.mark.parametrize("T", [64, 61])
 def test_bigbird_parts(T):
     mask = sparse.bigbird_mask(T, 8, gen(), global_blocks=1, window=3, random=2)
@@ -167,6 +213,34 @@ def test_receptive_field_by_formula_by_boolean_powers_and_by_gradients(w, n_laye
         assert torch.equal(dependence(stack(mask), x) > 0, sparse.reach([mask] * n_layers))
     assert sparse.reach([causal] * n_layers)[-1].sum() == sparse.causal_reach(w, n_layers)
     assert sparse.reach([symmetric] * n_layers)[T // 2].sum() == sparse.symmetric_reach(w - 1, n_layers)
+
+
+@given(st.integers(2, 6), st.integers(0, 24))
+@quick
+def test_layers_needed_is_the_first_depth_that_reaches(w, distance):
+    mask, depth = sparse.local_causal_mask(25, w), sparse.layers_needed(w, distance)
+    assert (sparse.reach([mask] * depth) if depth else torch.eye(25).bool())[24, 24 - distance]
+    if depth:
+        before = sparse.reach([mask] * (depth - 1)) if depth > 1 else torch.eye(25).bool()
+        assert not before[24, 24 - distance]
+
+
+def test_windows_of_one_key_reach_nothing():
+    assert sparse.layers_needed(1, 0) == 0
+    with pytest.raises(ValueError, match="never reach"):
+        sparse.layers_needed(1, 1)
+
+
+def test_residual_stack_depends_on_what_its_masks_reach():
+    x = torch.randn(12, 3, dtype=torch.float64, generator=gen(1))
+    layers = [sparse.local_causal_mask(12, 3), sparse.block_mask(12, 4), sparse.strided_masks(12, 5)[1]]
+    got = dependence(lambda x: sparse.residual_stack(x, layers), x) > 0
+    assert torch.equal(got, sparse.reach(layers)) and not torch.equal(got, sparse.reach(layers[::-1]))
+
+
+def test_interleaved_layers_follow_command_a():
+    assert sparse.interleaved_layers(5, 7) == [(7, True)] * 3 + [(None, False), (7, True)]
+    assert sparse.interleaved_layers(2, 7, every=1) == [(None, False)] * 2
 
 
 def test_interleaved_stack_reaches_everything_after_one_full_layer():
