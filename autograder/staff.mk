@@ -5,7 +5,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build record test lint release grade report bench bench-grading bench-widgets lock system-packages
+.PHONY: build record test lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -43,6 +43,9 @@ bench-widgets: $(VENV)/.ready-staff ## time key press to pixels in a real Jupyte
 
 bench-grading: $(VENV)/.ready-staff ## submissions per minute against stock nbgrader
 	$(BIN)/python benchmarks/grading_speed.py $(ARGS)
+
+bench-cheats: $(VENV)/.ready-staff ## the hostile submissions through stock nbgrader and through ours
+	$(BIN)/python -m benchmarks.grading_cheats $(ARGS)
 
 lock: $(VENV)/.ready-staff ## write the lock files from this environment
 	$(BIN)/python -m autograder.build.lock
