@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from autograder.reference.attention import merge_heads, scaled_dot_product_attention
+from autograder.reference.attention import attention_scores, attention_weights, merge_heads
 from autograder.reference.rope import apply_rope_half
 
 
@@ -44,18 +44,27 @@ def repeat_kv(x: Tensor, n: int) -> Tensor:
 def grouped_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
     """Attention of H query heads on G key-value heads without repeating these in memory.
 
+    Keys and values as a cache hands them out are read where they lie, without any copy. (As projections leave
+    them, B and G transposed away from each other, torch copies each once, never H/G times.)
+
     Args: q (B, H, T, D), k (B, G, S, D), v (B, G, S, Dv); mask boolean, True = may attend, (T, S) or
     (B, 1, T, S) or (B, H, T, S).
     Returns: (B, H, T, Dv), equal to attention on repeat_kv(k, H/G) and repeat_kv(v, H/G).
-    Raises: ValueError when G does not divide H.
+    Raises: ValueError when G does not divide H, or k and v differ in length.
     """
-    H, G = q.shape[1], k.shape[1]
+    B, H, T, _ = q.shape
+    G = k.shape[1]
     n = group_size(H, G)
-    grouped = q.unflatten(1, (G, n))  # (B, G, n, T, D)
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(f"k and v need the same length S, got k {tuple(k.shape)} and v {tuple(v.shape)}")
+    # Queries of a group are rows of one matrix. Broadcasting over (B, G, n) would look the same, but matmul
+    # expands its smaller operand and copies it: n times all keys and values.
+    rows = q.reshape(B, G, n * T, -1)
+    scores = attention_scores(rows, k).unflatten(2, (n, T))  # (B, G, n, T, S)
     if mask is not None and mask.dim() == 4:
         mask = mask.unflatten(1, (G, n)) if mask.shape[1] == H else mask[:, :, None]
-    out = scaled_dot_product_attention(grouped, k[:, :, None], v[:, :, None], mask)
-    return out.flatten(1, 2)
+    out = attention_weights(scores, mask).flatten(2, 3) @ v  # (B, G, n·T, Dv)
+    return out.unflatten(2, (n, T)).flatten(1, 2)
 
 
 def heads(x: Tensor, n: int) -> Tensor:

@@ -20,6 +20,17 @@ from autograder.reference.rope import rope_frequencies
 from autograder.reference.rope_scaling import apply_scaled_rope
 
 
+def on_shared(x: Tensor, shared: Tensor) -> Tensor:
+    """x @ shared with one matrix for all heads, which is read where it lies.
+
+    Broadcasting would give the same numbers, but torch's matmul copies the matrix once per head to do so:
+    here the heads' rows stand in one tall matrix instead.
+
+    Args: x (B, H, T, D), shared (B, 1, D, S). Returns: (B, H, T, S).
+    """
+    return (x.flatten(1, 2) @ shared[:, 0]).unflatten(1, x.shape[1:3])
+
+
 class LatentAttention(nn.Module):
     """MLA with a low-rank query as well.
 
@@ -91,7 +102,7 @@ class LatentAttention(nn.Module):
         """
         q_nope, q_rope, c, k_rope = self._inputs(x, position_ids, cache)
         k_nope, v = heads(self.kv_up(c[:, 0]), self.n_heads).split([self.nope_dim, self.v_dim], dim=-1)
-        scores = q_nope @ k_nope.transpose(-2, -1) + q_rope @ k_rope.transpose(-2, -1)  # (B, H, T, S)
+        scores = q_nope @ k_nope.transpose(-2, -1) + on_shared(q_rope, k_rope.transpose(-2, -1))  # (B, H, T, S)
         return self.o_proj(merge_heads(attention_weights(scores * self.scale, mask) @ v))
 
     def forward_absorbed(
@@ -103,15 +114,16 @@ class LatentAttention(nn.Module):
     ) -> Tensor:
         """The same function computed on the latents: multi-query attention with one wide head.
 
-        Per cached token it reads kv_rank + rope_dim numbers, for any number of heads. Arguments, result
-        and errors as forward.
+        Per cached token it reads kv_rank + rope_dim numbers, for any number of heads, and copies none of
+        them. Arguments, result and errors as forward.
         """
         q_nope, q_rope, c, k_rope = self._inputs(x, position_ids, cache)
         w_uk, w_uv = self.up_matrices()
-        q_latent = q_nope @ w_uk  # (B, H, T, kv_rank)
-        scores = q_latent @ c.transpose(-2, -1) + q_rope @ k_rope.transpose(-2, -1)  # (B, H, T, S)
-        mixed = attention_weights(scores * self.scale, mask) @ c  # (B, H, T, kv_rank)
-        return self.o_proj(merge_heads(mixed @ w_uv.transpose(-2, -1)))
+        # einsum makes the heads its batch; a plain @ would copy both matrices once per sequence.
+        q_latent = torch.einsum("bhtd,hdr->bhtr", q_nope, w_uk)
+        scores = on_shared(q_latent, c.transpose(-2, -1)) + on_shared(q_rope, k_rope.transpose(-2, -1))
+        mixed = on_shared(attention_weights(scores * self.scale, mask), c)  # (B, H, T, kv_rank)
+        return self.o_proj(merge_heads(torch.einsum("bhtr,hvr->bhtv", mixed, w_uv)))
 
     def _inputs(
         self, x: Tensor, position_ids: Tensor | None, cache: KeyValueCache | None

@@ -167,7 +167,7 @@ def test_chunk_plan_errors():
 # Paged
 
 
-def filled_pool(lengths, block=3, G=2, D=4, n_blocks=40, seed=0):
+def filled_pool(lengths, block=3, G=2, D=4, n_blocks=48, seed=0):
     """Sequences grown in turns, a few tokens at a time, so that their blocks interleave in the pool."""
     g = torch.Generator().manual_seed(seed)
     cache = PagedCache(n_blocks, block, G, D, dtype=DOUBLE)
@@ -190,7 +190,7 @@ def test_paged_cache_keeps_every_sequence_and_wastes_less_than_a_block_each(leng
         assert torch.equal(keys, k) and torch.equal(values, v)
     assert cache.idle_slots == sum(-n % block for n in lengths) <= len(lengths) * (block - 1)
     used = sum(-(-n // block) for n in lengths)
-    assert cache.free_blocks == 40 - used
+    assert cache.free_blocks == 48 - used
     owned = [index for table in cache.tables.values() for index in table]
     assert len(set(owned)) == len(owned) == used
 
@@ -230,7 +230,7 @@ def test_forks_share_blocks_until_one_of_them_writes():
     cache.close(0)
     assert torch.equal(cache.gather("child")[0], torch.cat([data[0][0], new], dim=1))
     cache.close("child")
-    assert cache.free_blocks == 40
+    assert cache.free_blocks == 48
 
 
 def test_paged_cache_reuses_freed_blocks_without_fragmentation():

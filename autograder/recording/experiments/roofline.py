@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from autograder.recording.experiments.norm_bandwidth import keep_memory
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
-from autograder.reference.attention import attention_weights, merge_heads, scaled_dot_product_attention
+from autograder.reference.attention import attention_weights
 from autograder.reference.ffn import GatedFeedForward
 from autograder.reference.gqa import RotaryAttention, grouped_attention
 from autograder.reference.intensity import decoder_layer_cost
@@ -68,30 +68,10 @@ class FullCache:
         return self.keys, self.values
 
 
-# The reference multiplies (B, G, n, 1, D) with (B, G, 1, D, S), and torch's matmul copies the keys n times to do so. A
-# decoding step has one query per head: the heads of a group can stand in the rows instead, and nothing is copied.
-
-
-class DecodingAttention(RotaryAttention):
-    """Grouped-query attention of one new token."""
-
-    def attend(self, q, k, v, mask):
-        if q.shape[2] > 1:
-            return super().attend(q, k, v, mask)
-        rows = q.reshape(q.shape[0], k.shape[1], -1, q.shape[-1])  # (B, G, n, D)
-        return scaled_dot_product_attention(rows, k, v).reshape(q.shape)
-
-
 class DecodingLatentAttention(LatentAttention):
-    """MLA of one new token, on the latents."""
+    """MLA on the latents, as decoding runs it."""
 
-    def forward(self, x, mask=None, position_ids=None, cache=None):
-        q_nope, q_rope, c, k_rope = self._inputs(x, position_ids, cache)
-        w_uk, w_uv = self.up_matrices()
-        rows, turned = (q.transpose(1, 2) for q in (q_nope @ w_uk, q_rope))  # (B, 1, H, ·)
-        scores = rows @ c.transpose(-2, -1) + turned @ k_rope.transpose(-2, -1)  # (B, 1, H, S)
-        mixed = (attention_weights(scores * self.scale) @ c).transpose(1, 2)  # (B, H, 1, kv_rank)
-        return self.o_proj(merge_heads(mixed @ w_uv.transpose(-2, -1)))
+    forward = LatentAttention.forward_absorbed
 
 
 def kinds(s):
@@ -123,7 +103,7 @@ def layer(kind, s):
         attention = DecodingLatentAttention(s.d_model, s.heads, 3 * s.latent, s.latent, s.head_dim, s.rotary,
                                             s.head_dim)
     else:
-        attention = DecodingAttention(s.d_model, s.heads, kinds(s)[kind][0])
+        attention = RotaryAttention(s.d_model, s.heads, kinds(s)[kind][0])
     return PreLN(s.d_model, attention, GatedFeedForward(s.d_model, s.d_ff), RMSNorm)
 
 
