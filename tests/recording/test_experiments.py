@@ -164,9 +164,11 @@ def test_the_recorded_spike_and_its_cures():
     assert len(plain) >= 6 and all(min(r["loss"]) < spikes.LEARNED for r in plain)
     assert all(spikes.worst(r["loss"]) > 0.5 and r["largest_score"] > 1000 for r in plain)
     assert median(spikes.end(r["loss"]) for r in plain) > 0.3
-    for cure in ("a tenth of the rate", "QK-norm", "soft cap on scores", "weight decay"):
-        assert median(spikes.end(r["loss"]) for r in runs(cure)) < 0.02, cure
-        assert max(r["largest_score"] for r in runs(cure)) < 400, cure
+    for cure in ("a tenth of the rate", "QK-norm", "soft cap on scores"):
+        assert max(spikes.end(r["loss"]) for r in runs(cure)) < 0.02, cure
+        assert max(r["largest_score"] for r in runs(cure)) < 500, cure
+    decayed = sorted(spikes.end(r["loss"]) for r in runs("weight decay"))
+    assert median(decayed) < 0.02 and sum(v > 2 for v in decayed) == 2, "it helps most seeds and ruins two of eight"
     for other in ("z-loss", "soft cap on logits", "clipping"):
         assert median(spikes.end(r["loss"]) for r in runs(other)) > 0.1, other
         assert median(r["largest_score"] for r in runs(other)) > 1000, other

@@ -1,8 +1,10 @@
 """Drawings of small trainings: word order, feed-forward variants, dead units, length, leak, loss spikes."""
 
-from anatomy.experiments.loss_spike import LEARNED, share_spiking, worst
+from statistics import median
 
-from autograder.recording.figures.parts import band, legend, mean, numbers, panels, spread, ticks
+from anatomy.experiments.loss_spike import LEARNED, end
+
+from autograder.recording.figures.parts import band, legend, mean, numbers, panels, spread
 
 
 def word_order(data):
@@ -93,35 +95,27 @@ def leak(data):
 
 
 def loss_spike(data):
-    """The plain run beside QK-norm, and for every remedy the worst loss after learning and the largest score."""
-    figure, axes = panels(f"A loss spike at learning rate {data['setting']['rate']:g}", "one seed, step by step",
-                          "worst loss after learning", "largest attention score", width=3.9, height=3.6)
-    rows = [{**r, **{k: numbers(r[k]) for k in ("loss", "score", "log_z")}} for r in data["rows"]]
-    names = list(dict.fromkeys(r["remedy"] for r in rows))
-    seed = max((r for r in rows if r["remedy"] == names[0]), key=lambda r: share_spiking(r["loss"]))["seed"]
-    for name in (names[0], "QK-norm"):
-        for r in rows:
-            if (r["remedy"], r["seed"]) == (name, seed):
-                axes[0].plot(r["loss"], label=name if name != "none" else "no remedy", lw=1.3)
+    """The plain run beside QK-norm, and for every remedy the loss at the end and the largest score, all seeds."""
+    figure, axes = panels(f"A loss spike at learning rate {data['setting']['rate']:g}", "loss, all seeds",
+                          "mean of the last 20 losses", "largest attention score", width=3.9, height=3.6)
+    names, told = data["remedies"], []
+    runs = {name: [r for r in data["rows"] if r["remedy"] == name] for name in names}
+    for name in [n for n in ("nothing", "QK-norm") if n in names]:
+        losses = [numbers(r["loss"]) for r in runs[name]]
+        band(axes[0], range(len(losses[0])), losses, name if name != "nothing" else "no remedy", lw=1.3)
     axes[0].axhline(LEARNED, color="#777777", lw=1)
     axes[0].set(yscale="log", xlabel="step", ylabel="loss (nats)")
     axes[0].legend(fontsize=9)
-    told = []
     for i, name in enumerate(reversed(names)):
-        mine = [r for r in rows if r["remedy"] == name]
-        learned = [r for r in mine if min(r["loss"]) < LEARNED]
-        for ax, values in ((axes[1], [worst(r["loss"]) for r in learned]), (axes[2], [max(r["score"]) for r in mine])):
-            if values:
-                ax.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4)
-                ax.plot(mean(values), i, "D", color="#0072B2", ms=6)
-        lost = f", {len(mine) - len(learned)} of {len(mine)} never learned" if len(learned) < len(mine) else ""
-        share = mean(share_spiking(r["loss"]) for r in learned) if learned else float("nan")
-        told.insert(0, f"{name}: worst loss {mean(worst(r['loss']) for r in learned):.2f}, {share:.0%} of later steps "
-                       f"above {LEARNED}{lost}" if learned else f"{name}: never learned")
+        ends, scores = [end(numbers(r["loss"])) for r in runs[name]], [r["largest_score"] for r in runs[name]]
+        for ax, values in ((axes[1], ends), (axes[2], scores)):
+            ax.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4)
+            ax.plot(median(values), i, "D", color="#0072B2", ms=6)
+        told.insert(0, f"{name}: loss {median(ends):.3f}, score {median(scores):,.0f}")
     for ax in axes[1:]:
         ax.set_yticks(range(len(names)), reversed(names) if ax is axes[1] else [""] * len(names))
+        ax.set(xscale="log")
     axes[1].axvline(LEARNED, color="#777777", lw=1)
-    axes[1].set(xscale="log", xlabel="nats")
-    axes[2].set(xscale="log", xlabel="before a cap")
-    ticks(axes[1].xaxis)
-    return figure, f"Mean over the seeds after the loss was first below {LEARNED}. {'; '.join(told)}."
+    axes[1].set(xlabel="nats")
+    axes[2].set(xlabel="before a cap")
+    return figure, f"Median over the seeds of the last 20 losses' mean and of the largest score. {'; '.join(told)}."
