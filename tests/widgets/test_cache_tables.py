@@ -2,9 +2,11 @@
 
 import base64
 import io
+import re
 
 import numpy as np
 import pytest
+import transformers
 from anatomy.widgets import CacheCalculator, WrongOutput, cache
 from anatomy.widgets.cache_models import GPUS, MODELS
 from PIL import Image
@@ -26,10 +28,16 @@ def per_token(name, **state):
 
 @pytest.mark.parametrize("name, expected", [
     ("LLaMA-2 7B", 524_288), ("LLaMA-2 70B", 327_680), ("Llama 3 8B", 131_072), ("ChatGLM2-6B", 28_672),
-    ("DeepSeek-V3", mla.mla_bytes_per_token(61, 512, 64)), ("GPT-3", gqa.kv_bytes_per_token(96, 96, 128)),
+    ("DeepSeek-V3", 70_272), ("GPT-3", 4_718_592), ("Qwen 2 7B", 57_344), ("Gemma 2 9B", 344_064),
 ])
 def test_bytes_that_the_course_names(name, expected):
-    assert per_token(name) == expected
+    """Bytes of one token, from the figures of the row alone and from the reference's formulas."""
+    model = MODELS[NAMES.index(name)]
+    if model.latent:
+        again = mla.mla_bytes_per_token(model.layers, *model.latent)
+    else:
+        again = gqa.kv_bytes_per_token(model.layers, model.kv_heads, model.head_dim)
+    assert per_token(name) == expected == again
 
 
 def test_kinds_and_itemsizes():
@@ -76,18 +84,54 @@ def test_notices_and_errors():
         CacheCalculator(lambda *args, **kwargs: 1 / 0)
 
 
-def test_parameters_of_the_seven_billion_are_counted():
-    d, f = 4096, 11008
-    count = 2 * 32000 * d + 32 * (4 * d * d + 3 * d * f + 2 * d) + d
-    assert round(count / 1e9, 2) == MODELS[NAMES.index("LLaMA-1 7B")].parameters == 6.74
+# d_model, d_ff, vocabulary; biases of q, k and v; norms per layer and their extra gains; embedding and head tied
+SHAPES = {
+    "LLaMA-1 7B": (4096, 11008, 32000), "LLaMA-1 65B": (8192, 22016, 32000), "LLaMA-2 7B": (4096, 11008, 32000),
+    "LLaMA-2 70B": (8192, 28672, 32000), "Llama 3 8B": (4096, 14336, 128256), "Llama 3 70B": (8192, 28672, 128256),
+    "Llama 3 405B": (16384, 53248, 128256), "Mistral 7B": (4096, 14336, 32000),
+    "Qwen 2 7B": (3584, 18944, 152064, 1), "Qwen 2 72B": (8192, 29568, 152064, 1),
+    "ChatGLM2-6B": (4096, 13696, 65024, 1), "Gemma 2 9B": (3584, 14336, 256000, 0, 4, 0, True),
+    "Gemma 2 27B": (4608, 36864, 256000, 0, 4, 0, True), "Gemma 3 27B": (5376, 21504, 262144, 0, 4, 2, True),
+}
 
 
-def test_every_figure_names_its_source():
+def count(m, d, f, vocabulary, bias=0, norms=2, head_norms=0, tied=False):
+    """Parameters of a decoder with gated feed-forward layers and RMSNorms."""
+    layer = m.head_dim * (d * 2 * (m.heads + m.kv_heads) + bias * (m.heads + 2 * m.kv_heads)) + 3 * d * f
+    return (1 if tied else 2) * vocabulary * d + m.layers * (layer + norms * d + head_norms * m.head_dim) + d
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_parameters_are_counted_from_the_sizes(name):
+    """A wrong number of layers, heads, key-value heads or numbers per head would show here."""
+    model = MODELS[NAMES.index(name)]
+    digits = len(str(model.parameters).split(".")[1])
+    assert round(count(model, *SHAPES[name]) / 1e9, digits) == model.parameters
+
+
+@pytest.mark.parametrize("name, config", [("LLaMA-1 7B", "LlamaConfig"), ("Mistral 7B", "MistralConfig"),
+                                          ("DeepSeek-V3", "DeepseekV3Config")])
+def test_sizes_equal_the_released_defaults(name, config):
+    theirs, model = getattr(transformers, config)(), MODELS[NAMES.index(name)]
+    assert (theirs.num_hidden_layers, theirs.num_attention_heads) == (model.layers, model.heads)
+    if model.latent:
+        assert (theirs.kv_lora_rank, theirs.qk_rope_head_dim) == model.latent == (512, 64)
+    else:
+        assert (theirs.num_key_value_heads, theirs.hidden_size // theirs.num_attention_heads) == (model.kv_heads, 128)
+        assert (getattr(theirs, "sliding_window", None) or 0) == model.window
+    assert config in model.checked
+
+
+def test_every_figure_names_its_source_and_shows_it():
     assert len(set(NAMES)) == len(NAMES)
-    for row in (*MODELS, *GPUS):
-        assert row.source.startswith("https://"), row.name
-    for model in MODELS:
+    shown = CacheCalculator(right).spec
+    for model, text in zip(MODELS, shown["sources"], strict=True):
+        assert re.search(r"arXiv:\d{4}\.\d{5}", model.source) and model.source in text and model.checked in text
+        assert f"{model.layers} layers" in text
         assert model.latent or model.heads % model.kv_heads == 0
+        assert (model.full is None) == (model.window == 0)
+    for gpu, text in zip(GPUS, shown["gpuSources"], strict=True):
+        assert "data sheet" in gpu.source and gpu.source in text
 
 
 def test_bundle_and_page(tmp_path):

@@ -44,6 +44,9 @@ function cacheWidget(ui) {
     ["farthest from the reference", "largest relative difference of the formula, over all settings"],
   ]);
 
+  const source = html("p", { class: "ta-note" });
+  ui.root.append(source);
+
   return {
     draw() {
       const [m, k, s, g] = ["model", "kind", "stack", "gpu"].map((name) => ui.get(name));
@@ -83,6 +86,7 @@ function cacheWidget(ui) {
       const good = gap <= spec.tolerance;
       show([[`${whole(perToken)} bytes`, ""], [size(perUser), ""], [size(total), users > fit ? "too much" : "fits", users <= fit],
         [whole(fit), ""], [seconds(time), ""], [short(gap), good ? "same" : "differs", good]]);
+      source.textContent = `${spec.sources[m]} ${spec.gpuSources[g]}`;
       ui.say(`${spec.models[m]}, attention ${spec.kinds[k]}: ${whole(perToken)} bytes per token; ${whole(users)} users with ${whole(tokens)} tokens ` +
         `take ${size(total)}; ${whole(fit)} fit on ${spec.gpus[g]}; at least ${seconds(time)} per token`);
       ui.root.dataset.key = `${m},${k},${s},${g},${b},${tokens},${users},${perToken}`;

@@ -67,6 +67,8 @@ class CacheCalculator(TableWidget):
             "tokens": list(TOKENS), "users": list(USERS), "models": [m.name for m in MODELS],
             "weights": [m.parameters * 1e9 * WEIGHT_BYTES for m in MODELS], "gpus": [g.name for g in GPUS],
             "memory": [g.memory for g in GPUS], "bandwidth": [g.bandwidth for g in GPUS],
+            "sources": [f"{m.name}: {m.shape}. Figures: {m.source}. Checked against: {m.checked}." for m in MODELS],
+            "gpuSources": [f"Memory and bandwidth: {g.source}." for g in GPUS],
             "windows": [[layers(m, s)[1] for s in range(len(STACKS))] for m in MODELS], "tolerance": TOLERANCE,
         }
 
@@ -83,10 +85,10 @@ class CacheCalculator(TableWidget):
 
     @property
     def alt(self):
-        n, gpu = self.figures(), GPUS[self.gpu]
+        n, gpu, model = self.figures(), GPUS[self.gpu], MODELS[self.model]
         wrong = float(np.frombuffer(self.tables["gap"], "<f4")[0]) > TOLERANCE
         return (
-            f"Cache of {MODELS[self.model].name} by {self.whose} kv_bytes_per_token; attention {KINDS[self.kind]}, "
+            f"Cache of {model.name} ({model.shape}) by {self.whose} kv_bytes_per_token; attention {KINDS[self.kind]}, "
             f"layers {STACKS[self.stack]}, {self.itemsize} bytes per number: {n['per_token']:,.0f} bytes per token. "
             f"{self.users} users with {self.tokens:,} tokens take {size(n['total'])} beside {size(n['weights'])} of "
             f"weights; {n['fit']:,} such users fit on {gpu.name}, and a step takes at least "
