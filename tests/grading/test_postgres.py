@@ -66,15 +66,36 @@ def rows(url, text, **values):
         return connection.execute(sa.text(text), values).all()
 
 
-def test_one_grader(server, tmp_path, sandbox):
-    root = school(tmp_path / "one", server)
-    done = subprocess.run(command("--workers", "1"), cwd=root, env=environment(), capture_output=True, text=True,
-                          timeout=300)
+@pytest.fixture(scope="module")
+def graded(server, tmp_path_factory, sandbox):
+    """(root, finished process) of one grader on an empty database."""
+    root = school(tmp_path_factory.mktemp("postgres") / "one", server)
+    return root, subprocess.run(command("--workers", "1"), cwd=root, env=environment(), capture_output=True, text=True,
+                                timeout=300)
+
+
+def test_one_grader(server, graded):
+    root, done = graded
     assert done.returncode == 0, done.stderr
     assert not (root / "gradebook.db").exists()
     assert {r["student"]: r["score"] for r in grades(root) if r["unit"] == START} == {
         f"s{i}": ["1", "0", "0.6", "0"][i % 4] for i in range(9)}
     assert rows(server, "SELECT count(*) FROM anatomy_graded")[0][0] == 10
+
+
+def test_a_manual_score_survives_there_too(server, graded):
+    root, _ = graded
+    with GradebookWriter(server, "transformer-anatomy") as writer:
+        writer.gradebook.find_grade("check-start-weighted_average", START, START, "s1").manual_score = 0.4
+        writer.gradebook.db.commit()
+    done = subprocess.run(command("--workers", "1", "--force"), cwd=root, env=environment(), capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert next(r for r in grades(root) if r["student"] == "s1" and r["unit"] == START)["score"] == "0.4"
+    with open(root / "nbgrader_config.py", "a", encoding="utf-8") as file:
+        file.write("\nc.CourseDirectory.db_url = 'postgresql+psycopg2://teacher:hidden@127.0.0.1:1/none'\n")
+    refused = subprocess.run(command(), cwd=root, env=environment(), capture_output=True, text=True, timeout=300)
+    assert refused.returncode == 2 and "hidden" not in refused.stderr and "Traceback" not in refused.stderr
 
 
 def test_several_graders_at_once(server, tmp_path, sandbox):
@@ -97,18 +118,3 @@ def test_several_graders_at_once(server, tmp_path, sandbox):
                   g.notebook_id = n.id JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON
                   s.assignment_id = a.id WHERE a.name = :unit""", unit=START)
     assert dict(map(tuple, scores)) == {f"s{i}": [1, 0, 0.6, 0][i % 4] for i in range(9)}
-
-
-def test_a_manual_score_survives_there_too(server, tmp_path, sandbox):
-    root = school(tmp_path / "manual", server)
-    with GradebookWriter(server, "transformer-anatomy") as writer:
-        writer.gradebook.find_grade("check-start-weighted_average", START, START, "s1").manual_score = 0.4
-        writer.gradebook.db.commit()
-    done = subprocess.run(command("--workers", "1", "--force"), cwd=root, env=environment(), capture_output=True,
-                          text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert next(r for r in grades(root) if r["student"] == "s1" and r["unit"] == START)["score"] == "0.4"
-    with open(root / "nbgrader_config.py", "a", encoding="utf-8") as file:
-        file.write("\nc.CourseDirectory.db_url = 'postgresql+psycopg2://teacher:hidden@127.0.0.1:1/none'\n")
-    refused = subprocess.run(command(), cwd=root, env=environment(), capture_output=True, text=True, timeout=300)
-    assert refused.returncode == 2 and "hidden" not in refused.stderr and "Traceback" not in refused.stderr
