@@ -111,3 +111,11 @@ widgets.CacheCalculator()
 
 # %%
 widgets.CacheStepper()
+
+# %% [markdown]
+# ## Scores that grow (unit 10)
+#
+# Raise the factor. Which dtype is the first that cannot do without the shift? Then let the curves show the slope: which remedy keeps it?
+
+# %%
+widgets.SoftmaxStabilityExplorer()

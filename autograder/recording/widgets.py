@@ -24,6 +24,7 @@ from anatomy.widgets import (
     permutation,
     position,
     rope,
+    stability,
     stepper,
     wavelength,
 )
@@ -33,6 +34,7 @@ from autograder.exercises.u00_start_here import weighted_average
 from autograder.exercises.u07_masks_and_objectives.spans import blank_infilling
 from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention
 from autograder.reference import activations, masks, objectives, residual
+from autograder.reference import stability as stable
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.gqa import kv_bytes_per_token
 from autograder.reference.norms import layer_norm, rms_norm
@@ -141,6 +143,20 @@ def _walk(generator, rows, width):
     return _normal(generator, rows, width).cumsum(0) / math.sqrt(rows)
 
 
+def stability_inputs(generator):
+    """A row of scores that are easy to read; a query of length √D and keys that score exactly so with it. steps and
+    growth: the largest score of a recorded run without remedy, whose scores grow at every measured step or so."""
+    data = json.loads((ROOT / "assets" / "experiments" / "loss_spike.json").read_text(encoding="utf-8"))
+    run = next(r for r in data["rows"] if (r["remedy"], r["seed"]) == ("nothing", 0))
+    growth = [float(v) for v in run["score"].split()][::2]
+    row = torch.tensor([2.0, 1.5, 1.0, 0.5, 0.0, -0.5, -1.0, -2.0], dtype=torch.float64)
+    q, around = _normal(generator, 1, stability.D), _normal(generator, stability.KEYS, stability.D)
+    q = q * math.sqrt(stability.D) / q.norm()
+    across = around - (around @ q.T) * q / stability.D  # the part of each key that the query does not see
+    return {"row": row, "q": q, "k": across + row[:, None] * q / math.sqrt(stability.D),
+            "steps": torch.arange(len(growth), dtype=torch.float64) * 2 * data["every"], "growth": torch.tensor(growth)}
+
+
 def position_inputs(generator):
     """Tables, projections and words for every scheme; ``look`` is W_Q of a head that looks 3 back."""
     T, width, D = position.T, position.WIDTH, position.D
@@ -199,6 +215,8 @@ WIDGETS = {
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
     "position": (position.PositionExplorer, position_inputs, POSITIONS),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
+    "stability": (stability.SoftmaxStabilityExplorer, stability_inputs,
+                  {name: getattr(stable, name) for name in stability.SoftmaxStabilityExplorer.names}),
     "stepper": (stepper.CacheStepper, stepper_inputs, cached_attention),
     "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),
 }
