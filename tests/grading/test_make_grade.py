@@ -143,8 +143,8 @@ def test_the_class_report(school):
     assert "cannot be read as JSON" in page and "<script" not in page
     table = (root / "report.csv").read_text().splitlines()
     assert table[0].startswith("unit,exercise,submissions,passed,mean_score")
-    assert any(line.startswith(f"{START},start.weighted_average,11,") and ",6," in line and line.endswith("not_divided,2")
-               for line in table), table
+    assert any(line.startswith(f"{START},start.weighted_average,11,") and ",6," in line
+               and line.endswith("not_divided,2") for line in table), table
 
 
 def test_without_a_sandbox_it_refuses_in_one_sentence(tmp_path, monkeypatch, capsys):
