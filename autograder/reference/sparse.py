@@ -211,12 +211,13 @@ def layers_needed(w: int, distance: int) -> int:
 
 
 def residual_stack(x: Tensor, layers: Sequence[Tensor]) -> Tensor:
-    """x (T, d) through residual attention layers with these masks, queries, keys and values all x itself.
+    """x (T, d) through attention layers with these masks: the mean of each word and of what it reads.
 
-    The smallest network whose dependence on its inputs shows what a stack of masks lets through.
+    The smallest network whose dependence on its inputs shows what a stack of masks lets through. Queries, keys
+    and values are x itself; the mean (a sum would double x with each layer) keeps weights from underflowing to 0.
     """
     for mask in layers:
-        x = x + scaled_dot_product_attention(x, x, x, mask)
+        x = (x + scaled_dot_product_attention(x, x, x, mask)) / 2
     return x
 
 

@@ -1,0 +1,41 @@
+"""Does a window save time? Dense attention with a mask beside attention that scores only what is near.
+
+On the CPU the clock counts this thread's time only, so that other programs do not spoil it; on CUDA, events do.
+"""
+
+import torch
+
+from .norm_bandwidth import best_time
+
+
+def window_times(attention, mask_of, local_attention, lengths, w, H=2, D=32, dtype=torch.float32, device="cpu",
+                 repeats=3):
+    """Milliseconds of one causal window of w keys, dense and gathered, for each length.
+
+    attention (q, k, v, mask), mask_of (T, w) and local_attention (q, k, v, w) are the learner's; q, k and v are
+    (1, H, T, D). The mask is made before the clock starts.
+    Returns: list of rows with T, dense, gathered and gap, the largest difference of the two results.
+    """
+    generator = torch.Generator().manual_seed(0)
+    rows = []
+    for T in lengths:
+        q, k, v = torch.randn(3, 1, H, T, D, generator=generator).to(device, dtype)
+        mask = mask_of(T, w).to(device)
+        calls = {"dense": lambda: attention(q, k, v, mask), "gathered": lambda: local_attention(q, k, v, w)}
+        with torch.no_grad():
+            gap = (calls["dense"]() - calls["gathered"]()).abs().max().item()
+            times = {name: best_time(call, device, repeats) * 1e3 for name, call in calls.items()}
+        rows.append({"T": T, **times, "gap": gap})
+    return rows
+
+
+def influence(stack, layers, x):
+    """How strongly the last output of ``stack(x, layers)`` depends on each input: gradient norms, (T,).
+
+    x (T, d) → one number per position, averaged over the output's features, exactly 0 where nothing arrives.
+    """
+    with torch.enable_grad():
+        x = x.detach().clone().requires_grad_()
+        last = stack(x, layers)[-1]
+        rows = [torch.autograd.grad(feature, x, retain_graph=True)[0].norm(dim=-1) for feature in last]
+    return torch.stack(rows).mean(0)
