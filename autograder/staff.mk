@@ -5,7 +5,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build record test lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
+.PHONY: build record experiments test lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -16,6 +16,9 @@ build: $(VENV)/.ready ## write the notebooks in solutions/ and course/ from solu
 
 record: $(VENV)/.ready ## run the references and write assets/recordings (DEVICE=cuda or DEVICE=cpu)
 	$(BIN)/python -m autograder.recording --device $(DEVICE)
+
+experiments: $(VENV)/.ready ## measure all experiments and draw their figures (DEVICE=cuda or cpu; ARGS="--only length")
+	$(BIN)/python -m autograder.recording.experiments --device $(DEVICE) $(ARGS)
 
 test: $(VENV)/.ready-staff ## run every test (ARGS="-k rope" for some)
 	$(BIN)/python -m autograder.build --check

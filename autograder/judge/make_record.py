@@ -28,18 +28,22 @@ def make_record(exercise, key=None, device="cpu", with_mutants=True):
     """ExerciseRecord of freshly built cases.
 
     key: None for the public cases, or ``student_key(...)``. device: where the reference runs; inputs are always
-    drawn on the CPU, so that every device sees the same numbers. with_mutants: also run the known mistakes.
+    drawn on the CPU, so that every device sees the same numbers. with_mutants: also run the known mistakes, always on
+    the CPU: they are compared with what a learner's CPU gives, and know nothing of devices.
+    Raises RuntimeError when the reference raises on that device only, or only elsewhere.
     """
     cases = []
     for case in exercise.cases:
         program = case.build(Source(case_seed(exercise.id, case.name, key)))
         text, steps = program.text(exercise.targets[0]), program.finish(exercise.targets[0])
         inputs = {n: runner._plain(t) for n, t in program.tensors.items()}
-        run = lambda impl, tensors=inputs, steps=steps: _run(exercise, impl, steps, tensors, device)
-        expected = run(exercise.reference)
+        expected = _run(exercise, exercise.reference, steps, inputs, device)
+        if device != "cpu":
+            _check_device(f"{exercise.id}, {case.name}", device, expected,
+                          _run(exercise, exercise.reference, steps, inputs, "cpu"))
         outcomes = {"expected": expected}
         if with_mutants:
-            outcomes |= {m.name: run(m.fn) for m in exercise.mutants}
+            outcomes |= {m.name: _run(exercise, m.fn, steps, inputs, "cpu") for m in exercise.mutants}
         cases.append(CaseRecord(case.name, case.shows, case.weight, text, steps, inputs, outcomes,
                                 _tolerances(exercise, steps, inputs, expected, device), case.rtol))
     return ExerciseRecord(exercise.id, exercise.unit, exercise.title, exercise.points, list(exercise.targets),
@@ -48,8 +52,20 @@ def make_record(exercise, key=None, device="cpu", with_mutants=True):
 
 
 def _run(exercise, implementation, steps, tensors, device):
+    if device == "cpu":
+        return runner.run(steps, tensors, exercise.functions(implementation))
     on_device = {n: t.to(device) for n, t in tensors.items()}
-    return runner.run(steps, on_device, exercise.functions(implementation))
+    # Modules and caches that a program makes belong to the same device.
+    with torch.device(device):
+        return runner.run(steps, on_device, exercise.functions(implementation))
+
+
+def _check_device(what, device, there, on_cpu):
+    """An error that only the device knows must not be recorded as the answer that is expected of learners."""
+    for ours, theirs in zip(there[0]["results"], on_cpu[0]["results"], strict=True):
+        a, b = ours.get("raises"), theirs.get("raises")
+        if (a is None) != (b is None) or (a and a[0] != b[0]):
+            raise RuntimeError(f"{what}: on {device} {a or 'no error'}, on the CPU {b or 'no error'}")
 
 
 def _tolerances(exercise, steps, inputs, expected, device):

@@ -26,8 +26,7 @@ def main(argv=None):
     except ModuleNotFoundError as error:
         print(f"The widgets' tables need {error.name.split('.')[0]}, which is not here: their files stay as they are.")
         return 0
-    # On the CPU in float64, so that the bytes are the same everywhere.
-    print(f"widgets: {len(widgets.record(options.out / 'widgets')['files'])} tables")
+    print(f"widgets: {len(widgets.record(options.out / 'widgets', options.device)['files'])} tables")
     return 0
 
 

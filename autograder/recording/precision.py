@@ -3,7 +3,9 @@
 ``python -m autograder.recording.precision [--device cuda]``. The public inputs are rounded to the dtype first and then
 run twice, in that dtype and in float64: what is measured is the arithmetic, not the rounding of the inputs. Recorded
 are, over all floating outputs and cases, the largest distance, and the largest distance relative to the tensor's
-largest entry; null where the dtype cannot run. Results of other devices in the file stay as they are.
+largest entry; null where the dtype cannot run. A tensor that is smaller than one rounding step of the inputs (a
+gradient that cancels to nearly 0, a slope that underflows) is measured relative to the inputs: relative to itself it
+would be off by 100 % in any arithmetic that rounds. Results of other devices in the file stay as they are.
 """
 
 import argparse
@@ -38,14 +40,19 @@ def in_dtype(implementation, dtype):
 def outputs(exercise, steps, inputs, dtype, device):
     """Floating outputs by name, in float64 on the CPU; None where a step raised."""
     functions = {n: in_dtype(f, dtype) for n, f in exercise.functions(exercise.reference).items()}
-    outcome, tensors = runner.run(steps, cast(inputs, dtype, device), functions)
+    with torch.device(device):
+        outcome, tensors = runner.run(steps, cast(inputs, dtype, device), functions)
     if any("raises" in r for r in outcome["results"]):
         return None
     return {n: t.double() for n, t in tensors.items() if t.is_floating_point()}
 
 
-def distance(got, want):
-    """(largest distance, largest relative to the tensor's largest entry) where both are finite; None without any."""
+def distance(got, want, inputs=0.0, step=0.0):
+    """(largest distance, largest relative to the tensor's largest entry) where both are finite; None without any.
+
+    inputs: the largest entry of the inputs, and step: the dtype's relative rounding step. A tensor below their product
+    is measured relative to the inputs.
+    """
     absolute, relative = [], []
     for name in got.keys() & want.keys():
         a, b = got[name], want[name]
@@ -54,9 +61,16 @@ def distance(got, want):
         finite = a.isfinite() & b.isfinite()
         if finite.any():
             gap, scale = (a - b)[finite].abs().max().item(), b[finite].abs().max().item()
+            scale = inputs if scale < inputs * step else scale
             absolute.append(gap)
             relative.append(gap / scale if scale else 0.0)
     return (max(absolute), max(relative)) if absolute else None
+
+
+def largest(tensors):
+    """The largest finite entry of all floating tensors; 0 without any."""
+    entries = [t.double()[t.isfinite()].abs() for t in tensors.values() if t.is_floating_point()]
+    return max((e.max().item() for e in entries if e.numel()), default=0.0)
 
 
 def measure(exercise, device="cpu"):
@@ -74,7 +88,8 @@ def measure(exercise, device="cpu"):
                 continue
             floating = True
             got = outputs(exercise, steps, rounded, DTYPES[name], device)
-            values.append(distance(got, want) if got is not None else None)
+            step = torch.finfo(DTYPES[name]).eps
+            values.append(distance(got, want, largest(rounded), step) if got is not None else None)
     if not floating:
         return {}
     short = lambda values: float(f"{max(values):.3g}")

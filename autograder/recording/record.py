@@ -1,11 +1,14 @@
 """Writes ``assets/recordings``: for each unit a JSON file (programs, words, tolerances) and a safetensors file.
 
 ``python -m autograder.recording.record [--device cuda] [--unit 06-rope] [--out assets/recordings]``. The same
-commit and device give the same bytes. It needs torch, numpy and safetensors; where sympy is missing, the exercises
-whose specs need it are left out, and what was recorded of them before stays.
+commit and device give the same bytes; the date in the manifest is that of the day when they last changed. It needs
+torch, numpy and safetensors; where sympy is missing, the exercises whose specs need it are left out, and what was
+recorded of them before stays.
 """
 
 import argparse
+import datetime
+import hashlib
 import json
 import os
 import platform
@@ -37,10 +40,26 @@ def device_facts(device):
         facts["name"] = torch.cuda.get_device_name()
         facts["cuda"] = torch.version.cuda
         query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        facts["driver"] = subprocess.run(query, capture_output=True, text=True).stdout.split("\n")[0].strip()
+        try:
+            said = subprocess.run(query, capture_output=True, text=True).stdout
+        except FileNotFoundError:  # a container may have the driver and not the tool
+            said = ""
+        facts["driver"] = said.split("\n")[0].strip() or "unknown"
     else:
         facts["name"] = platform.machine()
     return facts
+
+
+def made(before, device, command, seed, paths, dtype="that of each case"):
+    """Manifest entry of some files: how they were made, and their hash.
+
+    Where nothing but the date would change against ``before``, the entry made before, the old date stays.
+    """
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+    facts = {**device_facts(device), "dtype": dtype, "seed": seed, "tf32": False, "made_by": command,
+             "command": f"{command} DEVICE={device}", "sha256": digest}
+    same = before is not None and {k: v for k, v in before.items() if k != "date"} == facts
+    return {**facts, "date": before["date"] if same else datetime.date.today().isoformat()}
 
 
 def available(unit, folder=ROOT / "assets" / "recordings"):
@@ -160,11 +179,12 @@ def main(argv=None):
     except exercises.UnknownName as error:
         print(error, file=sys.stderr)
         return 2
-    manifest_path = options.out / "manifest.json"
-    manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
-    facts = {**device_facts(options.device), "seed": PUBLIC_SEED, "tf32": False, "made_by": "make record"}
-    manifest.update({unit: facts for unit in chosen})
-    manifest_path.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    path = options.out / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for unit in chosen:
+        manifest[unit] = made(manifest.get(unit), options.device, "make record", PUBLIC_SEED,
+                              [options.out / f"{unit}.json", options.out / f"{unit}.safetensors"])
+    replace(path, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
     return 0
 
 

@@ -1,6 +1,6 @@
-"""Records ``assets/experiments/ffn_variants.json``: feed-forward variants at equal parameters, several seeds.
+"""Records ``ffn_variants.json``: feed-forward variants at equal parameters, five seeds.
 
-``python -m autograder.recording.experiments.ffn_variants [--device cuda] [--large]``. Each variant is trained at
+``python -m autograder.recording.experiments.ffn_variants [--device cuda]``. Each variant is trained at
 three learning rates, because the best rate differs: at a single one, the comparison would measure the rate.
 """
 
@@ -9,12 +9,19 @@ import dataclasses
 from anatomy.experiments import ffn_variants as experiment
 from torch import nn
 
+from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import activations
 from autograder.reference.ffn import FeedForward, GatedFeedForward, matched_hidden_size
 
-SEEDS = range(5)
-RATES = {"laptop": (6e-3, 1.5e-2, 4e-2), "large": (5e-4, 1e-3, 2e-3)}
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """model: sizes and training; learning rates to choose from; number of seeds."""
+
+    model: experiment.Setting
+    rates: tuple
+    seeds: int = 5
 
 
 class BothActivated(GatedFeedForward):
@@ -41,24 +48,29 @@ VARIANTS = {
     "bilinear": gated(activations.identity), "both activated": gated(nn.functional.silu, BothActivated),
 }
 
+SIZES = {"small": Setting(experiment.LAPTOP, (6e-3, 1.5e-2, 4e-2)),
+         "large": Setting(dataclasses.replace(experiment.LARGE, steps=1000), (5e-4, 1e-3, 2e-3))}
 
-def main():
-    """Command line."""
-    parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--large", action="store_true", help="the setting for a GPU")
-    options = parser.parse_args()
+
+def measure(name, lr, s, device):
+    """One variant at one rate, all seeds."""
+    runs = [experiment.train(VARIANTS[name], seed, dataclasses.replace(s.model, lr=lr), device)[1]
+            for seed in range(s.seeds)]
+    return {"variant": name, "lr": lr, "losses": [round(r["loss"], 5) for r in runs],
+            "parameters": runs[0]["parameters"]}
+
+
+def main(argv=None, setting=None, variants=tuple(VARIANTS)):
+    """Command line; the other arguments are for tests."""
+    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
     prepare(options.device)
-    size = "large" if options.large else "laptop"
-    base = experiment.LARGE if options.large else experiment.LAPTOP
-    rows = []
-    for name, make in VARIANTS.items():
-        for lr in RATES[size]:
-            runs = [experiment.train(make, seed, dataclasses.replace(base, lr=lr), options.device)[1]
-                    for seed in SEEDS]
-            rows.append({"variant": name, "lr": lr, "losses": [round(r["loss"], 5) for r in runs],
-                         "parameters": runs[0]["parameters"]})
-            print(name, lr, rows[-1]["losses"], flush=True)
-    save("ffn_variants", {"setting": {"size": size, **dataclasses.asdict(base)}, "rows": rows}, options, SEEDS)
+    s = setting or SIZES[options.setting]
+    todo = [(name, lr) for name in variants for lr in s.rates]
+    kept = Rows("ffn_variants", options, dataclasses.asdict(s), len(todo))
+    rows = [kept.row(f"{name} at rate {lr:g}", lambda: measure(name, lr, s, options.device)) for name, lr in todo]
+    facts = {"size": options.setting, **dataclasses.asdict(s.model)}
+    save("ffn_variants", {"setting": facts, "rows": rows}, options, range(s.seeds))
+    kept.finish()
 
 
 if __name__ == "__main__":

@@ -1,45 +1,76 @@
-"""Records ``assets/experiments/gradient_flow.json``: gradient norm per layer before training, depths 6 to 96.
+"""Records ``gradient_flow.json``: gradient norm per layer before training, depths 6 to 96.
 
-``python -m autograder.recording.experiments.gradient_flow [--device cuda] [--large]``. The laptop setting takes
-about three minutes on one CPU core; ``--large`` adds widths 512 and 1024.
+``python -m autograder.recording.experiments.gradient_flow [--device cuda]``. Small: widths to 256, about three minutes
+on one CPU core. Large: widths to 1024.
 """
 
-from anatomy.experiments import gradient_flow as experiment
-from anatomy.experiments.wirings import INITS, WIRINGS
+import dataclasses
 
+import torch
+from anatomy.experiments import gradient_flow as experiment
+from anatomy.experiments.wirings import INITS, WIRINGS, build
+
+from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import residual
 from autograder.reference.placement import deepnorm_decoder_only
 
 FUNCTIONS = {w.function: getattr(residual, w.function) for w in WIRINGS.values()}
-SEEDS = range(experiment.SEEDS)
-# Initializations are compared at two widths: the small one is where Post-LN's gradient can vanish.
-INIT_WIDTHS, INIT_DEPTHS = (32, 128), (6, 24, 96)
 
 
-def measure(name, depth, width, device, init="Xavier"):
-    """One string of numbers per seed."""
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """Widths, depths and number of seeds; initializations are compared at init_widths and init_depths.
+
+    The small width is where Post-LN's gradient can vanish.
+    """
+
+    widths: tuple = experiment.WIDTHS
+    depths: tuple = experiment.DEPTHS
+    init_widths: tuple = (32, 128)
+    init_depths: tuple = (6, 24, 96)
+    seeds: int = experiment.SEEDS
+
+
+SIZES = {"small": Setting(), "large": Setting(widths=(128, 512, 1024), init_widths=(32, 512))}
+
+
+def curve(name, depth, width, init, seed, device):
+    """Gradient norms of one fresh stack, as a string of numbers.
+
+    The weights are drawn on the device: a billion of them would take the CPU longer than all the rest. On the CPU
+    they are the notebook's.
+    """
     scale = deepnorm_decoder_only(depth) if name == "DeepNorm" else None
-    return [" ".join(f"{v:.4g}" for v in experiment.curve(FUNCTIONS, name, depth, width, init, seed, scale, device))
-            for seed in SEEDS]
+    with torch.device(device):
+        layers = build(FUNCTIONS, name, depth, width, init, seed, scale)
+    x, target = (t.to(device) for t in experiment.batch(width, seed))
+    return " ".join(f"{v:.4g}" for v in experiment.weight_gradients(layers, x, target))
 
 
-def main():
-    """Command line."""
-    parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--large", action="store_true", help="wider stacks too, for a GPU")
-    options = parser.parse_args()
+def main(argv=None, setting=None):
+    """Command line; ``setting`` is for tests."""
+    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
     prepare(options.device)
-    widths = experiment.WIDTHS + ((512, 1024) if options.large else ())
-    curves, inits = {}, {}
-    for name in WIRINGS:
-        curves[name] = {w: {n: measure(name, n, w, options.device) for n in experiment.DEPTHS} for w in widths}
-        print(name, flush=True)
-    for name in ("Post-LN", "Pre-LN"):
-        inits[name] = {i: {w: {n: measure(name, n, w, options.device, i) for n in INIT_DEPTHS} for w in INIT_WIDTHS}
-                       for i in INITS}
-        print(name, "inits", flush=True)
-    save("gradient_flow", {"curves": curves, "inits": inits, "tokens": experiment.B * experiment.T}, options, SEEDS)
+    s = setting or SIZES[options.setting]
+    compared = ("Post-LN", "Pre-LN")
+    total = (len(WIRINGS) * len(s.widths) * len(s.depths)
+             + len(compared) * len(INITS) * len(s.init_widths) * len(s.init_depths))
+    rows = Rows("gradient_flow", options, dataclasses.asdict(s), total)
+
+    def curves(name, width, depth, init="Xavier"):
+        """One string per seed."""
+        return rows.row(f"{name}, {init}, width {width}, depth {depth}", lambda: [
+            curve(name, depth, width, init, seed, options.device) for seed in range(s.seeds)])
+
+    data = {
+        "curves": {name: {w: {n: curves(name, w, n) for n in s.depths} for w in s.widths} for name in WIRINGS},
+        "inits": {name: {i: {w: {n: curves(name, w, n, i) for n in s.init_depths} for w in s.init_widths}
+                         for i in INITS} for name in compared},
+        "tokens": experiment.B * experiment.T,
+    }
+    save("gradient_flow", data, options, range(s.seeds))
+    rows.finish()
 
 
 if __name__ == "__main__":

@@ -1,21 +1,34 @@
-"""Records ``assets/experiments/norm_bandwidth.json``: norms beside a copy and a matrix product, over sizes.
+"""Records ``norm_bandwidth.json``: norms beside a copy and a matrix product, over sizes: time and bytes.
 
 ``python -m autograder.recording.experiments.norm_bandwidth [--device cuda]``. The two norms are the plain formulas,
 one torch operation after the other, as a learner writes them; torch's own LayerNorm is one kernel.
 """
 
 import ctypes
+import dataclasses
 import sys
 
 import torch
 from anatomy.experiments.norm_bandwidth import measure
 from torch.nn import functional as F
 
+from autograder.recording.experiments.resume import Rows
+from autograder.recording.experiments.timing import traffic
 from autograder.recording.experiments.writing import arguments, prepare, save
 
-ROUNDS = 8  # other programs share the memory: the best of several rounds is nearest to what the machine can do
-SIZES = {"cpu": [(64, 1024), (256, 1024), (1024, 1024), (2048, 1024), (4096, 1024)],
-         "cuda": [(256, 4096), (1024, 4096), (4096, 4096), (16384, 4096)]}
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """sizes: (tokens, d_model). rounds: other programs share the memory, so the best of several is nearest to what the
+    machine can do."""
+
+    sizes: tuple = ((64, 1024), (256, 1024), (1024, 1024), (2048, 1024), (4096, 1024))
+    dtypes: tuple = ("float32",)
+    rounds: int = 8
+
+
+SIZES = {"small": Setting(), "large": Setting(((256, 4096), (1024, 4096), (4096, 4096), (16384, 4096), (65536, 4096)),
+                                              ("float32", "bfloat16"), 4)}
 
 
 def plain_layer_norm(x, weight, bias, eps=1e-5):
@@ -41,22 +54,51 @@ def keep_memory():
             libc.mallopt(parameter, value)
 
 
-def main():
-    """Command line."""
+def bytes_per_entry(d, dtype, device):
+    """name → bytes that the operations of each norm move per entry of x, counted on 64 rows.
+
+    Counted on the device: torch's RMSNorm is one operation on some devices and several on others.
+    """
+    x = torch.ones(64, d, dtype=dtype, device=device)
+    weight, bias = torch.ones_like(x[0]), torch.zeros_like(x[0])
+    calls = {name: (lambda norm=norm: norm(x, weight, bias)) for name, norm in NORMS.items()}
+    calls["fused LayerNorm"] = lambda: F.layer_norm(x, (d,), weight, bias)
+    counted = {name: round(traffic(call) / x.numel(), 2) for name, call in calls.items()}
+    return {"copy": 2.0 * dtype.itemsize, **counted}
+
+
+def row(tokens, d, dtype, rounds, device):
+    """Nanoseconds and bytes per entry at one size."""
+    found = [measure(NORMS, tokens, d, dtype, device) for _ in range(rounds)]
+    times = {name: round(min(r[name] for r in found), 4) for name in found[0]}
+    return {"tokens": tokens, "d": d, "dtype": str(dtype).removeprefix("torch."), "ns_per_entry": times,
+            "bytes_per_entry": bytes_per_entry(d, dtype, device)}
+
+
+def report(rows):
+    """Printed lines: at the largest size of each dtype, time and bytes beside the copy's."""
+    for r in {r["dtype"]: r for r in rows}.values():
+        copy = r["ns_per_entry"]["copy"]
+        for name, size in r["bytes_per_entry"].items():
+            time = r["ns_per_entry"][name]
+            share = size / time / (2 * getattr(torch, r["dtype"]).itemsize / copy)
+            yield (f"{r['dtype']:9} {name:20} {size:6.1f} bytes and {time:.4f} ns per entry: {time / copy:5.1f} "
+                   f"copies, {share:4.0%} of the copy's bytes per second")
+
+
+def main(argv=None, setting=None):
+    """Command line; ``setting`` is for tests."""
     keep_memory()
-    options = arguments(__doc__.splitlines()[0]).parse_args()
+    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
     prepare(options.device)
-    kind = options.device.split(":")[0]
-    dtypes = [torch.float32, torch.bfloat16] if kind == "cuda" else [torch.float32]
-    rows = []
-    for dtype in dtypes:
-        for tokens, d in SIZES[kind]:
-            rounds = [measure(NORMS, tokens, d, dtype, options.device) for _ in range(ROUNDS)]
-            times = {name: min(r[name] for r in rounds) for name in rounds[0]}
-            rows.append({"tokens": tokens, "d": d, "dtype": str(dtype).removeprefix("torch."),
-                         "ns_per_entry": {k: round(v, 4) for k, v in times.items()}})
-            print(rows[-1], flush=True)
+    s = setting or SIZES[options.setting]
+    todo = [(tokens, d, getattr(torch, dtype)) for dtype in s.dtypes for tokens, d in s.sizes]
+    kept = Rows("norm_bandwidth", options, dataclasses.asdict(s), len(todo))
+    rows = [kept.row(f"({tokens}, {d}) {dtype}", lambda: row(tokens, d, dtype, s.rounds, options.device))
+            for tokens, d, dtype in todo]
+    print("\n".join(report(rows)))
     save("norm_bandwidth", {"rows": rows}, options, [0])
+    kept.finish()
 
 
 if __name__ == "__main__":

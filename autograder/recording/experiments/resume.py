@@ -1,48 +1,72 @@
 """Long measurements that survive an interruption: each row is kept as soon as it is there."""
 
 import json
+import sys
 import time
 
 import torch
 
 from autograder.recording.record import device_facts
 
+OUT_OF_TIME = 75  # exit status: stopped in good order, the next call goes on
+
 
 class Rows:
     """Rows of one experiment, measured one after the other; ``<out>/<name>.partial`` holds those done so far.
 
     Rows are taken up again only if device, torch and ``setting`` are the same: a table whose rows come from two
-    machines would be labeled wrongly. ``total`` is for the progress that is printed.
+    machines would be labeled wrongly. ``total`` is for the progress that is printed. With ``options.minutes``, the
+    process ends with status 75 before a row that would probably not fit.
     """
 
     def __init__(self, name, options, setting, total):
-        self.path = options.out / f"{name}.partial"
+        self.name, self.path, self.options = name, options.out / f"{name}.partial", options
         self.rows, self.total, self.done = {}, total, 0
+        self.start, self.fresh = time.monotonic(), []
+        options.seconds = 0.0
         head = json.dumps([device_facts(options.device), torch.__version__, setting], sort_keys=True)
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        kept = []
         if lines and lines[0] == head:
             for line in lines[1:]:
                 try:
-                    key, row = json.loads(line)
+                    key, row, seconds = json.loads(line)
                 except ValueError:  # cut off in the middle of a line
                     break
                 self.rows[key] = row
+                options.seconds += seconds
+                kept.append(line)
             print(f"{len(self.rows)} of {total} rows are there already: {self.path.name}", flush=True)
         options.out.mkdir(parents=True, exist_ok=True)
         # Written anew, so that a line cut off at the end does not spoil the next one.
-        kept = [json.dumps(item) for item in self.rows.items()]
         self.path.write_text("\n".join([head, *kept]) + "\n", encoding="utf-8")
 
     def row(self, key, measure):
         """The row of ``key`` (text): kept from before, or ``measure()``, a JSON-ready value."""
         self.done += 1
         if key not in self.rows:
+            self._stop_in_time()
             start = time.perf_counter()
             self.rows[key] = json.loads(json.dumps(measure()))
+            seconds = time.perf_counter() - start
+            self.fresh.append(seconds)
+            self.options.seconds += seconds
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([key, self.rows[key]]) + "\n")
-            print(f"[{self.done}/{self.total}] {key}  {time.perf_counter() - start:.1f} s", flush=True)
+                file.write(json.dumps([key, self.rows[key], round(seconds, 3)]) + "\n")
+            left = sum(self.fresh) / len(self.fresh) * (self.total - self.done)
+            print(f"{self.name} [{self.done}/{self.total}] {key}  {seconds:.1f} s, about {left:.0f} s left",
+                  flush=True)
         return self.rows[key]
+
+    def _stop_in_time(self):
+        if getattr(self.options, "minutes", None) is None:
+            return
+        # Rows differ in length; the last one is nearest in size to the next.
+        left = 60 * self.options.minutes - (time.monotonic() - self.start)
+        if left < (1.5 * self.fresh[-1] if self.fresh else 0):
+            print(f"{self.name}: out of time with {len(self.rows)} of {self.total} rows; the next call goes on.",
+                  flush=True)
+            sys.exit(OUT_OF_TIME)
 
     def finish(self):
         """To be called when the experiment's file is written."""

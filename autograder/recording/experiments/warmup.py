@@ -1,42 +1,56 @@
-"""Records ``assets/experiments/warmup.json``: Post-LN, Pre-LN and DeepNorm with and without warm-up, three seeds.
+"""Records ``warmup.json``: Post-LN, Pre-LN and DeepNorm with and without warm-up, three seeds.
 
-``python -m autograder.recording.experiments.warmup [--device cuda] [--large]``. The laptop setting takes about five
-minutes on one CPU core; ``--large`` adds 24 and 48 layers.
+``python -m autograder.recording.experiments.warmup [--device cuda]``. Small: 12 layers, about five minutes on one CPU
+core. Large: 24 and 48 layers.
 """
+
+import dataclasses
 
 from anatomy.experiments import warmup as experiment
 
+from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import residual
 from autograder.reference.placement import deepnorm_decoder_only
 
-SEEDS = range(3)
-STEPS, WARMUP = 300, 100
-# (depth, peak learning rate, wirings)
-SETTINGS = [(12, 3e-3, ("Post-LN", "Pre-LN", "DeepNorm")), (12, 1e-3, ("Post-LN",))]
-LARGE = [(depth, peak, ("Post-LN", "Pre-LN", "DeepNorm")) for depth in (24, 48) for peak in (1e-3, 3e-3)]
+WIRINGS = ("Post-LN", "Pre-LN", "DeepNorm")
 FUNCTIONS = {"post_ln": residual.post_ln, "pre_ln": residual.pre_ln, "deepnorm": residual.deepnorm}
 
 
-def main():
-    """Command line."""
-    parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--large", action="store_true", help="deeper stacks too, for a GPU")
-    options = parser.parse_args()
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """runs: (depth, peak learning rate, wirings); steps of training and, of these, of warm-up; number of seeds."""
+
+    runs: tuple = ((12, 3e-3, WIRINGS), (12, 1e-3, WIRINGS[:1]))
+    steps: int = 300
+    warmup: int = 100
+    seeds: int = 3
+
+
+SIZES = {"small": Setting(), "large": Setting(runs=((24, 3e-3, WIRINGS), (24, 1e-3, WIRINGS), (48, 1e-3, WIRINGS)))}
+
+
+def measure(depth, peak, name, warmup, seed, s, device):
+    """One run as a row; the losses are the mean of every 10 steps."""
+    scale = deepnorm_decoder_only(depth) if name == "DeepNorm" else None
+    rate = lambda step: residual.warmup_rate(step, peak, warmup)
+    _, losses = experiment.train(FUNCTIONS, name, depth, rate, s.steps, seed, scale, device)
+    return {"wiring": name, "depth": depth, "peak": peak, "warmup": warmup, "seed": seed,
+            "losses": " ".join(f"{v:.4f}" for v in experiment.smooth(losses))}
+
+
+def main(argv=None, setting=None):
+    """Command line; ``setting`` is for tests."""
+    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
     prepare(options.device)
-    rows = []
-    for depth, peak, names in SETTINGS + (LARGE if options.large else []):
-        for name in names:
-            scale = deepnorm_decoder_only(depth) if name == "DeepNorm" else None
-            for warmup in (0, WARMUP):
-                for seed in SEEDS:
-                    rate = lambda step, peak=peak, warmup=warmup: residual.warmup_rate(step, peak, warmup)
-                    _, losses = experiment.train(FUNCTIONS, name, depth, rate, STEPS, seed, scale, options.device)
-                    found = experiment.smooth(losses)
-                    rows.append({"wiring": name, "depth": depth, "peak": peak, "warmup": warmup, "seed": seed,
-                                 "losses": " ".join(f"{v:.4f}" for v in found)})
-                print(depth, peak, name, warmup, [r["losses"].split()[-1] for r in rows[-len(SEEDS):]], flush=True)
-    save("warmup", {"rows": rows, "steps": STEPS, "every": 10}, options, SEEDS)
+    s = setting or SIZES[options.setting]
+    todo = [(depth, peak, name, warmup, seed) for depth, peak, names in s.runs for name in names
+            for warmup in (0, s.warmup) for seed in range(s.seeds)]
+    kept = Rows("warmup", options, dataclasses.asdict(s), len(todo))
+    rows = [kept.row("{} layers, peak {:g}, {}, warm-up {}, seed {}".format(*run),
+                     lambda: measure(*run, s, options.device)) for run in todo]
+    save("warmup", {"rows": rows, "steps": s.steps, "every": 10}, options, range(s.seeds))
+    kept.finish()
 
 
 if __name__ == "__main__":

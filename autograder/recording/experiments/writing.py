@@ -10,12 +10,36 @@ import torch
 
 from autograder.recording.record import ROOT, device_facts
 
+SETTINGS = ("small", "large")
+
+
+class Arguments(argparse.ArgumentParser):
+    """Fills in what follows from the device: a GPU gets the large setting, whose data lie in a folder of their own.
+
+    Notebooks draw the small setting, which a laptop repeats: a run on a GPU must not change the numbers in their text.
+    """
+
+    def parse_args(self, args=None, namespace=None):
+        options = super().parse_args(args, namespace)
+        options.setting = options.setting or default_setting(options.device)
+        if options.setting == "large":
+            options.out = options.out / "large"
+        return options
+
+
+def default_setting(device):
+    """``large`` on CUDA, ``small`` elsewhere."""
+    return "large" if device.startswith("cuda") else "small"
+
 
 def arguments(description):
-    """Parser with ``--device`` and ``--out``; a script adds its own."""
-    parser = argparse.ArgumentParser(description=description)
+    """Parser with ``--device``, ``--setting``, ``--minutes`` and ``--out``; a script may add its own."""
+    parser = Arguments(description=description)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--out", default=ROOT / "assets" / "experiments", type=type(ROOT))
+    parser.add_argument("--setting", choices=SETTINGS, help="sizes; large on CUDA and small elsewhere by default")
+    parser.add_argument("--minutes", type=float, help="start no new row after so long; the next call goes on")
+    parser.add_argument("--out", default=ROOT / "assets" / "experiments", type=type(ROOT),
+                        help="folder; the large setting writes into its subfolder large")
     return parser
 
 
@@ -29,13 +53,25 @@ def prepare(device):
 
 
 def save(name, data, options, seeds):
-    """Writes ``<out>/<name>.json``: ``data`` plus ``made`` (device, versions, seeds, date, command)."""
-    command = "python -m autograder.recording.experiments." + " ".join([name, *sys.argv[1:]])
-    made = {**device_facts(options.device), "seeds": list(seeds), "date": datetime.date.today().isoformat(),
-            "command": command.strip()}
+    """Writes ``<out>/<name>.json``: ``data`` plus ``made`` (device, versions, setting, seeds, date, command).
+
+    ``dtype`` in ``made`` is the setting's where it names one, else float32, in which all trainings run.
+    """
+    command = f"python -m autograder.recording.experiments.{name} --device {options.device} --setting {options.setting}"
+    made = {**device_facts(options.device), "dtype": dtypes(data), "setting": options.setting, "seeds": list(seeds),
+            "tf32": False, "date": datetime.date.today().isoformat(), "command": command}
+    if hasattr(options, "seconds"):  # what all rows together took, interruptions left out
+        made["seconds"] = round(options.seconds)
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{name}.json"
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps({"made": made, **data}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(temporary, path)
-    print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB")
+    print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB", flush=True)
+
+
+def dtypes(data):
+    """Names of the dtypes in an experiment's data."""
+    setting, rows = data.get("setting", {}), data.get("rows", [])
+    listed = [r["dtype"] for r in rows if isinstance(r, dict) and "dtype" in r]
+    return ", ".join(dict.fromkeys(listed)) or setting.get("dtype", "float32")

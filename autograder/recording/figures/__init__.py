@@ -52,6 +52,14 @@ def write(experiments=ROOT / "assets" / "experiments", out=ROOT / "assets" / "fi
     return alts
 
 
+def write_all(experiments=ROOT / "assets" / "experiments", out=ROOT / "assets" / "figures"):
+    """Draws both settings: those of a laptop, and those of a GPU (in the subfolder ``large``) where there are any."""
+    alts = write(experiments, out)
+    if any((experiments / "large").glob("*.json")):
+        alts |= {f"large/{name}": alt for name, alt in write(experiments / "large", out / "large").items()}
+    return alts
+
+
 def replace(path, content):
     """Writes a file in one step."""
     temporary = path.with_suffix(".tmp")

@@ -1,6 +1,6 @@
 """``python -m autograder.recording.figures``."""
 
-from autograder.recording.figures import write
+from autograder.recording.figures import write_all
 
-for name, text in write().items():
+for name, text in write_all().items():
     print(f"{name}.svg: {text}")

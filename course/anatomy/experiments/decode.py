@@ -26,10 +26,10 @@ def step_times(repeat_kv, S, groups, B=1, H=32, D=64, dtype=torch.float32, devic
     repeat_kv (x, n) is the learner's function; ``copied`` calls it first, ``grouped`` reads the G heads in place.
     Returns: list of rows with G, bytes (keys and values), copied and grouped.
     """
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator(device).manual_seed(0)  # a GPU's cache has billions of numbers: drawn where they stay
     rows = []
     for G in groups:
-        q, k, v = (torch.randn(*shape, generator=generator).to(device, dtype)
+        q, k, v = (torch.randn(*shape, generator=generator, device=device, dtype=dtype)
                    for shape in ((B, H, D), (B, G, S, D), (B, G, S, D)))
         calls = {"copied": lambda: read_grouped(q, repeat_kv(k, H // G), repeat_kv(v, H // G)),
                  "grouped": lambda: read_grouped(q, k, v)}

@@ -30,14 +30,15 @@ class Scheme:
 
     turn: (x (B, H, T, D), position_ids (T,)) → same shape, applied to queries and keys. bias: distances (T, T) int64,
     query minus key → (T, T) or (H, T, T), added to the scores. add: position_ids (T,) → (T, d_model), added to the
-    embeddings. window: each card sees this many places, itself included. ``bias`` and ``add`` may be modules, which
-    are then trained.
+    embeddings. window: each card sees this many places, itself included. score: (q, k (B, H, T, D)) → (B, H, T, T), in
+    place of q·k/√D. ``bias``, ``add`` and ``score`` may be modules, which are then trained.
     """
 
     turn: Callable | None = None
     bias: Callable | None = None
     add: Callable | None = None
     window: int | None = None
+    score: Callable | None = None
 
 
 class Game(NamedTuple):
@@ -74,7 +75,7 @@ class Reader(nn.Module):
     def __init__(self, scheme):
         super().__init__()
         self.scheme = scheme
-        self.parts = nn.ModuleList(p for p in (scheme.bias, scheme.add) if isinstance(p, nn.Module))
+        self.parts = nn.ModuleList(p for p in (scheme.bias, scheme.add, scheme.score) if isinstance(p, nn.Module))
         self.card, self.color = nn.Embedding(KINDS, D_MODEL), nn.Embedding(COLORS, D_MODEL)
         with torch.no_grad():
             self.color.weight *= 0.5  # cards stand out from colors, and twins are found in 100 steps, not 500
@@ -97,7 +98,7 @@ class Reader(nn.Module):
         q, k, v = heads
         if scheme.turn is not None:
             q, k = scheme.turn(q, ids), scheme.turn(k, ids)
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scheme.score(q, k) if scheme.score is not None else q @ k.mT / math.sqrt(q.shape[-1])
         if scheme.bias is not None:
             scores = scores + scheme.bias(distance)
         sees = (distance >= 0) & (distance < (scheme.window or T))

@@ -59,7 +59,8 @@ class GradientFlowExplorer(SeveralFunctions):
                 scale = tuple(inputs["scales"][i].tolist()) if name == "deepnorm" else None
                 for seed in range(SEEDS):
                     table[i, seed, :depth] = gradient_flow.curve({name: _checked(fn, name)}, wiring, depth, LIVE_WIDTH,
-                                                                 seed=seed, scale=scale, dtype=inputs["scales"].dtype)
+                                                                 seed=seed, scale=scale, dtype=inputs["scales"].dtype,
+                                                                 device=inputs["scales"].device)
             tables.append(table)
         return {f"g_{name}": np.stack(tables)}
 

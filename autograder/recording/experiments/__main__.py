@@ -1,0 +1,154 @@
+"""``python -m autograder.recording.experiments [--device cuda]``: all experiments in turn, then their figures.
+
+Each runs in a process of its own. One that fails does not stop the others; the end names it, and the exit status is 1.
+What is interrupted goes on at the next call: every experiment keeps the rows that it has, and one whose file was
+written for this device, setting and torch since the last ``--fresh`` is done. With ``--minutes`` the whole call ends
+in time, in good order, with status 75 where something is left. Needs torch, numpy and safetensors; matplotlib for the
+figures.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from autograder.recording.experiments.resume import OUT_OF_TIME
+from autograder.recording.experiments.writing import SETTINGS, default_setting, prepare
+from autograder.recording.record import ROOT, device_facts
+
+# Those that measure times and bytes need the machine for themselves; trainings may share it (--jobs).
+TIMED = ("roofline", "decode", "norm_bandwidth", "sparse_attention")
+TRAINED = ("word_order", "leak", "gradient_flow", "effective_depth", "unit_health", "loss_spike", "length", "warmup",
+           "ffn_variants")
+NAMES = TIMED + TRAINED
+# Seconds of the large setting on one H200, estimated from counted launches and bytes, not measured (METHOD.md); a
+# recording that is there replaces its estimate.
+ESTIMATED = {"roofline": 180, "decode": 30, "norm_bandwidth": 40, "sparse_attention": 120, "word_order": 20, "leak": 90,
+             "gradient_flow": 120, "effective_depth": 120, "unit_health": 30, "loss_spike": 250, "length": 330,
+             "warmup": 450, "ffn_variants": 350}
+
+
+def parse(argv=None):
+    """Options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--setting", choices=SETTINGS, help="sizes; large on CUDA and small elsewhere by default")
+    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME",
+                        help=f"may be repeated; of {', '.join(NAMES)}")
+    parser.add_argument("--jobs", type=int, default=1, help="trainings at the same time")
+    parser.add_argument("--minutes", type=float, help="end in good order after so long; the next call goes on")
+    parser.add_argument("--fresh", action="store_true", help="measure again what is there already")
+    parser.add_argument("--out", type=Path, default=ROOT / "assets" / "experiments")
+    options = parser.parse_args(argv)
+    options.setting = options.setting or default_setting(options.device)
+    return options
+
+
+def folder(options):
+    """Where the files of the setting lie."""
+    return options.out / "large" if options.setting == "large" else options.out
+
+
+def done(name, options):
+    """True when the experiment's file was made on this device, with this torch and setting, and none is under way."""
+    path = folder(options) / f"{name}.json"
+    if not path.exists() or path.with_suffix(".partial").exists():
+        return False
+    made = json.loads(path.read_text(encoding="utf-8"))["made"]
+    return {**device_facts(options.device), "setting": options.setting}.items() <= made.items()
+
+
+def expected(names, options):
+    """Seconds that these experiments will take: what the recordings before took, else the estimates; None if neither."""
+    total = 0
+    for name in names:
+        path = folder(options) / f"{name}.json"
+        made = json.loads(path.read_text(encoding="utf-8"))["made"] if path.exists() else {}
+        seconds = made.get("seconds", ESTIMATED[name] if options.setting == "large" else None)
+        if seconds is None:
+            return None
+        total += seconds
+    return total
+
+
+def command(name, options, minutes):
+    """The process that measures one experiment."""
+    found = [sys.executable, "-m", f"autograder.recording.experiments.{name}", "--device", options.device, "--setting",
+             options.setting, "--out", str(options.out)]
+    return found if minutes is None else [*found, "--minutes", f"{minutes:.3f}"]
+
+
+def run(names, options, jobs, command=command):
+    """Runs experiments, ``jobs`` at a time; returns name → exit status (75: out of time, also before its start)."""
+    waiting, running, status = list(names), {}, {}
+    start = time.monotonic()
+    left = lambda: None if options.minutes is None else options.minutes - (time.monotonic() - start) / 60
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                name = waiting.pop(0)
+                if left() is not None and left() <= 0.1:
+                    status[name] = OUT_OF_TIME
+                    continue
+                rest = expected([name, *running, *waiting], options)
+                told = f"; about {rest / 60 / jobs:.0f} minutes for these" if rest else ""
+                print(f"-- {name}, then {len(waiting)} more{told}", flush=True)
+                running[name] = subprocess.Popen(command(name, options, left()))
+            for name, process in list(running.items()):
+                if process.poll() is not None:
+                    status[name] = process.returncode
+                    del running[name]
+            time.sleep(0.05)
+    finally:
+        for process in running.values():
+            process.terminate()
+        for process in running.values():
+            process.wait()
+    if options.minutes is not None:
+        options.minutes = left()
+    return status
+
+
+def draw(options):
+    """Draws the figures of the default folder, or says why not."""
+    if options.out.resolve() != ROOT / "assets" / "experiments":
+        print("The figures were not drawn: these data lie in another folder.")
+        return
+    try:
+        from autograder.recording import figures
+    except ModuleNotFoundError as error:
+        print(f"The figures were not drawn, because {error.name.split('.')[0]} is not here: "
+              "python -m autograder.recording.figures draws them where it is.")
+        return
+    print(f"figures: {len(figures.write_all())}")
+
+
+def main(argv=None):
+    """Command line; returns an exit status."""
+    options = parse(argv)
+    prepare(options.device)
+    torch.set_num_threads(1)
+    chosen = [n for n in NAMES if not options.only or n in options.only]
+    ready = [n for n in chosen if not options.fresh and done(n, options)]
+    if ready:
+        print(f"There already (--fresh measures them again): {', '.join(ready)}")
+    todo = [n for n in chosen if n not in ready]
+    status = run([n for n in todo if n in TIMED], options, 1)
+    status |= run([n for n in todo if n in TRAINED], options, options.jobs)
+    late = [n for n in todo if status[n] == OUT_OF_TIME]
+    failed = [n for n in todo if status[n] not in (0, OUT_OF_TIME)]
+    print(f"measured: {', '.join(n for n in todo if status[n] == 0) or 'nothing'}")
+    if late:
+        print(f"out of time, the next call goes on: {', '.join(late)}")
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    draw(options)
+    return 1 if failed else OUT_OF_TIME if late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""Times and bytes of single operations."""
+
+import torch
+from anatomy.experiments.norm_bandwidth import best_time
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+JUNK = 256 * 2**20  # bytes; several times the second-level cache of any GPU
+
+
+def cold_seconds(call, device, repeats):
+    """Shortest time of ``call()`` in seconds, after two runs to warm up.
+
+    On CUDA the caches are overwritten before each repeat: in a model other layers have run since, and a small
+    key-value cache that stays on the chip would be read faster than any memory can. The GPU is then also busy while
+    the CPU launches, so that launching costs no time between two kernels.
+    """
+    if not device.startswith("cuda"):
+        return best_time(call, device, repeats)
+    call(), call()
+    junk = torch.empty(JUNK, dtype=torch.int8, device=device)
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
+    for start, end in events:
+        junk.zero_()
+        start.record()
+        call()
+        end.record()
+    torch.cuda.synchronize()
+    return min(start.elapsed_time(end) for start, end in events) / 1e3
+
+
+class _Traffic(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if not any(r.alias_info is not None and not r.alias_info.is_write for r in function._schema.returns):
+            # In an operation with ``out`` the result is among the arguments, and is written, not read.
+            written = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+            read = [t for t in tree_leaves(args) if isinstance(t, torch.Tensor)]
+            self.bytes += sum(t.nbytes for t in written + read)
+        return result
+
+
+def traffic(call):
+    """Bytes that the operations of ``call()`` read and write, if every tensor comes from memory and goes back there.
+
+    Each operation counts its whole inputs and outputs, what it changes in place as both; one that only gives another
+    view of a tensor counts nothing.
+    """
+    counting = _Traffic()
+    with torch.no_grad(), counting:
+        call()
+    return counting.bytes
+
+
+def compiled_flex():
+    """FlexAttention, compiled for one shape.
+
+    The compiler gives up after a few shapes of one function and runs the uncompiled one from then on, without a word;
+    that one stores every score. Hence a fresh start for each.
+    """
+    from torch.nn.attention.flex_attention import flex_attention
+
+    torch._dynamo.reset()
+    return torch.compile(flex_attention, dynamic=False, fullgraph=True)

@@ -1,0 +1,165 @@
+"""What runs with ``--device cuda``, run without a GPU: on a device that is only pretended, which refuses to mix."""
+
+import importlib
+import json
+
+import numpy as np
+import pytest
+import torch
+from anatomy.experiments import ffn_variants as variants
+
+from autograder import exercises
+from autograder.judge.make_record import make_record
+from autograder.recording import figures, precision, record, widgets
+from autograder.recording.experiments import sparse_attention
+from autograder.recording.experiments.__main__ import NAMES
+from tests.recording.pretend_cuda import NAME, Event, pretend_cuda
+
+
+def script(name):
+    return importlib.import_module(f"autograder.recording.experiments.{name}")
+
+
+MODEL = variants.Setting(d_model=16, layers=2, steps=3, batch=8)
+TINY = {
+    "word_order": lambda m: m.Setting(length=8, steps=2, every=1, seeds=1),
+    "leak": lambda m: m.Setting(steps=2, every=1, seeds=1, written=4),
+    "warmup": lambda m: m.Setting(runs=((2, 1e-3, m.WIRINGS),), steps=20, warmup=5, seeds=1),
+    "unit_health": lambda m: m.Setting(MODEL, rates=(1e-2,), steps=(1, 2), seeds=1),
+    "ffn_variants": lambda m: m.Setting(MODEL, rates=(1e-2,), seeds=1),
+    "decode": lambda m: m.Setting(B=2, H=4, D=8, groups=(1, 4), lengths=(8,)),
+    "effective_depth": lambda m: m.Setting(depths=(2,), width=16, layers=2, steps=2, warmup=1, seeds=1),
+    "gradient_flow": lambda m: m.Setting(widths=(16, 128), depths=(2,), init_widths=(16,), init_depths=(2,), seeds=1),
+    "length": lambda m: m.Setting(steps=1, tuning_steps=1, seeds=1, rows=32),
+    "norm_bandwidth": lambda m: m.Setting(sizes=((4, 16),), dtypes=("float32", "bfloat16"), rounds=1),
+    "roofline": lambda m: m.Setting(d_model=32, heads=4, head_dim=8, latent=16, rotary=8, d_ff=64, contexts=(8, 16),
+                                    prompts=(4,), batches=(1,), roofline_context=8, copied=4096, square=16, rounds=2,
+                                    repeats=1),
+    "sparse_attention": lambda m: m.Setting(heads=2, head_dim=8, window=8, lengths=(16, 32), longest_dense=16,
+                                            rounds=1, repeats=1),
+    "loss_spike": lambda m: m.experiment.Setting(d_model=8, heads=2, layers=1, length=6, batch=4, steps=4),
+}
+TIMES = ("decode", "norm_bandwidth", "roofline", "sparse_attention")
+
+
+def record_tiny(name, device, out, monkeypatch):
+    """An experiment's data at a tiny setting, and where they lie."""
+    module = script(name)
+    if name == "sparse_attention":  # block masks are made inside torch, out of the pretended device's sight
+        monkeypatch.setattr(module, "flex_window", lambda T, w, device: module.ways(T, TINY[name](module), "cpu")[
+            "window, gathered"][0])
+    module.main(["--device", device, "--out", str(out)], TINY[name](module))
+    path = out / ("large" if device == "cuda" else "") / f"{name}.json"
+    return json.loads(path.read_text())
+
+
+def test_every_experiment_is_tried():
+    assert set(TINY) == set(NAMES) == {p.stem for p in (figures.ROOT / "assets" / "experiments").glob("*.json")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_stays_on_its_device(name, tmp_path, monkeypatch):
+    with pretend_cuda():
+        there = record_tiny(name, "cuda", tmp_path, monkeypatch)
+    here = record_tiny(name, "cpu", tmp_path, monkeypatch)
+    assert there["made"]["name"] == NAME and there["made"]["setting"] == "large" and here["made"]["setting"] == "small"
+    assert there["made"]["command"].endswith("--device cuda --setting large")
+    apart = ("made", "setting")
+    if name not in TIMES:  # the pretended card computes on the CPU: same draws, same numbers
+        assert {k: v for k, v in there.items() if k not in apart} == {k: v for k, v in here.items() if k not in apart}
+    picture, alt = figures.draw(name, there)
+    assert NAME.encode() in picture and alt.endswith(f"Measured on {NAME}.")
+
+
+@pytest.mark.parametrize("unit", exercises.units())
+def test_recordings_are_the_same_on_another_device(unit):
+    """Values, errors and mutants' fingerprints: a module made on the CPU met inputs on the GPU here once."""
+    for exercise in exercises.of_unit(unit):
+        here = make_record(exercise)
+        with pretend_cuda():
+            there = make_record(exercise, device="cuda")
+        for a, b in zip(here.cases, there.cases, strict=True):
+            for name in a.outcomes:
+                raised = [[(r.get("raises") or [None])[0] for r in c.outcomes[name][0]["results"]] for c in (a, b)]
+                assert raised[0] == raised[1], (exercise.id, a.name, name)
+                for key, value in a.outcomes[name][1].items():
+                    torch.testing.assert_close(b.outcomes[name][1][key], value, rtol=0, atol=0, equal_nan=True)
+
+
+def test_an_error_that_only_the_device_knows_is_not_recorded(monkeypatch):
+    exercise = exercises.get("start.weighted_average")
+    forgetful = lambda values, weights: weights @ values / weights.sum() * torch.ones(len(values[0]), device="cpu")
+    monkeypatch.setattr(exercise, "reference", forgetful)
+    make_record(exercise)
+    with pretend_cuda(), pytest.raises(RuntimeError, match="start.weighted_average, .*: on cuda .*same device"):
+        make_record(exercise, device="cuda")
+
+
+def test_distances_on_another_device():
+    for name in ("attention.multi_head", "cache.rolling", "norm.layer_norm"):
+        exercise = exercises.get(name)
+        with pretend_cuda():
+            there = precision.measure(exercise, "cuda")
+        assert there == precision.measure(exercise), name
+
+
+@pytest.mark.parametrize("name", widgets.WIDGETS)
+def test_widgets_tables_on_another_device(name):
+    with pretend_cuda():
+        there = widgets.recording(name, "cuda")
+    for key, value in widgets.recording(name).items():
+        assert np.array_equal(there[key], value, equal_nan=True), key
+
+
+def test_manifest_without_the_vendors_tool(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pretend_cuda():
+        facts = record.device_facts("cuda")
+    assert facts["name"] == NAME and facts["driver"] == "unknown"
+
+
+def test_flex_attention_computes_the_window():
+    """Uncompiled on the CPU: the mask is the same one."""
+    s = sparse_attention.Setting(window=8)
+    q, k, v = torch.randn(3, 1, 2, 32, 16)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "compile", lambda f, **options: f)
+        flex = sparse_attention.flex_window(32, 8, "cpu")
+    torch.testing.assert_close(flex(q, k, v), sparse_attention.ways(32, s, "cpu")["dense, masked"][0](q, k, v))
+
+
+# -- the pretended device itself --------------------------------------------------------------------------------------
+
+MIXES = {
+    "add": lambda there, here: there + here, "matmul": lambda there, here: there @ here,
+    "join": lambda there, here: torch.cat([there, here]), "a GPU number": lambda there, here: here * there.sum(),
+    "module": lambda there, here: torch.nn.Linear(3, 3)(there),
+    "gather": lambda there, here: there.gather(0, here.long()),
+    "write": lambda there, here: there.__setitem__(there > 0, here),
+    "draw": lambda there, here: torch.randn(3, device="cuda", generator=torch.Generator()),
+    "backward": lambda there, here: there.requires_grad_().backward(here),
+}
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_the_pretended_device_refuses_to_mix(name):
+    with pretend_cuda(), pytest.raises(RuntimeError, match="device"):
+        MIXES[name](torch.randn(3, 3, device="cuda"), torch.randn(3, 3))
+
+
+def test_the_pretended_device_allows_what_cuda_allows():
+    with pretend_cuda():
+        x = torch.randn(3, 3, device="cuda")
+        for y in (x * torch.tensor(2.0), x[torch.tensor([0, 1])], torch.zeros_like(x), x.new_ones(2),
+                  torch.randn(2).to(x), torch.nn.Linear(3, 3).to("cuda")(x)):
+            assert y.device.type == "cuda"
+        assert x.cpu().device.type == "cpu" and (x.cpu() + torch.ones(3)).device.type == "cpu"
+        with pytest.raises(TypeError, match="cpu"):
+            x.numpy()
+        start, end = Event(), Event()
+        start.record(), end.record()
+        with pytest.raises(RuntimeError, match="synchron"):
+            start.elapsed_time(end)
+        torch.cuda.synchronize()
+        assert start.elapsed_time(end) >= 0
+    assert not torch.cuda.is_available() and torch.randn(2).device.type == "cpu"
