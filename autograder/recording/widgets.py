@@ -2,7 +2,7 @@
 
 ``python -m autograder.recording.widgets [--device cuda] [--out assets/recordings/widgets]``. The inputs are drawn
 once, here, so that the learner's package needs no random numbers and both functions see the same values. The
-references run in float64 and are then rounded, which keeps the bytes equal from one machine to the next.
+references run on the device in float64 and are then rounded, which keeps the bytes equal from one machine to the next.
 """
 
 import argparse
@@ -24,16 +24,20 @@ from anatomy.widgets import (
     permutation,
     position,
     rope,
+    sparse,
     stability,
     stepper,
     wavelength,
 )
 from safetensors.numpy import save
+from torch.utils._pytree import tree_map
 
 from autograder.exercises.u00_start_here import weighted_average
 from autograder.exercises.u07_masks_and_objectives.spans import blank_infilling
 from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention
+from autograder.recording.record import ROOT, made
 from autograder.reference import activations, masks, objectives, residual
+from autograder.reference import sparse as patterns
 from autograder.reference import stability as stable
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.gqa import kv_bytes_per_token
@@ -48,7 +52,6 @@ from autograder.reference.positions.t5_buckets import t5_relative_bucket
 from autograder.reference.positions.transformer_xl import transformer_xl_scores
 from autograder.reference.rope import apply_rope, rope_frequencies
 
-ROOT = Path(__file__).resolve().parents[2]
 SEED = 20210420
 
 
@@ -215,11 +218,15 @@ WIDGETS = {
     "permutation": (permutation.PermutationExplorer, permutation_inputs, scaled_dot_product_attention),
     "position": (position.PositionExplorer, position_inputs, POSITIONS),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
+    "sparse": (sparse.SparseExplorer, sparse_inputs, PATTERNS),
     "stability": (stability.SoftmaxStabilityExplorer, stability_inputs,
                   {name: getattr(stable, name) for name in stability.SoftmaxStabilityExplorer.names}),
     "stepper": (stepper.CacheStepper, stepper_inputs, cached_attention),
     "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),
 }
+
+# Functions that are given whole modules: the measurement runs on the device, not the function alone.
+WHOLE = ("gradient",)
 
 
 def recording(name, device="cpu"):
@@ -229,14 +236,23 @@ def recording(name, device="cpu"):
     generator = torch.Generator().manual_seed(SEED + sum(name.encode()))
     inputs = {k: v.float() for k, v in draw(generator).items()}
 
+    place = torch.device(device)
+    to = lambda tree, where: tree_map(lambda t: t.to(where) if isinstance(t, torch.Tensor) else t, tree)
+
     def on_device(function):
-        def call(*tensors, **options):
-            return function(*[t.to(device) if isinstance(t, torch.Tensor) else t for t in tensors], **options)
+        # A class makes a module that stays where it is made: on the CPU.
+        if place.type == "cpu" or name in WHOLE or isinstance(function, type):
+            return function
+
+        def call(*args, **options):
+            with place:
+                return to(function(*to(args, place), **to(options, place)), "cpu")
         return call
 
-    several = isinstance(function, dict)
-    moved = {k: on_device(f) for k, f in function.items()} if several else on_device(function)
-    tables = widget.measure(moved, {k: v.double() for k, v in inputs.items()})
+    moved = {k: on_device(f) for k, f in function.items()} if isinstance(function, dict) else on_device(function)
+    # The widget's own code stays on the CPU, as in a notebook: elsewhere works the reference alone.
+    where = place if name in WHOLE else torch.device("cpu")
+    tables = widget.measure(moved, {k: v.double().to(where) for k, v in inputs.items()})
     return {**{k: v.numpy() for k, v in inputs.items()},
             **{f"ref_{k}": v.astype("float32") for k, v in tables.items()}}
 
@@ -254,13 +270,13 @@ def record(out, device="cpu"):
             "sha256": hashlib.sha256(data).hexdigest(),
             "tensors": {k: list(v.shape) for k, v in sorted(arrays.items())},
         }
-    manifest = {
-        "device": torch.cuda.get_device_name() if str(device).startswith("cuda") else "cpu",
-        "torch": torch.__version__.split("+")[0], "seed": SEED, "computed in": "float64", "stored as": "float32",
-        "files": files,
-    }
+    path = out / "manifest.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    before = {k: v for k, v in before.items() if k != "files"}
+    facts = made(before, str(device), "make record", SEED, [out / name for name in files], "float64, stored as float32")
+    manifest = {**facts, "files": files}
     text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-    (out / "manifest.json").write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return manifest
 
 
