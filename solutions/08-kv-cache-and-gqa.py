@@ -175,7 +175,7 @@ for plan in ([1] * 6, [2, 3, 1], [5, 1]):
     print(plan, (in_chunks(cached_attention, q, k, v, plan) - full).abs().max().item())
 
 # %% [markdown]
-# Step through it with **your** function: red keys are computed, blue ones only read. (Windows and pages come in sections 10 and 11.)
+# Step through it with **your** function: keys in orange are computed, blue ones only read. Cut the text where you like. (Positions come in section 3, windows and pages in sections 10 and 11.)
 
 # %%
 CacheStepper(cached_attention)
@@ -234,6 +234,25 @@ full = rotary_step(q, k, v)[0]
 restart = lambda q, k, v, past: cached_attention(*(rotate(x, torch.arange(x.shape[2])) for x in (q, k)), v, past)
 for name, step in (("going on", rotary_step), ("starting at 0", restart)):
     print(f"{name:14} largest error {(in_chunks(step, q, k, v, [4, 3, 1]) - full).abs().max():.1e}")
+
+# %% [markdown]
+# ### See it
+#
+# A score depends on the *distance* of two positions. When every chunk starts at 0, token 4 of the plan below stands at 0, three places *before* the prompt's last token.
+
+# %%
+predict("cache.p6", "A prompt of 4, then one token at a time, each chunk counted from 0. Which score of token 5 is still right?",
+        ["the one with itself", "those with the prompt", "none"])
+
+# %%
+reveal("cache.p6", lambda: "Only the score with itself: distance 0 either way.",
+       "The distance to key 3 becomes −3 instead of 2, to key 4 it becomes 0 instead of 1.")
+
+# %% [markdown]
+# Positions below are read off the keys that **your** `rotary_step` stores, and scores off its result. Switch to the wrong offset and compare with the right scores, then try plans of your own.
+
+# %%
+CacheStepper(cached_attention, rotary_step, view=1, step=2)
 
 # %% [markdown]
 # ## 4. Two caches in an encoder–decoder
@@ -364,9 +383,11 @@ for r in rows:
 
 # %%
 record = recorded("decode")
-with described("Recorded milliseconds of one decoding step against the number of key-value heads, for three lengths: "
-               "reading in place rises with G; copying first is slower for every G below 32."):
-    for i, S in enumerate([1024, 4096, 16384]):
+lengths, heads = sorted({r["S"] for r in record["rows"]}), record["setting"]["H"]
+below = [r["copied"] > r["grouped"] for r in record["rows"] if r["G"] < heads]
+with described(f"Milliseconds of one decoding step against key-value heads, recorded on {where(record)}, for "
+               f"{len(lengths)} lengths: copying first is slower in {sum(below)} of {len(below)} cases below {heads} heads."):
+    for i, S in enumerate(lengths):
         at = [r for r in record["rows"] if r["S"] == S]
         plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}o-", label=f"{S:,} tokens, in place")
         plt.loglog([r["G"] for r in at], [r["copied"] for r in at], f"C{i}x:", label=f"{S:,} tokens, copied")
@@ -577,6 +598,37 @@ with described("Roofline: rate against intensity. Decoding with 32, 8 and 1 key-
 
 # %% [markdown]
 # Decoding uses less than 1 % of the arithmetic with MHA. That is what sharing keys buys: fewer bytes per step, as the timings of section 5 show, and more users per GPU.
+#
+# Does a real machine obey? Below, its roof was measured first (a large copy or sum, and a large matrix product), then decoding on a full cache. The place of each dot is computed by **your** `attention_cost`.
+
+# %%
+record = recorded("roofline")
+sizes, chip, S = record["setting"], record["machine"], max(record["setting"]["contexts"])
+bandwidth = max(chip["copy"], chip["read"])
+itemsize = getattr(torch, sizes["dtype"]).itemsize
+dots = {}
+for r in record["attention"]:
+    G = {"MHA": sizes["heads"], "GQA": sizes["groups"], "MQA": 1}.get(r["kind"])
+    if G and r["context"] == S:
+        flops, moved = attention_cost(sizes["users"], 1, S, sizes["heads"], G, sizes["head_dim"], itemsize)
+        seconds = min(min(times) for times in r["seconds"].values())
+        dots[f"decode, {r['kind']}"] = flops / moved, flops / seconds
+prefill = [r for r in record["roofline"] if r["phase"] == "prefill"][-1]
+dots[f"prefill of {prefill['T']:,}, whole layer"] = prefill["flops"] / prefill["bytes"], prefill["flops"] / min(prefill["seconds"])
+
+# %%
+with described(f"Measured roofline of {where(record)}: " + "; ".join(
+        f"{name} {x:.1f} FLOPs per byte, {rate / min(chip['flops'], x * bandwidth):.0%} of the roof"
+        for name, (x, rate) in dots.items())):
+    roof = [2.0**i for i in range(-2, 13)]
+    plt.loglog(roof, [min(chip["flops"], i * bandwidth) for i in roof], color="gray", label="roof, measured")
+    for i, (name, (x, rate)) in enumerate(dots.items()):
+        plt.loglog(x, rate, "osD^"[i], color=f"C{i}", label=f"{name}: {x:.1f}")
+    plt.xlabel("FLOPs per byte"), plt.ylabel("FLOP/s"), plt.legend(fontsize=8)
+    plt.title("recorded: " + where(record), fontsize=9)
+
+# %% [markdown]
+# No dot above the roof, and sharing keys moves decoding to the right and up. The distance to the roof is what the kernel loses.
 
 # %% [markdown]
 # ## 9. One latent for all heads
@@ -796,6 +848,14 @@ for t in range(10):
     pool[0, block, :, place], pool[1, block, :, place] = keys[:, t], values[:, t]
 paged = grouped_attention(query, gather(pool[0], table, 10)[None], gather(pool[1], table, 10)[None])
 torch.equal(paged, grouped_attention(query, keys[None], values[None]))
+
+# %% [markdown]
+# And the same attention by FlashAttention, which PyTorch has for this chip as well:
+
+# %%
+with nn.attention.sdpa_kernel(nn.attention.SDPBackend.FLASH_ATTENTION):
+    flash = nn.functional.scaled_dot_product_attention(query, keys[None], values[None])
+(flash - paged).abs().max().item()
 
 # %% [markdown]
 # **Verdict: neither is architecture.** Pages say where a cache lies, and FlashAttention in which order exact attention is computed ([2205.14135](https://arxiv.org/abs/2205.14135)). Both run on old models without retraining. GQA, MLA and windows, in contrast, change the function.

@@ -34,7 +34,7 @@ from torch.utils._pytree import tree_map
 
 from autograder.exercises.u00_start_here import weighted_average
 from autograder.exercises.u07_masks_and_objectives.spans import blank_infilling
-from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention
+from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention, rotary_step
 from autograder.recording.record import ROOT, made
 from autograder.reference import activations, masks, objectives, residual
 from autograder.reference import sparse as patterns
@@ -132,8 +132,9 @@ def norm_inputs(generator):
 
 
 def stepper_inputs(generator):
-    """q, k and v (1, 2 heads, T, D)."""
-    return {name: _normal(generator, 1, 2, stepper.LENGTH, 4) for name in "qkv"}
+    """q and k (1, 1, T, D) for attention without positions, and pairs of numbers for RoPE with one plane."""
+    sizes = {"q": 4, "k": 4, "rotary_q": 2, "rotary_k": 2}
+    return {name: _normal(generator, 1, 1, stepper.LENGTH, D) for name, D in sizes.items()}
 
 
 def gradient_inputs(generator):
@@ -221,7 +222,8 @@ WIDGETS = {
     "sparse": (sparse.SparseExplorer, sparse_inputs, PATTERNS),
     "stability": (stability.SoftmaxStabilityExplorer, stability_inputs,
                   {name: getattr(stable, name) for name in stability.SoftmaxStabilityExplorer.names}),
-    "stepper": (stepper.CacheStepper, stepper_inputs, cached_attention),
+    "stepper": (stepper.CacheStepper, stepper_inputs,
+                {"cached_attention": cached_attention, "rotary_step": rotary_step}),
     "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),
 }
 

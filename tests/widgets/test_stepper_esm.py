@@ -5,20 +5,22 @@ from anatomy.widgets import CacheStepper
 
 from .conftest import tables_of
 from .learners import unfinished
-from .test_stepper_tables import right, top_left
+from .test_stepper_tables import restarting, right, right_turning, top_left
 from .test_widget_esm import CONTRAST, SCHEMES, find, settle, trait
 
 pytestmark = pytest.mark.browser
 
+POSITIONS = {"view": 1, "step": 2}
 CONTROLS = [
-    ("combobox", "chunk plan", "plan", "ArrowDown"), ("combobox", "store", "store", "ArrowDown"),
-    ("slider", "step", "step", "ArrowRight"),
+    ("group", "look at", "view", "ArrowRight"), ("combobox", "chunk plan", "plan", "ArrowDown"),
+    ("checkbox", "5", "plan", "Space"), ("slider", "step", "step", "ArrowRight"),
+    ("group", "store", "store", "ArrowRight"), ("group", "positions", "origin", "ArrowRight"),
 ]
 
 
-@pytest.mark.parametrize("role, name, trait_name, key", CONTROLS, ids=[c[2] for c in CONTROLS])
+@pytest.mark.parametrize("role, name, trait_name, key", CONTROLS, ids=[c[1] for c in CONTROLS])
 def test_keyboard_moves_every_control_and_the_picture(stage, role, name, trait_name, key):
-    page = stage(CacheStepper(right))
+    page = stage(CacheStepper(right, right_turning, **(POSITIONS if trait_name == "origin" else {})))
     before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
     said = page.locator(".ta [aria-live=polite]").text_content()
     find(page, role, name).focus()
@@ -34,9 +36,39 @@ def test_keyboard_moves_every_control_and_the_picture(stage, role, name, trait_n
     assert page.locator(".ta [aria-live=polite]").text_content() != said
 
 
+def test_a_learner_cuts_the_text_where_they_like(stage):
+    page = stage(CacheStepper(right, right_turning))
+    box = lambda token: page.get_by_role("checkbox", name=str(token), exact=True)
+    assert [token for token in range(7) if box(token).is_checked()] == [3, 4, 5, 6]
+    for token in (3, 5, 1):
+        box(token).focus()
+        page.keyboard.press("Space")
+    settle(page)
+    assert trait(page, "plan") == [2, 3, 2, 1]
+    assert page.get_by_role("combobox", name="chunk plan").evaluate("e => e.selectedOptions[0].text") == "your own plan"
+    page.get_by_role("combobox", name="chunk plan").select_option("chunks of 2, 3, 1, 2")
+    settle(page)
+    assert trait(page, "plan") == [2, 3, 1, 2] and [t for t in range(7) if box(t).is_checked()] == [1, 4, 5]
+
+
+def test_positions_and_scores_are_written_out(stage):
+    widget = CacheStepper(right, right_turning, origin=1, **POSITIONS)
+    page = stage(widget)
+    said = page.locator(".ta [aria-live=polite]").text_content()
+    assert "every chunk from 0: 0 1 2 3 0 0;" in said
+    scores = widget._table("restart", 256, 8, 8)[0b111000]
+    shown = page.locator(".ta-svg").first.locator("text").all_text_contents()
+    for score in scores[5, :6]:
+        assert f"{score:.2f}".replace("-", "\u2212") in shown
+    assert page.locator(".ta-word").all_text_contents()[-2:] == ["differs", "differs"]
+    assert stage(CacheStepper(right, right_turning, **POSITIONS)).locator(".ta-word").all_text_contents()[-2:] == [
+        "same", "same"]
+    assert "0 1 2 3 0 0" in stage(CacheStepper(right, restarting, **POSITIONS)).locator("[aria-live]").text_content()
+
+
 def test_all_controls_are_listed_named_and_keep_their_keys(stage):
     assert {c[2] for c in CONTROLS} == set(CacheStepper.controls)
-    page = stage(CacheStepper(right))
+    page = stage(CacheStepper(right, right_turning, **POSITIONS))
     elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
     assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
     snapshot = page.locator("body").aria_snapshot()
@@ -45,17 +77,21 @@ def test_all_controls_are_listed_named_and_keep_their_keys(stage):
 
 
 def test_page_and_python_say_the_same(stage):
-    for state in ({}, {"plan": 4, "step": 3}, {"plan": 3, "step": 1, "store": 1}, {"plan": 1, "step": 9, "store": 2}):
-        widget = CacheStepper(right, **state)
+    for state in ({}, {"plan": [2, 3, 1, 2], "step": 3}, {"plan": [3, 5], "step": 1, "store": 1, "view": 1},
+                  {"plan": [1] * 8, "step": 6, "store": 2, "view": 1, "origin": 1}):
+        widget = CacheStepper(right, right_turning, **state)
         said = stage(widget).locator(".ta [aria-live=polite]").text_content()
         n = widget.figures()
-        assert f"tokens {n['start']} to {n['stop'] - 1} are computed, {n['read']} keys are read, " in said
-        assert f"{n['stored']} tokens are kept" in said
+        one = n["stop"] - n["start"] == 1
+        fresh = f"token {n['start']} is" if one else f"tokens {n['start']} to {n['stop'] - 1} are"
+        assert f"{fresh} computed, {n['read']} keys are read, {n['stored']} tokens are kept" in said
+        if widget.view:
+            assert f": {' '.join(map(str, n['positions']))}; a score changes" in said
 
 
 def test_a_wrong_mask_is_told(stage):
-    assert stage(CacheStepper(top_left, step=3)).locator(".ta-word").all_text_contents()[-1] == "differs"
-    assert stage(CacheStepper(right, step=3)).locator(".ta-word").all_text_contents()[-1] == "same"
+    assert stage(CacheStepper(top_left, step=3)).locator(".ta-word").all_text_contents()[-2] == "differs"
+    assert stage(CacheStepper(right, step=3)).locator(".ta-word").all_text_contents()[-2] == "same"
 
 
 def test_refresh_and_cleanup(stage):
@@ -72,8 +108,9 @@ def test_refresh_and_cleanup(stage):
 
 
 @SCHEMES
-def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, scheme):
-    path = CacheStepper(right).save_html(tmp_path / "page.html")
+@pytest.mark.parametrize("view", [0, 1])
+def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, scheme, view):
+    path = CacheStepper(right, right_turning, view=view, step=3).save_html(tmp_path / "page.html")
     context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -84,7 +121,8 @@ def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, 
     context.close()
 
 
-@pytest.mark.parametrize("state", [{}, {"store": 1, "plan": 1, "step": 11}, {"store": 2, "plan": 2, "step": 0}])
+@pytest.mark.parametrize("state", [{}, {"store": 1, "plan": [1] * 8, "step": 7}, {"store": 2, "plan": [8], "step": 0},
+                                   {"view": 1, "origin": 1, "store": 2, "plan": [5, 3]}])
 def test_nothing_is_cut_off_or_overlaps(stage, state):
     page = stage(CacheStepper(right, **state), viewport={"width": 860, "height": 900})
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
