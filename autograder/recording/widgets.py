@@ -137,6 +137,17 @@ def stepper_inputs(generator):
     return {name: _normal(generator, 1, 1, stepper.LENGTH, D) for name, D in sizes.items()}
 
 
+def sparse_inputs(generator):
+    """draws: a number for each pair; base: BigBird's window and global word; band: the hybrid's windows."""
+    T = sparse.T
+    return {"draws": torch.rand(T, T, generator=generator), "base": patterns.longformer_mask(T, 3, [0]),
+            "band": torch.stack([patterns.local_causal_mask(T, w) for w in sparse.WINDOWS])}
+
+
+PATTERNS = {name: getattr(patterns, name) for name in sparse.SparseExplorer.names if hasattr(patterns, name)} | {
+    "random_mask": patterns.smallest_draws, "hybrid_layers": patterns.interleaved_layers}
+
+
 def gradient_inputs(generator):
     """α and β of DeepNorm for the depths that are measured live; the weights come from seeds in the measurement."""
     return {"scales": torch.tensor([deepnorm_decoder_only(n) for n in gradient.LIVE_DEPTHS])}

@@ -15,6 +15,7 @@ from .objective import ObjectiveLab
 from .permutation import PermutationExplorer
 from .position import PositionExplorer
 from .rope import RopeExplorer
+from .sparse import SparseExplorer
 from .stability import SoftmaxStabilityExplorer
 from .stepper import CacheStepper
 from .wavelength import WavelengthExplorer
@@ -24,5 +25,5 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 __all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "CacheCalculator", "CacheStepper",
            "GradientFlowExplorer", "MaskExplorer", "MixExplorer", "NormExplorer", "ObjectiveLab",
-           "PermutationExplorer", "PositionExplorer", "RopeExplorer", "SoftmaxStabilityExplorer", "TableWidget",
-           "WavelengthExplorer", "WrongOutput"]
+           "PermutationExplorer", "PositionExplorer", "RopeExplorer", "SoftmaxStabilityExplorer",
+           "SparseExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]

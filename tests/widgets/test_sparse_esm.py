@@ -1,0 +1,147 @@
+"""Tier 2 of SparseExplorer: the script alone in Chromium, and the exported page."""
+
+import pytest
+from anatomy.widgets import SparseExplorer
+from anatomy.widgets.sparse_scenes import KINDS, LAYERS, SCENES, T
+
+from autograder.recording.widgets import PATTERNS
+
+from .conftest import tables_of
+from .learners import unfinished
+from .test_sparse_tables import WRONG, show
+from .test_widget_esm import CONTRAST, SCHEMES, find, settle, trait
+
+pytestmark = pytest.mark.browser
+
+CONTROLS = [
+    ("combobox", "pattern", "pattern", "ArrowDown"), ("slider", "size", "size", "ArrowRight"),
+    ("slider", "query", "query", "ArrowLeft"), ("slider", "layers", "layers", "ArrowRight"),
+]
+GRID = "Grid: one row for each query"
+CLASHES = """() => {
+  const texts = [...document.querySelectorAll('.ta-svg text')].filter((t) => t.textContent);
+  const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
+  const out = boxes.filter(([, p]) => p.right > innerWidth || p.left < 0).map(([a]) => a);
+  return out.concat(boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
+    Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
+    Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b])));
+}"""
+
+
+def said(page):
+    return page.locator(".ta [aria-live=polite]").text_content()
+
+
+@pytest.mark.parametrize("role, name, trait_name, key", CONTROLS, ids=[c[2] for c in CONTROLS])
+def test_keyboard_moves_every_control_and_the_picture(stage, role, name, trait_name, key):
+    page = stage(SparseExplorer(PATTERNS))
+    before, picture, words = trait(page, trait_name), page.locator(".ta").screenshot(), said(page)
+    find(page, role, name).focus()
+    settle(page)
+    assert page.locator(".ta").screenshot() != picture  # the focus can be seen
+    page.keyboard.press(key)
+    settle(page)
+    assert trait(page, trait_name) != before and said(page) != words
+    page.wait_for_function("() => model.saves === 1")
+    page.evaluate("() => document.activeElement.blur()")
+    settle(page)
+    assert page.locator(".ta").screenshot() != picture
+
+
+def test_all_controls_are_listed_named_and_keep_their_keys(stage):
+    assert {c[2] for c in CONTROLS} == set(SparseExplorer.controls)
+    page = stage(SparseExplorer(PATTERNS))
+    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
+    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
+    snapshot = page.locator("body").aria_snapshot()
+    for role, name, *_ in CONTROLS:
+        assert f'- {role} "{name}"' in snapshot, snapshot
+    for unnamed in ("- slider:", "- img\n", "- combobox:"):
+        assert unnamed not in snapshot + "\n", snapshot
+
+
+def test_every_pattern_and_size_says_what_python_says(stage):
+    """The page counts by itself; both must agree, and what the lines reach must be what the table says."""
+    widget = SparseExplorer(PATTERNS)
+    page = stage(widget)
+    for i, scene in enumerate(SCENES):
+        show(widget, scene)
+        widget.layers, widget.query = 1 + i % LAYERS, (7 * i) % T
+        for name in SparseExplorer.controls:
+            page.evaluate("([name, value]) => model.set(name, value)", [name, getattr(widget, name)])
+        settle(page)
+        found, cells = widget.facts(), page.locator(".ta-number").all_text_contents()
+        assert cells[0] == f"{found['pairs']} of 400" and cells[1].startswith(f"{found['all_pairs']} of ")
+        assert cells[2] == f"{found['reached']} of 20" and cells[4] == "0"
+        assert cells[3] == (str(found["full"]) if found["full"] else "more than 8"), KINDS[scene.kind].name
+        drawn = page.get_by_role("img", name="Layers of words").get_attribute("data-inputs")
+        assert [int(j) for j in drawn.split()] == widget.reached()[widget.query].nonzero()[0].tolist()
+        assert "undefined" not in said(page) and "NaN" not in said(page)
+
+
+def test_a_click_on_a_row_chooses_the_query(stage):
+    page = stage(SparseExplorer(PATTERNS, query=0))
+    box = page.get_by_role("img", name=GRID).bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 12)
+    settle(page)
+    assert trait(page, "query") == T - 1 and "query 19 looks at 17 to 19" in said(page)
+
+
+def test_layers_grow_the_field(stage):
+    page = stage(SparseExplorer(PATTERNS, size=1, query=12))
+    for n, reached in ((1, 2), (2, 3), (3, 4), (4, 5)):
+        assert f"it depends on {reached} of 20 words" in said(page) and f"after {n} layer" in said(page)
+        find(page, "slider", "layers").press("ArrowRight")
+        settle(page)
+
+
+def test_wrong_cells_are_crossed_out_and_told(stage):
+    words = lambda page: page.locator(".ta-word").all_text_contents()[-1]
+    page = stage(SparseExplorer(PATTERNS, pattern="blocks"))
+    assert words(page) == "same"
+    page = stage(SparseExplorer({**PATTERNS, "block_mask": WRONG["block_mask"]}, pattern="blocks"))
+    crosses = page.get_by_role("img", name=GRID).locator("path.ta-mark").count()
+    assert words(page) == "differs" and page.locator(".ta-number").all_text_contents()[-1] == str(crosses) != "0"
+
+
+def test_refresh_and_cleanup(stage):
+    fresh = SparseExplorer(dict.fromkeys(PATTERNS, unfinished))
+    page = stage(fresh)
+    assert "not written yet" in page.locator(".ta-notice").text_content()
+    assert "the reference" in page.locator(".ta-caption").first.text_content()
+    fresh.refresh(PATTERNS)
+    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
+    settle(page)
+    assert page.locator(".ta-notice").is_hidden() and "yours" in page.locator(".ta-caption").first.text_content()
+    page.evaluate("() => cleanup()")
+    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
+    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+
+
+@SCHEMES
+def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, scheme):
+    path = SparseExplorer(PATTERNS, layers=4).save_html(tmp_path / "page.html")
+    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
+    page, errors, asked = context.new_page(), [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector(".ta-svg")
+    found = page.evaluate(CONTRAST)
+    assert len(found) > 10 and [f for f in found if f[0] < 4.5 or f[2] < 11] == []
+    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == scheme
+    find(page, "slider", "layers").press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('.ta').dataset.key.endsWith(',5')")
+    assert not errors and asked == [path.as_uri()]
+    context.close()
+
+
+@pytest.mark.parametrize("width", [900, 860])
+def test_nothing_is_cut_off_or_overlaps(stage, width):
+    page = stage(SparseExplorer(PATTERNS), viewport={"width": width, "height": 900})
+    for k in range(len(KINDS)):
+        for layers in (1, LAYERS):
+            page.evaluate("([k, n]) => { model.set('pattern', k); model.set('layers', n); }", [k, layers])
+            settle(page)
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+            assert page.evaluate(CLASHES) == [], KINDS[k].name
