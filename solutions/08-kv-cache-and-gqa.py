@@ -628,7 +628,7 @@ with described(f"Measured roofline of {where(record)}: " + "; ".join(
     plt.title("recorded: " + where(record), fontsize=9)
 
 # %% [markdown]
-# No dot above the roof, and sharing keys moves decoding to the right and up. The distance to the roof is what the kernel loses.
+# Sharing keys moves decoding to the right and up along the slope; prefill lies far to the right. The distance to the roof is what kernels lose. A dot a little above the slope read part of its keys from the chip's own small memory, which the slope leaves out.
 
 # %% [markdown]
 # ## 9. One latent for all heads

@@ -1,11 +1,14 @@
 """Unit 08: numbers in the prose, and the verdicts of the claims on trial."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from anatomy.experiments import recorded
 from anatomy.experiments.decode import read_grouped, step_times, writing_times
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention
 from autograder.reference import gqa, intensity, mla
@@ -55,8 +58,8 @@ def test_recorded_decode_reads_less_with_fewer_heads_and_copying_costs():
     assert all(r["copied"] > r["grouped"] for r in rows if r["G"] < H)
 
 
-def test_recorded_dots_lie_under_the_roof_and_sharing_moves_them_right():
-    """As the unit draws them, with the reference's costs in place of the learner's."""
+def test_recorded_dots_keep_to_the_roof_and_sharing_moves_them_right():
+    """As the unit draws them, with the reference's costs. What a chip's own memory holds may be read a bit faster."""
     record = recorded("roofline")
     s, chip, S = record["setting"], record["machine"], max(record["setting"]["contexts"])
     found = []
@@ -70,7 +73,7 @@ def test_recorded_dots_lie_under_the_roof_and_sharing_moves_them_right():
     prefill = [r for r in record["roofline"] if r["phase"] == "prefill"][-1]
     found.append((prefill["flops"] / prefill["bytes"], prefill["flops"] / min(prefill["seconds"])))
     for x, rate in found:
-        assert rate < 1.05 * intensity.attainable_flops(x, chip["flops"], max(chip["copy"], chip["read"]))
+        assert rate < 1.3 * intensity.attainable_flops(x, chip["flops"], max(chip["copy"], chip["read"]))
 
 
 def test_plots_of_recordings_take_lengths_and_device_from_the_recording():
@@ -95,3 +98,114 @@ def test_one_large_channel_spoils_scales_per_token():
     others = torch.arange(16) != 3
     error = {dim: (dequantize(*quantize(x, dim, 4)) - x)[:, others].pow(2).mean().sqrt() for dim in (-1, -2)}
     assert error[-1] > 2 * error[-2]
+
+
+# The unit's own answers, as a learner who has solved everything runs them
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Names that the setup and answer cells of the solved unit define."""
+    space = {}
+    for cell in PROSE.split("\n# %%")[1:]:
+        head, _, code = cell.partition("\n")
+        if head.startswith((" setup=true", " exercise=")):
+            exec(compile(code, head, "exec"), space)
+    return SimpleNamespace(**space)
+
+
+T = 9
+seeds = st.integers(0, 10**6)
+drawn = settings(max_examples=50, deadline=None)
+
+
+@st.composite
+def plans(draw):
+    cuts = sorted(draw(st.sets(st.integers(1, T - 1))))
+    return [b - a for a, b in zip([0, *cuts], [*cuts, T], strict=True)]
+
+
+def draw(seed, *shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+@given(plan=plans(), seed=seeds)
+@drawn
+def test_answers_in_chunks_equal_the_full_forward(answers, plan, seed):
+    q, k, v = draw(seed, 3, 2, 3, T, 4)
+    full = gqa.grouped_attention(q, k, v, torch.ones(T, T).tril().bool())
+    buffer, past, start = answers.KVCache(2, 3, T, 4), None, 0
+    for size in plan:
+        chunk = [x[:, :, start:start + size] for x in (q, k, v)]
+        got, past = answers.cached_attention(*chunk, past)
+        torch.testing.assert_close(got, full[:, :, start:start + size])
+        keys, values = buffer.append(*chunk[1:])
+        assert torch.equal(keys, past[0]) and torch.equal(values, past[1])
+        start += size
+
+
+@given(plan=plans(), seed=seeds, G=st.sampled_from([1, 2, 4]), window=st.integers(1, T + 2))
+@drawn
+def test_answer_of_the_rolling_window_equals_the_banded_forward(answers, plan, seed, G, window):
+    q, (k, v) = draw(seed, 2, 4, T, 6), draw(seed + 1, 2, 2, G, T, 6)
+    full = gqa.grouped_attention(q, k, v, torch.ones(T, T).tril().triu(1 - window).bool())
+    cache, start = answers.RollingCache(2, G, window, 6), 0
+    for size in plan:
+        keys, values = cache.append(k[:, :, start:start + size], v[:, :, start:start + size])
+        S = keys.shape[2]
+        band = torch.ones(size, S).tril(S - size).triu(S - size - window + 1).bool()
+        got = answers.grouped_attention(q[:, :, start:start + size], keys, values, band)
+        torch.testing.assert_close(got, full[:, :, start:start + size])
+        start += size
+
+
+@given(plan=plans(), seed=seeds, offset=st.integers(0, 500))
+@drawn
+def test_answer_with_positions_equals_the_full_forward_at_any_offset(answers, plan, seed, offset):
+    """A text that starts behind ``offset`` hidden tokens has the same scores: only distances count."""
+    q, k, v = draw(seed, 3, 1, 2, T, 2)
+    at = offset + torch.arange(T)
+    turned = [answers.rotate(x, at) for x in (q, k)]
+    full = gqa.grouped_attention(*turned, v, torch.ones(T, T).tril().bool())
+    past, start = None, 0
+    for size in plan:
+        got, past = answers.rotary_step(*(x[:, :, start:start + size] for x in (q, k, v)), past)
+        torch.testing.assert_close(got, full[:, :, start:start + size], rtol=1e-4, atol=2e-4)
+        start += size
+    torch.testing.assert_close(past[0], answers.rotate(k, torch.arange(T)))
+
+
+@given(length=st.integers(1, T), block=st.integers(1, 5), seed=seeds)
+@drawn
+def test_answer_of_the_pages_gives_the_tokens_back(answers, length, block, seed):
+    keys, n = draw(seed, 2, length, 3), answers.blocks_needed(length, block)
+    table = torch.randperm(n + 2, generator=torch.Generator().manual_seed(seed))[:n].tolist()
+    pool = torch.zeros(n + 2, 2, block, 3)
+    for t in range(length):
+        where, place = answers.slot_of(table, t, block)
+        pool[where, :, place] = keys[:, t]
+    assert torch.equal(answers.gather(pool, table, length), keys)
+
+
+def test_claims_stand_as_quoted_and_their_verdicts_hold(answers):
+    """22, 23, 24, 40 and 42 of the claims on trial."""
+    for quote in ("The LLaMA series uses GQA; `repeat_kv` is what saves the cache.",
+                  "Per token, each layer stores 2·H·D numbers, H being the attention heads",
+                  "In an encoder–decoder the input is encoded once, so the cache does not grow with the input.",
+                  "The newest models have an architecture with FlashAttention and PagedAttention.",
+                  "DeepSeek is a 678B model."):
+        assert says(quote)
+    k = torch.randn(1, 2, 5, 4)
+    assert answers.repeat_kv(k, 4).nbytes == 4 * k.nbytes, "repeating stores more, never less"
+    per_layer = lambda heads: answers.kv_bytes_per_token(1, heads, 128)
+    assert per_layer(32) == 4 * per_layer(8) == 16 * per_layer(2), "4 and 16 times too large, as the verdict says"
+    sizes = []
+    for S in (100, 1000):
+        layer = answers.CrossAttention(64)
+        layer(torch.randn(1, 1, 64), torch.randn(1, S, 64))
+        sizes.append(sum(t.nbytes for t in layer.stored))
+    assert sizes[1] == 10 * sizes[0]
+    q, v = torch.randn(1, 4, 1, 4), torch.randn(1, 2, 5, 4)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+        flash = torch.nn.functional.scaled_dot_product_attention(q, answers.repeat_kv(k, 2), answers.repeat_kv(v, 2))
+    torch.testing.assert_close(flash, answers.grouped_attention(q, k, v))
