@@ -26,6 +26,7 @@ import torch.nn.functional as F
 from anatomy import check, predict, progress, quiz, reveal
 from anatomy.experiments import recorded, sparse, where
 from anatomy.plots import described, use_style
+from anatomy.widgets import SparseExplorer
 
 def attention(q, k, v, mask):
     """Dense attention with a mask, as in unit 01: every pair is scored, then some are hidden."""
@@ -384,6 +385,13 @@ reveal("sparse.p3", lambda: f"{reach(list(fixed_masks(T, 8)[::-1])).sum() / caus
 
 # %% [markdown]
 # In a deep stack the two kinds of layers take turns, and one more layer mends the order.
+#
+# Play with **your** masks: choose a query by a click or with the slider, then add layers. Which pattern fills the triangle first? Which never does?
+
+# %%
+patterns = {f.__name__: f for f in (local_causal_mask, local_symmetric_mask, block_mask, longformer_mask, random_mask,
+                                    strided_masks, fixed_masks)}
+SparseExplorer(patterns)
 
 # %% [markdown]
 # ## 7. Reach, measured
@@ -781,7 +789,10 @@ for name, every in (("all local", 1000), ("3 local, 1 full", 4), ("all full", 1)
     print(f"{name:16} stores {stored:9,} tokens ({stored / (32 * T):4.0%}); the last word reaches {far}")
 
 # %% [markdown]
-# The mix costs about a quarter of the cache and one quarter of the long rows of scores.
+# The mix costs about a quarter of the cache and one quarter of the long rows of scores. Watch its fourth layer:
+
+# %%
+SparseExplorer({**patterns, "hybrid_layers": hybrid_layers}, pattern="hybrid: 3 local, 1 full", layers=4)
 
 # %% [markdown]
 # ### Does a layer without positions hurt?

@@ -113,6 +113,14 @@ widgets.CacheCalculator()
 widgets.CacheStepper()
 
 # %% [markdown]
+# ## Sparse patterns (unit 09)
+#
+# Which patterns reach every earlier word, and after how many layers? Compare what each of them scores.
+
+# %%
+widgets.SparseExplorer()
+
+# %% [markdown]
 # ## Scores that grow (unit 10)
 #
 # Raise the factor. Which dtype is the first that cannot do without the shift? Then let the curves show the slope: which remedy keeps it?
