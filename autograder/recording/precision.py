@@ -114,7 +114,7 @@ def record(out, device="cpu", units=None):
         distances |= {i: before[i] for i in missing if i in before} | fresh
         print(f"{unit}: {len(fresh)} exercises against float64", flush=True)
     command = f"python -m autograder.recording.precision --device {device}"
-    made = {**device_facts(device), "seed": PUBLIC_SEED, "tf32": False, "command": command,
+    made = {**device_facts(device), "dtype": ", ".join(DTYPES), "seed": PUBLIC_SEED, "tf32": False, "command": command,
             "date": datetime.date.today().isoformat()}
     data[kind] = {"made": made, "distances": distances}
     out.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,8 @@ from autograder.reference.mla import LatentAttention
 EXPERIMENTS = figures.ROOT / "assets" / "experiments"
 FIGURES = figures.ROOT / "assets" / "figures"
 RECORDED = sorted(EXPERIMENTS.glob("*.json"))
-each = pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+LARGE = sorted((EXPERIMENTS / "large").glob("*.json"))  # made on a GPU, where there was one
+each = pytest.mark.parametrize("path", RECORDED + LARGE, ids=lambda p: str(p.relative_to(EXPERIMENTS).with_suffix("")))
 SIZES = {"contexts": (8, 16), "prompts": (4, 8), "batches": (1, 2), "roofline_context": 8, "copied": 4096, "square": 16,
          "d_model": 32, "heads": 4, "head_dim": 8, "latent": 16, "rotary": 8, "d_ff": 64, "rounds": 2, "repeats": 1}
 
@@ -37,6 +38,8 @@ def test_every_recording_says_how_it_was_made(path):
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", made["torch"]) and re.fullmatch(r"\d{4}-\d\d-\d\d", made["date"])
     assert made["command"].startswith(f"python -m autograder.recording.experiments.{path.stem}")
     assert ("--device cuda" in made["command"]) == made["device"].startswith("cuda")
+    assert made["setting"] == ("large" if path in LARGE else "small") and made["tf32"] is False
+    assert set(made["dtype"].split(", ")) <= {"float32", "bfloat16", "float16", "float64"}
     script = figures.ROOT / "autograder" / "recording" / "experiments" / f"{path.stem}.py"
     assert script.exists(), "the command that made it is gone"
 
@@ -50,18 +53,21 @@ def test_a_cpu_recording_never_speaks_of_a_gpu(path):
 
 @each
 def test_figure_and_alternative_text(path):
-    alt = json.loads((FIGURES / "alt.json").read_text())[path.stem]
+    folder = FIGURES / "large" if path in LARGE else FIGURES
+    alt = json.loads((folder / "alt.json").read_text())[path.stem]
     data = json.loads(path.read_text())
     picture, text = figures.draw(path.stem, data)
     assert picture == figures.draw(path.stem, data)[0], "a figure must have the same bytes each time"
     assert text == alt, "alt.json is stale: python -m autograder.recording.figures"
     assert 60 < len(alt) < 1500 and alt.endswith("."), alt
-    words = (FIGURES / f"{path.stem}.svg").read_text()
+    words = (folder / f"{path.stem}.svg").read_text()
     title = " ".join("".join(t.itertext()) for t in ET.fromstring(words).iter("{http://www.w3.org/2000/svg}text"))
     assert figures.where(data) in title and figures.where(data)[1:] in alt
     assert "<dc:date>" not in words and "nan" not in alt
     if data["made"]["device"] == "cpu":
         assert "on a CPU" in title and "GPU" not in title + alt
+    seeds = len(data["made"]["seeds"])
+    assert (f"{seeds} seeds" in title) == (seeds > 1)
 
 
 def test_a_figure_names_the_gpu_that_made_its_data():

@@ -63,7 +63,7 @@ def done(name, options):
 
 
 def expected(names, options):
-    """Seconds that these experiments will take: what the recordings before took, else the estimates; None if neither."""
+    """Seconds that these experiments take: those of the recordings before, else the estimates; None if neither."""
     total = 0
     for name in names:
         path = folder(options) / f"{name}.json"

@@ -181,8 +181,9 @@ def report(data, s):
                f"{limit / min(r['seconds']):4.0%} of the roofline")
     for r, whole in zip(data["attention"], data["layer"], strict=True):
         way, best = min(((n, min(t)) for n, t in r["seconds"].items()), key=lambda item: item[1])
+        target = f" (target on a GPU {TARGET:.0%})" if r["context"] == max(s.contexts) else ""
         yield (f"{r['kind']} context {r['context']:>6}: {r['bytes'] / best / 1e9:6.1f} GB/s with {way}, "
-               f"{r['bytes'] / best / found['copy']:4.0%} of the copy (target {TARGET:.0%} at long context); "
+               f"{r['bytes'] / best / found['copy']:4.0%} of the copy{target}; "
                f"{s.users / min(whole['seconds']):8.0f} tokens/s and layer")
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import matplotlib as mpl
 from anatomy import plots
 
-from autograder.recording.figures import depth, machine, training
+from autograder.recording.figures import depth, lengths, machine, training
 
 ROOT = Path(__file__).resolve().parents[3]
 DRAWINGS = {function.__name__: function for function in (
-    depth.effective_depth, depth.gradient_flow, depth.warmup, machine.decode, machine.norm_bandwidth, machine.roofline,
-    machine.sparse_attention, training.ffn_variants, training.leak, training.length, training.loss_spike,
+    depth.effective_depth, depth.gradient_flow, depth.warmup, lengths.length, machine.decode, machine.norm_bandwidth,
+    machine.roofline, machine.sparse_attention, training.ffn_variants, training.leak, training.loss_spike,
     training.unit_health, training.word_order)}
 
 
@@ -27,8 +27,8 @@ def draw(name, data, format="svg"):
     # SVG ids come from this salt and not from a random one; text stays text, which readers can select.
     with mpl.rc_context({**plots.STYLE, "svg.hashsalt": name, "svg.fonttype": "none", "font.family": "DejaVu Sans"}):
         figure, alt = DRAWINGS[name](data)
-        place = where(data)
-        figure.suptitle(f"{figure.get_suptitle()} ({place})", fontsize=11)
+        place, seeds = where(data), len(data["made"]["seeds"])
+        figure.suptitle(f"{figure.get_suptitle()} ({place}{f', {seeds} seeds' if seeds > 1 else ''})", fontsize=11)
         buffer = io.BytesIO()
         metadata = {"Date": None} if format == "svg" else None
         figure.savefig(buffer, format=format, bbox_inches="tight", metadata=metadata)

@@ -4,9 +4,10 @@ from autograder.recording.figures.parts import band, legend, mean, numbers, pane
 
 
 def gradient_flow(data):
-    """Gradient of the first and last block's weights over depth, width 128."""
-    width = "128"
-    figure, axes = panels("Gradient before training", "first block", "last block")
+    """Gradient of the first and last block's weights over depth, at width 128 or the only larger ones' widest."""
+    widths = sorted(map(int, next(iter(data["curves"].values()))))
+    width = str(128 if widths[0] < 128 else widths[-1])
+    figure, axes = panels(f"Gradient before training, width {width}", "first block", "last block", width=4)
     for name, curves in data["curves"].items():
         depths = sorted(map(int, curves[width]))
         for ax, place in zip(axes, (0, -1), strict=True):
@@ -27,8 +28,10 @@ def gradient_flow(data):
 
 
 def warmup(data):
-    """Loss over steps, one panel per wiring, with and without warm-up, at the first setting's depth and rate."""
-    depth, peak = data["rows"][0]["depth"], data["rows"][0]["peak"]
+    """Loss over steps, one panel per wiring, with and without warm-up, at the deepest setting of all wirings."""
+    count = lambda r: len({q["wiring"] for q in data["rows"] if (q["depth"], q["peak"]) == (r["depth"], r["peak"])})
+    best = max(data["rows"], key=lambda r: (count(r), r["depth"]))
+    depth, peak = best["depth"], best["peak"]
     rows = [r for r in data["rows"] if r["depth"] == depth and r["peak"] == peak]
     names = list(dict.fromkeys(r["wiring"] for r in rows))
     figure, axes = panels(f"Warm-up, {depth} blocks, peak rate {peak:g}", *names, width=2.8)
@@ -58,7 +61,7 @@ def effective_depth(data):
         band(axes[1], range(1, data["layers"] + 1), runs, name)
     axes[0].set(yscale="log", xlabel="layer", ylabel="relative change of the stream")
     axes[1].set(yscale="log", xlabel="layer left out", ylabel="loss (nats)")
-    ticks(axes[0].yaxis)
+    ticks(axes[0].yaxis), ticks(axes[1].yaxis)
     legend(figure, axes)
     told = "; ".join(f"{n} {mean(r[0] for r in s[str(depth)]):.2f} in the first and "
                      f"{mean(r[-1] for r in s[str(depth)]):.2f} in the last" for n, s in data["fresh"].items())

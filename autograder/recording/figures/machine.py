@@ -4,19 +4,31 @@ from autograder.recording.figures.parts import band, legend, panels, ticks
 
 
 def norm_bandwidth(data):
-    """Time per entry over the number of entries."""
+    """Time per entry over the number of entries; at the largest size, time and bytes in units of a copy's."""
     dtype = data["rows"][-1]["dtype"]
     rows = [r for r in data["rows"] if r["dtype"] == dtype]
-    figure, (ax,) = panels(f"Norms beside a copy and a matrix product, {dtype}", f"rows of {rows[0]['d']}", width=6.5)
+    figure, (ax, side) = panels(f"Norms beside a copy and a matrix product, {dtype}", f"rows of {rows[0]['d']}",
+                                "at the largest size", width=5, height=3.6)
     x = [r["tokens"] * r["d"] for r in rows]
     for i, name in enumerate(rows[0]["ns_per_entry"]):
         # The style has seven colors, and there are eight lines.
         style = {"color": "black", "ls": "-"} if i == 7 else {}
         ax.plot(x, [r["ns_per_entry"][name] for r in rows], marker="o", ms=3, label=name, **style)
     ax.set(xscale="log", yscale="log", xlabel="entries", ylabel="ns per entry")
+    ticks(ax.yaxis)
+    last = rows[-1]
+    names = sorted(last["bytes_per_entry"], key=lambda n: last["ns_per_entry"][n])
+    for shift, key, label in ((-0.2, "bytes_per_entry", "bytes"), (0.2, "ns_per_entry", "time")):
+        side.barh([i - shift for i in range(len(names))], [last[key][n] / last[key]["copy"] for n in names], 0.38,
+                  label=label, color={"bytes": "#56B4E9", "time": "#0072B2"}[label], hatch={"bytes": "//"}.get(label))
+    side.set_yticks(range(len(names)), names)
+    side.set_xlabel("a copy = 1")
+    side.legend(fontsize=9, loc="lower right")
     legend(figure, [ax])
     told = ", ".join(f"{n} {v:.2f}" for n, v in sorted(rows[-1]["ns_per_entry"].items(), key=lambda i: i[1]))
-    return figure, f"Nanoseconds per entry over the size. At {x[-1]:,} entries: {told}."
+    moved = ", ".join(f"{n} {last['bytes_per_entry'][n] / last['bytes_per_entry']['copy']:.1f}" for n in names)
+    return figure, (f"Nanoseconds per entry over the size. At {x[-1]:,} entries: {told}. Bytes that the operations "
+                    f"move, copy = 1: {moved}.")
 
 
 def decode(data):
@@ -30,9 +42,10 @@ def decode(data):
             ax.plot([r["G"] for r in rows], [r[key] for r in rows], marker="o", ms=3, label=label)
         ax.set(xscale="log", yscale="log", xlabel="key-value heads")
         ticks(ax.xaxis, [r["G"] for r in rows])
+        ticks(ax.yaxis)
         told.append(f"at {S:,} tokens {rows[0]['grouped']:.2f} to {rows[-1]['grouped']:.2f} ms in place, "
                     f"{max(r['copied'] for r in rows):.1f} ms at most when copied")
-    axes[0].set_ylabel("ms")
+    axes[0].set_ylabel("ms per step and layer")
     legend(figure, axes)
     return figure, f"Time of one decoding step from fewest to most key-value heads: {'; '.join(told)}."
 
@@ -63,9 +76,12 @@ def roofline(data):
         told.append(f"{kind} reads {max(shares[-1]):.0%} of the copy's bytes per second and a layer decodes "
                     f"{max(whole[-1]):.0f} tokens/s")
     axes[1].axhline(1, color="#777777", lw=1)
-    axes[1].set(xscale="log", xlabel="context (tokens)", ylabel="bytes/s, copy = 1", ylim=(0, None))
-    axes[2].set(xscale="log", yscale="log", xlabel="context (tokens)", ylabel="tokens/s")
+    if data["made"]["device"] != "cpu":
+        axes[1].axhline(0.8, color="#777777", lw=1, ls=":", label="80 % of the copy")
+    axes[1].set(xscale="log", xlabel="context (tokens)", ylabel="cache bytes per second, copy = 1", ylim=(0, None))
+    axes[2].set(xscale="log", yscale="log", xlabel="context (tokens)", ylabel=f"tokens/s, {users} users")
     axes[1].legend(fontsize=9)
+    ticks(axes[2].yaxis, [n * 10**k for k in range(7) for n in (1, 2, 5)])
     for ax in axes[1:]:
         ticks(ax.xaxis, contexts)
     return figure, (f"Copy {found['copy'] / 1e9:.1f} GB/s, matrix product {found['flops'] / 1e9:.0f} GFLOP/s. With "

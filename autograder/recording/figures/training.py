@@ -1,4 +1,4 @@
-"""Drawings of small trainings: word order, feed-forward variants, dead units, length, leak, loss spikes."""
+"""Drawings of small trainings: word order, feed-forward variants, dead units, leak, loss spikes."""
 
 from statistics import median
 
@@ -50,29 +50,6 @@ def unit_health(data):
     ax.set(xlabel="step", ylabel="units", ylim=(0, data["units"]))
     legend(figure, [ax])
     return figure, f"Units that are 0 for every training window: {'; '.join(told)}. Many wake again."
-
-
-def length(data):
-    """Accuracy over the position for trained and for stretched schemes, the task of looking back."""
-    key = "back"
-    title = {"back": "a fixed distance back", "twin": "the earlier twin"}
-    figure, axes = panels("Train short, test long", "each trained as it is", "RoPE, changed afterwards", width=4.2)
-    changed = [n for n in data["schemes"] if n == "RoPE" or n.startswith("RoPE +")]
-    told = {}
-    for ax, names in zip(axes, ([n for n in data["schemes"] if n not in changed] + ["RoPE"], changed), strict=True):
-        for name in names:
-            runs = [run[key] for run in data["schemes"][name]]
-            x = [data["width"] * (i + 1) for i in range(len(runs[0]))]
-            color = {"color": "black", "ls": "-"} if name == "RoPE" else {}
-            band(ax, x, runs, name, **color)
-            told[name] = mean(run[-1] for run in runs)
-        ax.axvline(data["trained"], color="#777777", lw=1)
-        ax.set(xlabel="position", ylim=(0, 1.05))
-    axes[0].set_ylabel(f"accuracy, {title[key]}")
-    legend(figure, axes)
-    ends = ", ".join(f"{n} {v:.2f}" for n, v in told.items() if n != "learned")
-    return figure, (f"Accuracy over position of models trained on {data['trained']} tokens, line at that length. At "
-                    f"the last positions: {ends}. Learned positions end at {data['trained']}.")
 
 
 def leak(data):
