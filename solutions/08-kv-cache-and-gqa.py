@@ -23,7 +23,7 @@ import math
 import matplotlib.pyplot as plt
 import torch
 from anatomy import check, predict, progress, quiz, reveal
-from anatomy.experiments import decode, recorded, where
+from anatomy.experiments import decode, recorded, roofline, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import CacheCalculator, CacheStepper
 from torch import nn
@@ -191,6 +191,7 @@ with described("Milliseconds to write n tokens on logarithmic axes: without a pa
                "than with one."):
     for name, marker in (("without", "o"), ("with", "s")):
         plt.loglog([r["n"] for r in rows], [r[name] for r in rows], marker=marker, label=f"{name} a past")
+    plt.xticks([r["n"] for r in rows], [r["n"] for r in rows]), plt.minorticks_off()
     plt.xlabel("tokens written"), plt.ylabel("ms, one layer of attention"), plt.legend()
 
 # %% [markdown]
@@ -391,7 +392,8 @@ with described(f"Milliseconds of one decoding step against key-value heads, reco
         at = [r for r in record["rows"] if r["S"] == S]
         plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}o-", label=f"{S:,} tokens, in place")
         plt.loglog([r["G"] for r in at], [r["copied"] for r in at], f"C{i}x:", label=f"{S:,} tokens, copied")
-    plt.xlabel("key-value heads G"), plt.ylabel("ms"), plt.legend(fontsize=7)
+    plt.xlabel("key-value heads G"), plt.ylabel("ms")
+    plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     plt.title("recorded: " + where(record), fontsize=9)
 
 # %% [markdown]
@@ -603,27 +605,18 @@ with described("Roofline: rate against intensity. Decoding with 32, 8 and 1 key-
 
 # %%
 record = recorded("roofline")
-sizes, chip, S = record["setting"], record["machine"], max(record["setting"]["contexts"])
-bandwidth = max(chip["copy"], chip["read"])
-itemsize = getattr(torch, sizes["dtype"]).itemsize
-dots = {}
-for r in record["attention"]:
-    G = {"MHA": sizes["heads"], "GQA": sizes["groups"], "MQA": 1}.get(r["kind"])
-    if G and r["context"] == S:
-        flops, moved = attention_cost(sizes["users"], 1, S, sizes["heads"], G, sizes["head_dim"], itemsize)
-        seconds = min(min(times) for times in r["seconds"].values())
-        dots[f"decode, {r['kind']}"] = flops / moved, flops / seconds
-prefill = [r for r in record["roofline"] if r["phase"] == "prefill"][-1]
-dots[f"prefill of {prefill['T']:,}, whole layer"] = prefill["flops"] / prefill["bytes"], prefill["flops"] / min(prefill["seconds"])
+peak, bandwidth, dots = roofline.measured(record, attention_cost)
+print("recorded on", where(record))
+for name, (x, rate) in dots.items():
+    print(f"{name:16} {x:7.1f} FLOPs per byte {rate / min(peak, x * bandwidth):5.0%} of the roof")
 
 # %%
-with described(f"Measured roofline of {where(record)}: " + "; ".join(
-        f"{name} {x:.1f} FLOPs per byte, {rate / min(chip['flops'], x * bandwidth):.0%} of the roof"
-        for name, (x, rate) in dots.items())):
+with described(f"Roofline measured on {where(record)}. " + "; ".join(
+        f"{name}: {x:.1f} FLOPs per byte, {rate:.1e} FLOP/s" for name, (x, rate) in dots.items())):
     roof = [2.0**i for i in range(-2, 13)]
-    plt.loglog(roof, [min(chip["flops"], i * bandwidth) for i in roof], color="gray", label="roof, measured")
+    plt.loglog(roof, [min(peak, i * bandwidth) for i in roof], color="gray", label="roof")
     for i, (name, (x, rate)) in enumerate(dots.items()):
-        plt.loglog(x, rate, "osD^"[i], color=f"C{i}", label=f"{name}: {x:.1f}")
+        plt.loglog(x, rate, "osD^"[i], color=f"C{i}", label=name)
     plt.xlabel("FLOPs per byte"), plt.ylabel("FLOP/s"), plt.legend(fontsize=8)
     plt.title("recorded: " + where(record), fontsize=9)
 
@@ -916,8 +909,8 @@ def error(x, dim, bits):
 
 # %%
 bits = list(range(3, 9))
-with described("Root mean square error of the fifteen ordinary channels against bits: about equal for even keys; with one "
-               "large channel a scale per token is several times worse than a scale per channel."):
+with described("Root mean square error of the fifteen ordinary channels against bits: within a factor of two for even "
+               "keys; with one large channel a scale per token is about three times worse than a scale per channel."):
     for i, (name, x) in enumerate((("even keys", flat), ("one large channel", spiky))):
         plt.semilogy(bits, [error(x, -1, b) for b in bits], f"C{i}o-", label=f"{name}, scale per token")
         plt.semilogy(bits, [error(x, -2, b) for b in bits], f"C{i}x:", label=f"{name}, scale per channel")

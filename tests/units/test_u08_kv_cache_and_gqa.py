@@ -7,6 +7,7 @@ import pytest
 import torch
 from anatomy.experiments import recorded
 from anatomy.experiments.decode import read_grouped, step_times, writing_times
+from anatomy.experiments.roofline import measured
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,20 +61,24 @@ def test_recorded_decode_reads_less_with_fewer_heads_and_copying_costs():
 
 def test_recorded_dots_keep_to_the_roof_and_sharing_moves_them_right():
     """As the unit draws them, with the reference's costs. What a chip's own memory holds may be read a bit faster."""
-    record = recorded("roofline")
-    s, chip, S = record["setting"], record["machine"], max(record["setting"]["contexts"])
-    found = []
-    for r in record["attention"]:
-        G = {"MHA": s["heads"], "GQA": s["groups"], "MQA": 1}.get(r["kind"])
-        if G and r["context"] == S:
-            size = getattr(torch, s["dtype"]).itemsize
-            cost = intensity.attention_cost(s["users"], 1, S, s["heads"], G, s["head_dim"], size)
-            found.append((cost.intensity, cost.flops / min(map(min, r["seconds"].values()))))
-    assert len(found) == 3 and found == sorted(found), "right and up, from MHA to MQA"
-    prefill = [r for r in record["roofline"] if r["phase"] == "prefill"][-1]
-    found.append((prefill["flops"] / prefill["bytes"], prefill["flops"] / min(prefill["seconds"])))
-    for x, rate in found:
-        assert rate < 1.3 * intensity.attainable_flops(x, chip["flops"], max(chip["copy"], chip["read"]))
+    peak, bandwidth, dots = measured(recorded("roofline"), intensity.attention_cost)
+    *decoding, prefill = dots.values()
+    assert len(decoding) == 3 and decoding == sorted(decoding) and prefill > decoding[-1], "right and up, MHA to MQA"
+    for x, rate in dots.values():
+        assert rate < 1.3 * intensity.attainable_flops(x, peak, bandwidth)
+
+
+def test_the_store_saves_time_and_the_clock_is_not_fooled_by_threads():
+    """In a notebook torch has all threads; the experiments set one, or waiting for the others would be counted."""
+    torch.set_num_threads(2)
+    try:
+        *_, last = writing_times(cached_attention, [32, 128])
+        rows = step_times(gqa.repeat_kv, 4096, [1, 32], D=32)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+    assert last["with"] < last["without"]
+    assert rows[0]["grouped"] < rows[1]["grouped"]
 
 
 def test_plots_of_recordings_take_lengths_and_device_from_the_recording():

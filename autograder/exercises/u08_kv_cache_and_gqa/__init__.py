@@ -1,6 +1,7 @@
 """Specs of unit 08: what decoding stores, how heads share it, what it costs, and how it is kept small."""
 
-from . import costs, heads, memory, stores
+from . import costs, cross, heads, memory, stores
 
 UNIT = "08-kv-cache-and-gqa"
-EXERCISES = stores.EXERCISES + heads.EXERCISES[:2] + costs.EXERCISES + heads.EXERCISES[2:] + memory.EXERCISES
+EXERCISES = [*stores.EXERCISES, *cross.EXERCISES, *heads.EXERCISES[:2], *costs.EXERCISES, *heads.EXERCISES[2:],
+             *memory.EXERCISES]

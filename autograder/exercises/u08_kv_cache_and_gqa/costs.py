@@ -69,6 +69,9 @@ BYTES = Exercise(
                "Cross-attention's cache is missing. Keys and values of every source token are stored too, once."),
         Mutant("source_only", (KV, _both(lambda source, target: source)),
                "Self-attention's cache is missing. It holds the target tokens written so far."),
+        Mutant("product", (KV, _both(lambda source, target: source * target)),
+               "Source and target tokens are multiplied, as if there were an entry for each pair. The two caches lie "
+               "side by side: add the tokens."),
         Mutant("source_per_step", (KV, _both(lambda source, target: target * (source + 1))),
                "The source is counted again for each target token. Its keys and values are stored once."),
     ],
@@ -191,6 +194,8 @@ INTENSITY = Exercise(
                "The queries that are read and the result that is written are missing from the bytes."),
         Mutant("shared_by_users", (_cost(numbers=lambda B, T, S, H, G, D: 2 * D * (B * H * T + G * S)), RS),
                "One cache is counted for all users. Each of the B users has keys and values of their own."),
+        Mutant("no_result", (_cost(numbers=lambda B, T, S, H, G, D: B * D * (H * T + 2 * G * S)), RS),
+               "The result is not counted. It is written to memory once, and is as large as the queries."),
         Mutant("numbers", (_cost(size=lambda i: 1), RS),
                "The second result counts numbers. Multiply by itemsize to get bytes."),
         Mutant("sum", (AC, lambda flops, moved, peak_flops, bandwidth: flops / peak_flops + moved / bandwidth),

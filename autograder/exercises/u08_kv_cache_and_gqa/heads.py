@@ -118,6 +118,8 @@ GROUPED = Exercise(
                "Keys and values are repeated in different orders. Use the same repeat_kv for both."),
         Mutant("mask_lost", (R, _grouped(R, use_mask=False)),
                "repeat_kv is right, but the mask is not used. Fill the scores with −∞ where it is False."),
+        Mutant("polarity", (R, lambda q, k, v, mask=None: _grouped(R)(q, k, v, None if mask is None else ~mask)),
+               "The mask is read the other way round. True means may look: fill the scores with −∞ where it is False."),
         Mutant("h_times", (R, _grouped(R, times=lambda H, G: H)),
                "Each key-value head is repeated H times. It serves H/G query heads: repeat it that often."),
         Mutant("unchecked", (R, _grouped(R)),

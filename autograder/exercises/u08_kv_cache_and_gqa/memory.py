@@ -54,6 +54,15 @@ class _SlotOrder:
         return out[0], out[1]
 
 
+class _AllSlots(_SlotOrder):
+    """Returns all slots, used or not."""
+
+    def append(self, keys, values):
+        super().append(keys, values)
+        out = self.both.clone()
+        return out[0], out[1]
+
+
 def _numbers(*numbers):
     return torch.tensor(numbers).reshape(1, 1, -1, 1)
 
@@ -100,6 +109,9 @@ ROLLING = Exercise(
         Mutant("slot_order", _SlotOrder,
                "The tokens come back in the order of their slots. Put them in the order of their positions, oldest "
                "first: position p lies in slot p mod window."),
+        Mutant("all_slots", _AllSlots,
+               "All slots come back, even those that hold no token yet, and not in order. Return the tokens that are "
+               "there, oldest first."),
         Mutant("keeps_first", _tail(kept=lambda both, T, w: both[:, :, :, :w]),
                "The first tokens are kept and new ones dropped. Keep the last ones."),
         Mutant("new_only", _tail(lambda both, T, w: both[:, :, :, -T:]),
@@ -219,7 +231,8 @@ def _quantize(amax=lambda x, dim: x.abs().amax(dim=dim, keepdim=True), top=lambd
     def wrong(x, dim, bits=8):
         scale = amax(x, dim) / top(bits)
         codes = rounding(x / torch.where(scale == 0, torch.ones_like(scale), scale))
-        return codes.clamp(-128, 127).to(dtype), scale
+        # Without a clamp, a code that int8 cannot hold wraps around.
+        return codes.to(torch.int32).to(torch.int8) if dtype is None else codes.clamp(-128, 127).to(dtype), scale
     return wrong
 
 
@@ -258,6 +271,9 @@ QUANTIZE = Exercise(
                "The scales always run along the last axis. Use dim."),
         Mutant("signed_max", (_quantize(amax=lambda x, dim: x.amax(dim=dim, keepdim=True)), DQ),
                "The largest value is taken, but the largest magnitude may be negative. Use abs first."),
+        Mutant("signed_max_wrapped", (_quantize(amax=lambda x, dim: x.amax(dim=dim, keepdim=True), dtype=None), DQ),
+               "The largest value is taken, so a larger negative entry gets a code that int8 cannot hold. Take the "
+               "largest magnitude: abs first."),
         Mutant("one_level_more", (_quantize(top=lambda bits: 2 ** (bits - 1)), DQ),
                "The scale divides by 2^(bits−1). The largest code is one less, 2^(bits−1) − 1: 127 for 8 bits."),
         Mutant("unsigned", (_quantize(top=lambda bits: 2**bits - 1), DQ),

@@ -1,13 +1,12 @@
-"""A cache that grows, a decoding step on top of it, RoPE's offset, and the cache of cross-attention."""
+"""A cache that grows, a decoding step on top of it, and RoPE's offset."""
 
 import math
 
 import torch
-from torch import nn
 
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, call
 from autograder.reference.attention import scaled_dot_product_attention
-from autograder.reference.kv_cache import ContiguousCache, CrossAttentionCache
+from autograder.reference.kv_cache import ContiguousCache
 
 UNIT = "08-kv-cache-and-gqa"
 
@@ -64,6 +63,12 @@ def _write_after_last(self, keys, values):
     self.length = keys.shape[2]
 
 
+def _never_counts(self, keys, values):
+    T = keys.shape[2]
+    self.keys[:, :, :T], self.values[:, :, :T] = keys, values
+    return self.keys[:, :, :T], self.values[:, :, :T]  # views, so that earlier results are overwritten as well
+
+
 def _write_keys_twice(self, keys, values):
     _Buffers.write(self, keys, keys)
 
@@ -106,6 +111,9 @@ APPEND = Exercise(
         Mutant("starts_at_zero", _broken(write=_write_at_zero),
                "Each call writes from slot 0 again, so old tokens are overwritten. Write behind the tokens that are "
                "there, and remember the new length."),
+        Mutant("never_counts", _broken(append=_never_counts),
+               "The length stays 0, so each call starts from slot 0 and returns its own tokens only. Add the chunk's "
+               "size to self.length."),
         Mutant("length_of_chunk", _broken(write=_write_after_last),
                "The length is set to the size of the last chunk. Add the chunk's size to it."),
         Mutant("new_only", _broken(read=lambda self, keys, values: (keys, values)),
@@ -184,6 +192,13 @@ def _second_token(g):
     return first.call(_pair(1.0), _pair(math.log(3)), _pair(30.0), past=Ref(0, 1))
 
 
+def _hidden_zero(q, k, v, past=None):
+    if past is not None:
+        k, v = torch.cat([past[0], k], dim=-2), torch.cat([past[1], v], dim=-2)
+    T, S = q.shape[-2], k.shape[-2]
+    return (q @ k.mT / math.sqrt(q.shape[-1]) * torch.ones(T, S).tril(S - T)).softmax(-1) @ v, (k, v)
+
+
 STEP = Exercise(
     id="cache.step", unit=UNIT, title="A chunk of tokens with a past", points=3, difficulty=3, minutes=15,
     signature="cached_attention(q, k, v, past=None)", reference=cached_attention,
@@ -208,6 +223,11 @@ STEP = Exercise(
                "Tokens of one chunk see tokens after them. Inside a chunk the causal mask is still needed."),
         Mutant("mask_all_but_self", _step(mask=lambda T, S: torch.ones(T, S).tril(S - T - 1) + (S == 1)),
                "A token does not see itself here. The diagonal S − T belongs to what it may see."),
+        Mutant("hidden_zero", _hidden_zero,
+               "Hidden scores are set to 0, and a score of 0 still gets weight. Fill them with −∞ before the softmax."),
+        Mutant("polarity", _step(mask=lambda T, S: 1 - torch.ones(T, S).tril(S - T)),
+               "The mask is upside down: what may be seen is hidden, and rows without any key become NaN. True means "
+               "may look, so fill where it is False."),
         Mutant("forgets", _step(join=lambda old, new: new),
                "The past is not used. Put the past keys and values in front of the new ones."),
         Mutant("keeps_new_only", _step(keep=lambda k, v, new: new),
@@ -261,6 +281,13 @@ def _rotary(q_at=lambda start, at: start + at, k_at=lambda start, at: start + at
     return wrong
 
 
+def _counting(length):
+    def wrong(q, k, v, past=None):
+        positions = (0 if past is None else length(past)) + torch.arange(q.shape[-2])
+        return cached_attention(rotate(q, positions), rotate(k, positions), v, past)
+    return wrong
+
+
 def _rotated_again(q, k, v, past=None):
     start = 0 if past is None else past[0].shape[-2]
     if past is not None:
@@ -296,13 +323,23 @@ ROTARY = Exercise(
                                               past=Ref(0, 1)), weight=2),
         Case("prefill", "four tokens at positions 0 to 3", lambda g: _feed(g, [4], D=2, Dv=2)),
         Case("chunk", "three tokens after two stand at positions 2, 3 and 4",
-             lambda g: _feed(g, [2, 3], D=2, Dv=2), weight=2),
-        Case("plan", "chunks of 2, 3 and 1 tokens", lambda g: _feed(g, [2, 3, 1], D=2, Dv=2)),
+             lambda g: _feed(g, [2, 3], H=4, D=2, Dv=2), weight=2),
+        Case("plan", "chunks of 2, 3 and 1 tokens, one sentence, four heads",
+             lambda g: _feed(g, [2, 3, 1], B=1, H=4, D=2, Dv=2)),
     ],
     mutants=[
         Mutant("restarts", _rotary(lambda start, at: at, lambda start, at: at),
                "Every chunk starts at position 0 again. Its first token stands behind the cached ones: start at the "
                "length of the past."),
+        Mutant("one_position", _rotary(lambda start, at: start + at * 0, lambda start, at: start + at * 0),
+               "All tokens of a chunk stand at the position of its first. Add torch.arange(T) to it."),
+        Mutant("counts_heads", _counting(lambda past: past[0].shape[1]),
+               "The past is measured along the wrong axis: shape[1] counts heads. Tokens are axis 2 of (B, H, S, D)."),
+        Mutant("counts_sentences", _counting(lambda past: past[0].shape[0]),
+               "The past is measured along the wrong axis: the first one counts sentences. Tokens are axis 2 of "
+               "(B, H, S, D)."),
+        Mutant("counts_pair", _counting(len),
+               "len(past) is always 2, for it is a pair of tensors. Count the tokens in past[0], along axis 2."),
         Mutant("queries_restart", _rotary(q_at=lambda start, at: at),
                "The keys' positions are right, the queries' start at 0 in every chunk. Both use the same positions."),
         Mutant("keys_restart", _rotary(k_at=lambda start, at: at),
@@ -321,128 +358,4 @@ ROTARY = Exercise(
     ],
 )
 
-
-# --- cross-attention -----------------------------------------------------------------------------------------------
-class CrossAttention(nn.Module):
-    """One head of cross-attention whose keys and values are projected at the first call only."""
-
-    def __init__(self, d_model):
-        super().__init__()
-        self.q_proj = nn.Linear(d_model, d_model, bias=False)
-        self.k_proj = nn.Linear(d_model, d_model, bias=False)
-        self.v_proj = nn.Linear(d_model, d_model, bias=False)
-        self.cache = CrossAttentionCache()
-
-    def forward(self, x, memory):
-        """x (B, T, d_model), memory (B, S, d_model) → (B, T, d_model)."""
-        project = lambda m: (self.k_proj(m)[:, None], self.v_proj(m)[:, None])  # (B, 1, S, d_model): one head
-        keys, values = self.cache.get(memory, project)
-        return scaled_dot_product_attention(self.q_proj(x), keys[:, 0], values[:, 0])
-
-
-class _Simple(nn.Module):
-    """Correct: attributes instead of a cache object."""
-
-    def __init__(self, d_model):
-        super().__init__()
-        for name in ("q_proj", "k_proj", "v_proj"):
-            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
-        self.stored = None
-
-    def check(self, memory):
-        if self.stored is not None and self.stored[0].shape != memory.shape:
-            raise ValueError("another memory")
-
-    def source(self, x, memory):
-        if self.stored is None:
-            self.stored = (self.k_proj(memory), self.v_proj(memory))
-        return self.stored
-
-    def attend(self, scores, values):
-        return scores.softmax(-1) @ values
-
-    def forward(self, x, memory):
-        self.check(memory)
-        keys, values = self.source(x, memory)
-        return self.attend(self.q_proj(x) @ keys.mT / math.sqrt(keys.shape[-1]), values)
-
-
-def _cross(**methods):
-    return type("CrossAttention", (_Simple,), {"check": lambda self, memory: None} | methods)
-
-
-def _every_time(self, x, memory):
-    return self.k_proj(memory), self.v_proj(memory)
-
-
-def _growing(self, x, memory):
-    new = (self.k_proj(memory), self.v_proj(memory))
-    self.stored = new if self.stored is None else tuple(
-        torch.cat(p, 1) for p in zip(self.stored, new, strict=True))
-    return self.stored
-
-
-def _own_keys(self, x, memory):
-    return self.k_proj(x), self.v_proj(x)
-
-
-def _keys_only(self, x, memory):
-    if self.stored is None:
-        self.stored = self.k_proj(memory)
-    return self.stored, self.v_proj(memory)
-
-
-def _causal(self, scores, values):
-    hidden = torch.ones(scores.shape[-2:]).tril() == 0
-    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
-
-
-def _cross_program(g, d, B, S, plan, state=None, later=None):
-    state = state or {f"{n}_proj.weight": g.randn(d, d, scale=d**-0.5) for n in "qkv"}
-    program = Program().new("CrossAttention", d, state=state)
-    for i, T in enumerate(plan):
-        program.call(g.randn(B, T, d), g.randn(B, S if i == 0 or later is None else later, d))
-    return program
-
-
-def _cross_by_hand(g):
-    one = {f"{n}_proj.weight": torch.ones(1, 1) for n in "qkv"}
-    memory, x = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[math.log(3)]]])
-    return Program().new("CrossAttention", 1, state=one).call(x, memory).call(x, memory + 100)
-
-
-CROSS = Exercise(
-    id="cache.cross", unit=UNIT, title="The cache of cross-attention", points=2, difficulty=3, minutes=12,
-    signature="CrossAttention(d_model)", reference=CrossAttention, alternatives=[_Simple],
-    forbidden=("scaled_dot_product_attention",), forbidden_message="Scores, softmax, weighted sum: three lines.",
-    cases=[
-        Case("by hand", "keys 0 and 1 get weights 1/4 and 3/4, so the result is 0.75, and a second call with another "
-             "memory gives 0.75 again", _cross_by_hand, weight=2),
-        Case("one step", "two sentences, one target token, five source tokens",
-             lambda g: _cross_program(g, 6, 2, 5, [1])),
-        Case("more queries", "three target tokens at once see all four source tokens",
-             lambda g: _cross_program(g, 6, 2, 4, [3])),
-        Case("three steps", "the memory's contents change after the first call; keys and values do not",
-             lambda g: _cross_program(g, 4, 1, 3, [1, 2, 1]), weight=2),
-        Case("another length", "a later memory of another length belongs to another request: ValueError",
-             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=5), weight=0.5),
-    ],
-    mutants=[
-        Mutant("every_time", _cross(source=_every_time),
-               "Keys and values are computed anew at each step. Project the memory at the first call and keep them."),
-        Mutant("grows", _cross(source=_growing),
-               "The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill "
-               "the cache once."),
-        Mutant("own_keys", _cross(source=_own_keys),
-               "Keys and values come from x. That is self-attention: project the memory."),
-        Mutant("keys_only", _cross(source=_keys_only),
-               "The keys are kept, the values are computed anew. Keep both."),
-        Mutant("causal", _cross(attend=_causal),
-               "A causal mask hides source tokens. Every target token may look at the whole source."),
-        Mutant("unchecked", _cross(),
-               "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
-               "stored."),
-    ],
-)
-
-EXERCISES = [APPEND, STEP, ROTARY, CROSS]
+EXERCISES = [APPEND, STEP, ROTARY]

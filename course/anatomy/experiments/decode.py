@@ -3,11 +3,23 @@
 On the CPU the clock counts this thread's time only, so that other programs do not spoil it; on CUDA, events do.
 """
 
+import contextlib
 import time
 
 import torch
 
 from .norm_bandwidth import best_time
+
+
+@contextlib.contextmanager
+def one_thread():
+    """torch on one thread while a CPU's clock runs: it counts one, and waiting for others would count as work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def read_grouped(q, k, v):
@@ -33,7 +45,7 @@ def step_times(repeat_kv, S, groups, B=1, H=32, D=64, dtype=torch.float32, devic
                    for shape in ((B, H, D), (B, G, S, D), (B, G, S, D)))
         calls = {"copied": lambda: read_grouped(q, repeat_kv(k, H // G), repeat_kv(v, H // G)),
                  "grouped": lambda: read_grouped(q, k, v)}
-        with torch.no_grad():
+        with torch.no_grad(), one_thread():
             times = {name: best_time(call, device, repeats) * 1e3 for name, call in calls.items()}
         rows.append({"G": G, "bytes": k.nbytes + v.nbytes, **times})
     return rows
@@ -46,14 +58,17 @@ def writing_times(attend, lengths, H=8, D=32):
     """
     generator = torch.Generator().manual_seed(0)
     q, k, v = torch.randn(3, 1, H, max(lengths), D, generator=generator)
-    rows = []
-    for n in lengths:
-        start = time.thread_time()
-        for t in range(1, n + 1):
-            attend(q[:, :, :t], k[:, :, :t], v[:, :, :t], None)
-        middle, past = time.thread_time(), None
-        for t in range(n):
-            _, past = attend(q[:, :, t:t + 1], k[:, :, t:t + 1], v[:, :, t:t + 1], past)
-        end = time.thread_time()
-        rows.append({"n": n, "without": (middle - start) * 1e3, "with": (end - middle) * 1e3})
-    return rows
+    return [{"n": n, **_write(attend, q, k, v, n)} for n in lengths]
+
+
+@one_thread()
+def _write(attend, q, k, v, n):
+    """Milliseconds ``without`` and ``with`` a past."""
+    start = time.thread_time()
+    for t in range(1, n + 1):
+        attend(q[:, :, :t], k[:, :, :t], v[:, :, :t], None)
+    middle, past = time.thread_time(), None
+    for t in range(n):
+        _, past = attend(q[:, :, t:t + 1], k[:, :, t:t + 1], v[:, :, t:t + 1], past)
+    end = time.thread_time()
+    return {"without": (middle - start) * 1e3, "with": (end - middle) * 1e3}

@@ -1,0 +1,144 @@
+"""The cache of an encoder–decoder's cross-attention, filled once."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program
+from autograder.reference.attention import scaled_dot_product_attention
+from autograder.reference.kv_cache import CrossAttentionCache
+
+UNIT = "08-kv-cache-and-gqa"
+
+
+class CrossAttention(nn.Module):
+    """One head of cross-attention whose keys and values are projected at the first call only."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        self.q_proj = nn.Linear(d_model, d_model, bias=False)
+        self.k_proj = nn.Linear(d_model, d_model, bias=False)
+        self.v_proj = nn.Linear(d_model, d_model, bias=False)
+        self.cache = CrossAttentionCache()
+
+    def forward(self, x, memory):
+        """x (B, T, d_model), memory (B, S, d_model) → (B, T, d_model)."""
+        project = lambda m: (self.k_proj(m)[:, None], self.v_proj(m)[:, None])  # (B, 1, S, d_model): one head
+        keys, values = self.cache.get(memory, project)
+        return scaled_dot_product_attention(self.q_proj(x), keys[:, 0], values[:, 0])
+
+
+class _Simple(nn.Module):
+    """Correct: attributes instead of a cache object."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        for name in ("q_proj", "k_proj", "v_proj"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+        self.stored = None
+
+    def check(self, memory):
+        if self.stored is not None and self.stored[0].shape != memory.shape:
+            raise ValueError("another memory")
+
+    def source(self, x, memory):
+        if self.stored is None:
+            self.stored = (self.k_proj(memory), self.v_proj(memory))
+        return self.stored
+
+    def attend(self, scores, values):
+        return scores.softmax(-1) @ values
+
+    def forward(self, x, memory):
+        self.check(memory)
+        keys, values = self.source(x, memory)
+        return self.attend(self.q_proj(x) @ keys.mT / math.sqrt(keys.shape[-1]), values)
+
+
+def _cross(**methods):
+    return type("CrossAttention", (_Simple,), {"check": lambda self, memory: None} | methods)
+
+
+def _every_time(self, x, memory):
+    return self.k_proj(memory), self.v_proj(memory)
+
+
+def _growing(self, x, memory):
+    new = (self.k_proj(memory), self.v_proj(memory))
+    self.stored = new if self.stored is None else tuple(
+        torch.cat(p, 1) for p in zip(self.stored, new, strict=True))
+    return self.stored
+
+
+def _own_keys(self, x, memory):
+    return self.k_proj(x), self.v_proj(x)
+
+
+def _keys_only(self, x, memory):
+    if self.stored is None:
+        self.stored = self.k_proj(memory)
+    return self.stored, self.v_proj(memory)
+
+
+def _causal(self, scores, values):
+    hidden = torch.ones(scores.shape[-2:]).tril() == 0
+    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
+
+
+def _raw_queries(self, x, memory):
+    keys, values = self.source(x, memory)
+    return self.attend(x @ keys.mT / math.sqrt(keys.shape[-1]), values)
+
+
+def _cross_program(g, d, B, S, plan, state=None, later=None):
+    state = state or {f"{n}_proj.weight": g.randn(d, d, scale=d**-0.5) for n in "qkv"}
+    program = Program().new("CrossAttention", d, state=state)
+    for i, T in enumerate(plan):
+        program.call(g.randn(B, T, d), g.randn(B, S if i == 0 or later is None else later, d))
+    return program
+
+
+def _cross_by_hand(g):
+    one = {f"{n}_proj.weight": torch.ones(1, 1) for n in "qkv"}
+    memory, x = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[math.log(3)]]])
+    return Program().new("CrossAttention", 1, state=one).call(x, memory).call(x, memory + 100)
+
+
+CROSS = Exercise(
+    id="cache.cross", unit=UNIT, title="The cache of cross-attention", points=2, difficulty=3, minutes=12,
+    signature="CrossAttention(d_model)", reference=CrossAttention, alternatives=[_Simple],
+    forbidden=("scaled_dot_product_attention",), forbidden_message="Scores, softmax, weighted sum: three lines.",
+    cases=[
+        Case("by hand", "keys 0 and 1 get weights 1/4 and 3/4, so the result is 0.75, and a second call with another "
+             "memory gives 0.75 again", _cross_by_hand, weight=2),
+        Case("one step", "two sentences, one target token, five source tokens",
+             lambda g: _cross_program(g, 6, 2, 5, [1])),
+        Case("more queries", "three target tokens at once see all four source tokens",
+             lambda g: _cross_program(g, 6, 2, 4, [3])),
+        Case("three steps", "the memory's contents change after the first call; keys and values do not",
+             lambda g: _cross_program(g, 4, 1, 3, [1, 2, 1]), weight=2),
+        Case("another length", "a later memory of another length belongs to another request: ValueError",
+             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=5), weight=0.5),
+    ],
+    mutants=[
+        Mutant("every_time", _cross(source=_every_time),
+               "Keys and values are computed anew at each step. Project the memory at the first call and keep them."),
+        Mutant("grows", _cross(source=_growing),
+               "The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill "
+               "the cache once."),
+        Mutant("own_keys", _cross(source=_own_keys),
+               "Keys and values come from x. That is self-attention: project the memory."),
+        Mutant("keys_only", _cross(source=_keys_only),
+               "The keys are kept, the values are computed anew. Keep both."),
+        Mutant("causal", _cross(attend=_causal),
+               "A causal mask hides source tokens. Every target token may look at the whole source."),
+        Mutant("raw_queries", _cross(forward=_raw_queries),
+               "The queries are x itself. Project them with q_proj, at every step."),
+        Mutant("unchecked", _cross(),
+               "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
+               "stored."),
+    ],
+)
+
+EXERCISES = [CROSS]
