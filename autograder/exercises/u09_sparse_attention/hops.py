@@ -3,7 +3,6 @@
 import torch
 
 from autograder.judge.spec import Case, Exercise, Mutant, call
-from autograder.reference import masks
 from autograder.reference import sparse as ref
 
 from .patterns import UNIT, places
@@ -170,6 +169,13 @@ def _product(matrices):
     return out
 
 
+def _overflowing(layers):
+    ways = torch.eye(layers[0].shape[0])
+    for m in _steps(layers):
+        ways = m.float() @ ways
+    return ways > 0
+
+
 def _random_layers(g, T, n, keep=0.15):
     return [torch.rand(T, T, generator=g.generator) < keep for _ in range(n)]
 
@@ -194,8 +200,8 @@ REACH = Exercise(
              lambda g: call([_CHAIN[1].clone(), _CHAIN[0].clone()]), weight=2),
         Case("random", "three layers of random masks over nine words", lambda g: call(_random_layers(g, 9, 3)),
              weight=2),
-        Case("deep", "60 causal layers over twelve words: the number of ways grows beyond all bounds",
-             lambda g: call([masks.causal_mask(12)] * 60)),
+        Case("deep", "60 symmetric windows of 11 over twelve words: more ways than float32 can count",
+             lambda g: call([ref.local_symmetric_mask(12, 11)] * 60)),
     ],
     mutants=[
         Mutant("reversed", lambda layers: _product(_steps(layers)[::-1]) > 0,
@@ -216,6 +222,9 @@ REACH = Exercise(
         Mutant("one_layer", lambda layers: layers[0] | torch.eye(len(layers[0])).bool(),
                "Only the first layer is used. Go through the list, and multiply each mask with what was reached "
                "before."),
+        Mutant("overflows", _overflowing,
+               "In a deep stack the numbers of ways overflow, and 0 · ∞ is not a number. Go back to booleans after "
+               "every layer: > 0."),
         Mutant("exactly_one_way", lambda layers: _product(_steps(layers)) == 1,
                "A pair counts only if there is exactly one way. Any positive number will do: > 0."),
     ],

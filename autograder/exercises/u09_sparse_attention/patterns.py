@@ -296,6 +296,8 @@ RANDOM = Exercise(
         Mutant("per_key", _random(lambda d, k, a: (_hidden(d, a).argsort(0).argsort(0) < k) & a),
                "Ranks run down the columns: each key gets a number of queries. Rank along the last axis, for each "
                "query."),
+        Mutant("places", _random(lambda d, k, a: _hidden(d, a).argsort(-1)[:, :k]),
+               "These are the places of the chosen keys. Return a mask of the shape of draws, True at these places."),
         Mutant("threshold", _random(lambda d, k, a: (d < k / d.shape[-1]) & a),
                "A threshold on the draws gives a random number of keys per query. Every query takes the same number, "
                "as many as are allowed."),

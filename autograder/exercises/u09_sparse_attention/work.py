@@ -318,6 +318,10 @@ HYBRID = Exercise(
                "RoPE is in the full layers here. It belongs to the local ones; the full ones have no positions."),
         Mutant("swapped", _stack_of(layer=lambda n, w, e: (w, True) if (n + 1) % e == 0 else (None, False)),
                "Most layers are full here. It is the other way round: one full layer in each group, the others local."),
+        Mutant("whole_groups", (lambda n_layers, w, every=4: (
+            [(w, True)] * (every - 1) + [(None, False)]) * (n_layers // max(every, 1)), CT),
+               "Only whole groups are listed. The number of layers need not be a multiple of every: the last group may "
+               "be cut short."),
         Mutant("no_cap", _stack_of(tokens=lambda T, full, local, w: full * T + local * w),
                "A local layer is charged w tokens even when the text is shorter. It stores min(T, w)."),
         Mutant("all_full", _stack_of(tokens=lambda T, full, local, w: (full + local) * T),
