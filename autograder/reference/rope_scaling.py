@@ -77,16 +77,23 @@ def yarn_ramp(D: int, base: float, original_max: int, beta_fast: float = 32, bet
 
 
 def yarn_frequencies(
-    D: int, base: float, s: float, original_max: int, beta_fast: float = 32, beta_slow: float = 1
+    D: int,
+    base: float,
+    s: float,
+    original_max: int,
+    beta_fast: float = 32,
+    beta_slow: float = 1,
+    dtype: torch.dtype = torch.float32,
 ) -> Tensor:
     """YaRN's frequencies: a mix of θ_i and θ_i/s by yarn_ramp. arXiv:2309.00071, section 3.2.
 
-    Returns: (D/2,) float32. Raises: ValueError when s < 1 or D is not positive and even.
+    Args: dtype of the result; float32, as models keep it, limits a float64 model to seven digits.
+    Returns: (D/2,). Raises: ValueError when s < 1 or D is not positive and even.
     """
     _check_factor(s)
     theta = rope_frequencies(D, base, dtype=torch.float64)
     ramp = yarn_ramp(D, base, original_max, beta_fast, beta_slow)
-    return (theta * (1 - ramp) + theta / s * ramp).to(torch.float32)
+    return (theta * (1 - ramp) + theta / s * ramp).to(dtype)
 
 
 def yarn_temperature(s: float) -> float:

@@ -29,10 +29,20 @@ def pytest_terminal_summary(terminalreporter, config):
     if not rows or not config.getoption("--oracle-report", default=False):
         return
     terminalreporter.section("largest difference per oracle")
-    width = max(len(name) for name, _ in rows)
-    for (name, dtype), (difference, magnitude) in sorted(rows.items(), key=lambda row: row[0][0]):
-        line = f"{name:<{width}}  {dtype:<8}  {difference:9.2e}  (values up to {magnitude:.3g})"
+    named = {key: (*part_and_oracle(key[0]), key[1]) for key in rows}
+    widths = [max(len(cells[i]) for cells in named.values()) for i in (0, 1)]
+    for key in sorted(rows, key=lambda key: [cell.lower() for cell in named[key]]):
+        (part, oracle, dtype), (difference, magnitude) = named[key], rows[key]
+        line = f"{part:<{widths[0]}}  {oracle:<{widths[1]}}  {dtype:<8}  {difference:9.2e}  (to {magnitude:.3g})"
         terminalreporter.write_line(line)
+
+
+def part_and_oracle(name):
+    """Names are "part / oracle", or "part, oracle"."""
+    part, slash, oracle = name.partition(" / ")
+    if not slash:
+        part, _, oracle = name.rpartition(", ")
+    return part, oracle
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +64,7 @@ def oracle_report(request):
             relative, absolute = TOLERANCE[got.dtype]
         else:
             relative = absolute = 0.0
+        assert all(part_and_oracle(name)), f"{name!r} must name a part and its oracle"
         if got.shape == expected.shape and got.numel():
             key = (name, str(got.dtype).removeprefix("torch."))
             old_difference, old_magnitude = rows.get(key, (0.0, 0.0))

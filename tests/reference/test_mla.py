@@ -38,8 +38,7 @@ def test_latent_attention_equals_deepseek_v3_in_hugging_face(rope, oracle_report
             "rope_type": "yarn", "rope_theta": 10000.0, "factor": 40.0, "beta_fast": 32, "beta_slow": 1,
             "mscale": 1.0, "mscale_all_dim": 1.0, "original_max_position_embeddings": 64,
         }  # fmt: skip
-        # Our YaRN table is float32, which bounds the agreement here.
-        extra["frequencies"] = yarn_frequencies(4, 10000.0, 40.0, 64)
+        extra["frequencies"] = yarn_frequencies(4, 10000.0, 40.0, 64, dtype=DOUBLE)
         extra["logit_factor"] = yarn_temperature(40.0) ** 2
     with float64():
         config = DeepseekV3Config(

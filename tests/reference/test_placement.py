@@ -17,6 +17,7 @@ from autograder.reference.activations import gelu, silu
 from autograder.reference.attention import MultiHeadAttention
 from autograder.reference.ffn import FeedForward, GatedFeedForward
 from autograder.reference.norms import LayerNorm, RMSNorm
+from tests.reference.hf_float64 import float64
 
 D_MODEL, HEADS, D_FF = 16, 4, 24
 WIRINGS = {
@@ -144,9 +145,9 @@ def test_pre_post_equals_gemma2(oracle_report):
         placement.PrePostNorm(D_MODEL, Adapter(attend), Adapter(layer.mlp)),
         {mine: getattr(layer, theirs).state_dict() for mine, theirs in states.items()},
     )
-    expected = first(layer(x, position_embeddings=positions, attention_mask=None))
-    # Gemma2RMSNorm works in float32 even for float64 input.
-    oracle_report("PrePostNorm / Gemma 2", block(x), expected, rtol=1e-5, atol=1e-5)
+    with float64():
+        got, expected = block(x), first(layer(x, position_embeddings=positions, attention_mask=None))
+    oracle_report("PrePostNorm / Gemma 2", got, expected)
 
 
 def test_norm_inside_equals_olmo2(oracle_report):
@@ -169,8 +170,9 @@ def test_norm_inside_equals_olmo2(oracle_report):
             "ffn_norm": layer.post_feedforward_layernorm.state_dict(),
         },
     )
-    expected = first(layer(x, position_embeddings=positions, attention_mask=None))
-    oracle_report("NormInside / OLMo 2", block(x), expected, rtol=1e-5, atol=1e-5)  # float32 norms again
+    with float64():
+        got, expected = block(x), first(layer(x, position_embeddings=positions, attention_mask=None))
+    oracle_report("NormInside / OLMo 2", got, expected)
 
 
 def test_parallel_equals_gpt_j(oracle_report):

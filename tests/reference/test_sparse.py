@@ -60,7 +60,7 @@ def test_window_includes_the_own_key():
     assert torch.equal(sparse.local_causal_mask(5, 9), causal_mask(5))
 
 
-def test_local_causal_mask_equals_mistrals_in_hugging_face():
+def test_local_causal_mask_equals_mistrals_in_hugging_face(oracle_report):
     from transformers import MistralConfig
     from transformers.masking_utils import create_sliding_window_causal_mask
 
@@ -74,7 +74,7 @@ def test_local_causal_mask_equals_mistrals_in_hugging_face():
     additive = create_sliding_window_causal_mask(
         config=config, inputs_embeds=torch.zeros(1, 11, 8), attention_mask=None, past_key_values=None
     )
-    assert torch.equal(additive[0, 0] == 0, sparse.local_causal_mask(11, 4))
+    oracle_report("local_causal_mask / Mistral", sparse.local_causal_mask(11, 4), additive[0, 0] == 0)
 
 
 @pytest.mark.parametrize("window", [1, 3, 5])
@@ -100,7 +100,7 @@ def test_window_of_a_random_mistral_is_seen_in_its_attention_weights_and_its_gra
     assert depends.sum() == sparse.causal_reach(window, layers)
 
 
-def test_sliding_and_full_layers_of_a_random_gemma_alternate_as_its_masks_do():
+def test_sliding_and_full_layers_of_a_random_gemma_alternate_as_its_masks_do(oracle_report):
     from transformers import Gemma2Config, Gemma2Model
 
     torch.manual_seed(0)
@@ -112,7 +112,7 @@ def test_sliding_and_full_layers_of_a_random_gemma_alternate_as_its_masks_do():
     model = Gemma2Model(config).eval()
     out = model(torch.randint(3, 20, (1, T)), output_attentions=True, use_cache=False)
     for weights, mask in zip(out.attentions, sparse.interleaved_masks(T, 4, w, every=2), strict=True):
-        assert torch.equal(weights[0] > 0, mask.expand(2, T, T))
+        oracle_report("interleaved_masks / Gemma 2", mask.expand(2, T, T), weights[0] > 0)
 
 
 def test_longformer_and_global_tokens():
@@ -122,7 +122,7 @@ def test_longformer_and_global_tokens():
         sparse.longformer_mask(9, 3, [9])
 
 
-def test_longformer_mask_equals_hugging_faces_longformer_attention():
+def test_longformer_mask_equals_hugging_faces_longformer_attention(oracle_report):
     """Their chunked sliding window with a global token, read off by which value vectors arrive."""
     from transformers import LongformerConfig, LongformerModel
 
@@ -143,7 +143,7 @@ def test_longformer_mask_equals_hugging_faces_longformer_attention():
                 got[i, i + slot - 2] = bool(local[i, 1 + slot] > 0)
         got[i, 3] |= bool(local[i, 0] > 0)
     got[3] = weights.global_attentions[0][0, 0, 0] > 0
-    assert torch.equal(got, sparse.longformer_mask(16, 5, [3]))
+    oracle_report("longformer_mask / Longformer", sparse.longformer_mask(16, 5, [3]), got)
 
 
 @given(st.integers(1, 30), st.integers(0, 5), st.integers(0, 10**6))
@@ -278,10 +278,10 @@ def tensors(T, B=2, H=2, D=4, Dv=3, dtype=torch.float64, seed=0):
 
 @given(st.integers(1, 23), st.integers(1, 25), st.integers(0, 10**6))
 @quick
-def test_local_attention_equals_masked_dense_attention(T, w, seed):
+def test_local_attention_equals_masked_dense_attention(oracle_report, T, w, seed):
     q, k, v = tensors(T, seed=seed)
     dense = scaled_dot_product_attention(q, k, v, sparse.local_causal_mask(T, w))
-    torch.testing.assert_close(local_attention(q, k, v, w), dense, rtol=0, atol=1e-12)
+    oracle_report("local_attention / masked dense", local_attention(q, k, v, w), dense)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
@@ -300,24 +300,23 @@ def test_local_attention_gradients_and_dtypes(dtype):
 
 @given(st.integers(1, 15), st.floats(0, 1), st.integers(0, 10**6))
 @quick
-def test_gather_attention_equals_masked_dense_attention_for_any_mask(T, share, seed):
+def test_gather_attention_equals_masked_dense_attention_for_any_mask(oracle_report, T, share, seed):
     q, k, v = tensors(T, seed=seed)
     mask = torch.rand(T, T, generator=gen(seed)) < share  # rows may be empty
     index, valid = neighbor_index(mask)
     for i, (keys, ok) in enumerate(zip(index.tolist(), valid.tolist(), strict=True)):
         assert [j for j, real in zip(keys, ok, strict=True) if real] == mask[i].nonzero().flatten().tolist()
     got = gather_attention(q, k, v, index, valid)
-    expected = scaled_dot_product_attention(q, k, v, mask)
-    torch.testing.assert_close(got, expected, rtol=0, atol=1e-12)
+    oracle_report("gather_attention / masked dense", got, scaled_dot_product_attention(q, k, v, mask))
 
 
 @pytest.mark.parametrize("n, block", list(itertools.product([1, 2, 5], [1, 3])))
-def test_block_gather_attention_equals_masked_dense_attention(n, block):
+def test_block_gather_attention_equals_masked_dense_attention(oracle_report, n, block):
     q, k, v = tensors(n * block)
     blocks = torch.rand(n, n, generator=gen()) < 0.6
     mask = blocks.repeat_interleave(block, 0).repeat_interleave(block, 1)
     got = block_gather_attention(q, k, v, blocks, block)
-    torch.testing.assert_close(got, scaled_dot_product_attention(q, k, v, mask), rtol=0, atol=1e-12)
+    oracle_report("block_gather_attention / masked dense", got, scaled_dot_product_attention(q, k, v, mask))
 
 
 def test_bigbird_by_gathered_blocks():

@@ -77,7 +77,8 @@ class TransformerXLAttention(nn.Module):
         """
         context = x if memory is None else torch.cat([memory.detach(), x], dim=1)
         T, S = x.shape[1], context.shape[1]
-        distances = torch.arange(S - 1, -T, -1, device=x.device)  # S-1 … -(T-1)
+        # In float64, so that the encodings are rounded once, to the dtype of x.
+        distances = torch.arange(S - 1, -T, -1, device=x.device, dtype=torch.float64)  # S-1 … -(T-1)
         encoded = sinusoid_half(distances, x.shape[-1]).to(x.dtype)  # (T+S-1, d_model)
         r = split_heads(self.r_proj(encoded)[None], self.n_heads)[0]  # (H, T+S-1, D)
         q = split_heads(self.q_proj(x), self.n_heads)
