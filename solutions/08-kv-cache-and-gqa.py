@@ -392,6 +392,7 @@ with described(f"Milliseconds of one decoding step against key-value heads, reco
         at = [r for r in record["rows"] if r["S"] == S]
         plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}o-", label=f"{S:,} tokens, in place")
         plt.loglog([r["G"] for r in at], [r["copied"] for r in at], f"C{i}x:", label=f"{S:,} tokens, copied")
+    plt.xticks([r["G"] for r in at], [r["G"] for r in at]), plt.minorticks_off()
     plt.xlabel("key-value heads G"), plt.ylabel("ms")
     plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     plt.title("recorded: " + where(record), fontsize=9)
@@ -590,8 +591,8 @@ peak, bandwidth = 312e12, 2.0e12
 points = {f"decode, G = {G}": (1, 1, 4096, 32, G, 128) for G in (32, 8, 1)} | {"prefill": (1, 4096, 4096, 32, 32, 128)}
 with described("Roofline: rate against intensity. Decoding with 32, 8 and 1 key-value heads lies at about 1, 4 and 31 "
                "FLOPs per byte on the slope, prefill at 2,048 under the flat roof; the ridge is at 156."):
-    roof = [2.0**i for i in range(-2, 13)]
-    plt.loglog(roof, [min(peak, i * bandwidth) for i in roof], color="gray", label="roof")
+    roof = [0.25, peak / bandwidth, 4000]
+    plt.loglog(roof, [min(peak, x * bandwidth) for x in roof], color="gray", label="roof")
     for i, (name, sizes) in enumerate(points.items()):
         flops, moved = attention_cost(*sizes)
         rate = flops / roofline_seconds(flops, moved, peak, bandwidth)
@@ -613,8 +614,8 @@ for name, (x, rate) in dots.items():
 # %%
 with described(f"Roofline measured on {where(record)}. " + "; ".join(
         f"{name}: {x:.1f} FLOPs per byte, {rate:.1e} FLOP/s" for name, (x, rate) in dots.items())):
-    roof = [2.0**i for i in range(-2, 13)]
-    plt.loglog(roof, [min(peak, i * bandwidth) for i in roof], color="gray", label="roof")
+    roof = [0.25, peak / bandwidth, 4000]
+    plt.loglog(roof, [min(peak, x * bandwidth) for x in roof], color="gray", label="roof")
     for i, (name, (x, rate)) in enumerate(dots.items()):
         plt.loglog(x, rate, "osD^"[i], color=f"C{i}", label=name)
     plt.xlabel("FLOPs per byte"), plt.ylabel("FLOP/s"), plt.legend(fontsize=8)

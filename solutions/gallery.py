@@ -107,7 +107,7 @@ widgets.CacheCalculator()
 # %% [markdown]
 # ## Step by step through a cache (unit 08)
 #
-# Read a prompt of 6 tokens, then write. Which keys are computed, which are read? Change the store to a rolling window.
+# Read a prompt of 4 tokens, then write. Which keys are computed, which are read? Then look at the positions: what becomes of the scores when every chunk counts from 0?
 
 # %%
 widgets.CacheStepper()

@@ -37,7 +37,8 @@ class Model(NamedTuple):
 
 
 _LLAMA = "arXiv:2302.13971, table 2"
-_LLAMA_TWO = "arXiv:2307.09288, table 1 (which sizes have GQA) and appendix A.2.1 (8 key-value heads)"
+_LLAMA_TWO = "arXiv:2307.09288, table 1 (no GQA at this size)"
+_LLAMA_TWO_GQA = "arXiv:2307.09288, table 1 (GQA at this size) and appendix A.2.1 (8 key-value heads)"
 _LLAMA_THREE = "arXiv:2407.21783, table 3"
 _MISTRAL = "arXiv:2310.06825, table 1"
 _QWEN = "arXiv:2407.10671, table 1"
@@ -55,7 +56,7 @@ MODELS = (
     Model("LLaMA-1 7B", 6.74, 32, 32, 32, 128, _LLAMA, _DEFAULTS.format("LlamaConfig")),
     Model("LLaMA-1 65B", 65.3, 80, 64, 64, 128, _LLAMA, _FILE.format("huggyllama/llama-65b")),
     Model("LLaMA-2 7B", 6.74, 32, 32, 32, 128, _LLAMA_TWO, _LITGPT.format("meta-llama/Llama-2-7b-hf")),
-    Model("LLaMA-2 70B", 69.0, 80, 64, 8, 128, _LLAMA_TWO, _LITGPT.format("meta-llama/Llama-2-70b-hf")),
+    Model("LLaMA-2 70B", 69.0, 80, 64, 8, 128, _LLAMA_TWO_GQA, _LITGPT.format("meta-llama/Llama-2-70b-hf")),
     Model("Llama 3 8B", 8.03, 32, 32, 8, 128, _LLAMA_THREE, _LITGPT.format("meta-llama/Meta-Llama-3-8B")),
     Model("Llama 3 70B", 70.6, 80, 64, 8, 128, _LLAMA_THREE, _LITGPT.format("meta-llama/Meta-Llama-3-70B")),
     Model("Llama 3 405B", 405.9, 126, 128, 8, 128, _LLAMA_THREE, _LITGPT.format("meta-llama/Meta-Llama-3.1-405B")),
