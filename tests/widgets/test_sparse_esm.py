@@ -87,6 +87,14 @@ def test_a_click_on_a_row_chooses_the_query(stage):
     assert trait(page, "query") == T - 1 and "query 19 looks at 17 to 19" in said(page)
 
 
+def test_the_size_rests_where_there_is_only_one(stage):
+    page = stage(SparseExplorer(PATTERNS, pattern="full, causal"))
+    assert find(page, "slider", "size").is_disabled()
+    find(page, "combobox", "pattern").press("ArrowDown")
+    settle(page)
+    assert find(page, "slider", "size").is_enabled() and "window, causal, 3 keys" in said(page)
+
+
 def test_layers_grow_the_field(stage):
     page = stage(SparseExplorer(PATTERNS, size=1, query=12))
     for n, reached in ((1, 2), (2, 3), (3, 4), (4, 5)):

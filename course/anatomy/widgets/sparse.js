@@ -9,7 +9,7 @@ function sparseWidget(ui) {
   const sizeText = (i) => kind().counts.replace("{}", kind().sizes[i]);
   pick(ui, { trait: "pattern", name: "pattern", names: spec.kinds.map((k) => k.name) });
   slider(ui, { trait: "layers", name: "layers", values: Array.from({ length: spec.layers }, (_, i) => i + 1), long: true });
-  slider(ui, {
+  const size = slider(ui, {
     trait: "size", name: "size", max: () => kind().sizes.length - 1, long: true,
     show: (i) => (kind().counts ? sizeText(i) : "one size"),
   });
@@ -32,6 +32,7 @@ function sparseWidget(ui) {
 
   return {
     draw() {
+      size.disabled = kind().sizes.length === 1;
       const [at, layers, query] = [index(), ui.get("layers"), ui.get("query")];
       const { first } = spec.scenes[at];
       const { masks, ahead, counts, sizes } = kind();
@@ -70,8 +71,8 @@ function sparseWidget(ui) {
         [full === Infinity ? `more than ${spec.layers}` : String(full), full === 1 ? "layer" : "layers"],
         [String(wrong), wrong ? "differs" : "same", wrong === 0],
       ]);
-      const size = counts ? `, ${sizeText(Math.min(ui.get("size"), sizes.length - 1))}` : "";
-      ui.say(`${kind().name}${size}: in layer ${layers} query ${query} looks at ${runs(direct)}; after ${layers} ` +
+      const named = counts ? `, ${sizeText(Math.min(ui.get("size"), sizes.length - 1))}` : "";
+      ui.say(`${kind().name}${named}: in layer ${layers} query ${query} looks at ${runs(direct)}; after ${layers} ` +
         `layer${layers > 1 ? "s" : ""} it depends on ${seen.length} of ${T} words: ${runs(seen)}`);
       ui.root.dataset.key = `${at},${query},${layers}`;
     },

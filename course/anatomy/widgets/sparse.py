@@ -35,12 +35,12 @@ class SparseExplorer(SeveralFunctions):
     function_name = "pattern"
     controls = ("pattern", "size", "query", "layers")
 
-    pattern = t.Int(0, min=0, max=len(KINDS) - 1).tag(sync=True)
+    pattern = t.Int(1, min=0, max=len(KINDS) - 1).tag(sync=True)
     size = t.Int(2, min=0, max=max(len(k.sizes) for k in KINDS) - 1).tag(sync=True)
     query = t.Int(14, min=0, max=T - 1).tag(sync=True)
     layers = t.Int(1, min=1, max=LAYERS).tag(sync=True)
 
-    def __init__(self, functions=None, pattern=0, **state):
+    def __init__(self, functions=None, pattern="window, causal", **state):
         index = KIND_NAMES.index(pattern) if isinstance(pattern, str) else pattern
         super().__init__(functions, pattern=index, **state)
 

@@ -25,6 +25,7 @@ class Kind(NamedTuple):
 
 
 KINDS = (
+    Kind("full, causal", "", "", (0,)),
     Kind("window, causal", "local_causal_mask", "{} keys", (1, 2, 3, 4, 6, 8, 12)),
     Kind("window, symmetric", "local_symmetric_mask", "{} keys", (3, 5, 7, 9), ahead=True),
     Kind("blocks", "block_mask", "blocks of {}", (2, 3, 4, 5, 7, 10), ahead=True),
@@ -34,7 +35,6 @@ KINDS = (
     Kind("strided: near and far in turn", "strided_masks", "stride {}", (2, 3, 4, 5, 6, 8), 2),
     Kind("fixed: own block and summaries in turn", "fixed_masks", "blocks of {}", (2, 3, 4, 5, 6, 8), 2),
     Kind("hybrid: 3 local, 1 full", "hybrid_layers", "window of {}", WINDOWS, LAYERS),
-    Kind("full, causal", "", "", (0,)),
 )
 
 
@@ -55,4 +55,4 @@ def _scenes():
 
 
 SCENES = tuple(_scenes())
-MASKS = SCENES[-1].first + 1
+MASKS = SCENES[-1].first + KINDS[-1].masks
