@@ -128,6 +128,17 @@ def test_flex_attention_computes_the_window():
     torch.testing.assert_close(flex(q, k, v), sparse_attention.ways(32, s, "cpu")["dense, masked"][0](q, k, v))
 
 
+@pytest.mark.parametrize("T, w", [(512, 128), (640, 100), (512, 300), (32, 8), (1280, 1024)])
+def test_blocks_of_the_window_equal_torchs_search_over_all_pairs(T, w):
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    found = create_block_mask(lambda b, h, i, j: (i >= j) & (i - j < w), None, None, T, T, device="cpu")
+    touched, whole = sparse_attention.window_blocks(T, w)
+    assert torch.equal(found.to_dense()[0, 0].bool(), touched)
+    assert torch.equal(found.full_kv_num_blocks[0, 0], whole.sum(-1).int())
+    assert touched.sum() * sparse_attention.FLEX_BLOCK**2 >= min(T, w) * (T - min(T, w))
+
+
 # -- the pretended device itself --------------------------------------------------------------------------------------
 
 MIXES = {
