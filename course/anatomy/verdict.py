@@ -75,7 +75,7 @@ class Verdict:
         if c:
             lines.append(f"Smallest failing case: {c.shows}")
             rows = [("call", c.call), ("expected", c.expected), ("got", c.got)]
-            lines += [f"  {k:9}{v}" for k, v in rows if v]
+            lines += [f"  {k:9}" + v.replace("\n", "\n" + " " * 11) for k, v in rows if v]
             if self._adds(c.sentence):
                 lines.append(f"  {_capital(c.sentence)}")
         return "\n".join(lines)

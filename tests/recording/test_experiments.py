@@ -170,15 +170,17 @@ def test_the_recorded_spike_and_its_cures():
     assert len(plain) >= 6 and all(min(r["loss"]) < spikes.LEARNED for r in plain)
     assert all(spikes.worst(r["loss"]) > 0.5 and r["largest_score"] > 1000 for r in plain)
     assert median(spikes.end(r["loss"]) for r in plain) > 0.3
-    for cure in ("a tenth of the rate", "QK-norm", "soft cap on scores"):
+    for cure in ("a tenth of the rate", "QK-norm", "soft cap on scores", "decay on gains too"):
         assert max(spikes.end(r["loss"]) for r in runs(cure)) < 0.02, cure
         assert max(r["largest_score"] for r in runs(cure)) < 500, cure
-    everything, matrices = ([spikes.end(r["loss"]) for r in runs(f"decay on {n}")] for n in ("everything", "matrices"))
-    assert median(everything) < 0.02 and sum(v > 2 for v in everything) == 2, "it ruins two seeds of eight"
-    assert max(matrices) < 0.25 and max(r["largest_score"] for r in runs("decay on matrices")) < 100
     for other in ("z-loss", "soft cap on logits", "clipping"):
         assert median(spikes.end(r["loss"]) for r in runs(other)) > 0.1, other
         assert median(r["largest_score"] for r in runs(other)) > 1000, other
+    matrices = runs("decay on matrices")
+    assert median(spikes.end(r["loss"]) for r in matrices) > 0.1 and median(r["largest_gain"] for r in matrices) > 2.5
+    held = median(r["largest_score"] for r in plain) / median(r["largest_score"] for r in matrices)
+    assert 6 < held < 10, "the text says some eight times"
+    assert max(r["largest_gain"] for r in runs("decay on gains too")) < 2
 
 
 def test_spikes_are_counted_after_learning_only():

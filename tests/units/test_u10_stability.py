@@ -1,31 +1,88 @@
-"""Unit 10: the loss spike of its text, on another seed than the notebook's, and the numbers of its claims."""
+"""Unit 10: the loss spike of its text, the recorded runs beside it, and the numbers of its claims."""
 
+import ast
+import json
 import math
+import re
 
+import pytest
 import torch
-from anatomy.experiments import spike
+from anatomy.experiments import loss_spike as spikes
+from anatomy.experiments import recorded
 
-from autograder.exercises.u10_stability.training import spike_height
+from autograder.build.source import ROOT
+from autograder.exercises.u10_stability.training import parameter_groups, spike_height
 from autograder.reference import optim, stability
 
+CHANGES = spikes.remedies(stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups,
+                          optim.clip_by_global_norm)
+SOURCE = (ROOT / "solutions" / "10-stability.py").read_text(encoding="utf-8")
 
-def last(run):
-    return sum(run["loss"][-20:]) / 20
+
+@pytest.fixture(scope="module")
+def runs():
+    """Two seeds, the second of which the notebook does not use."""
+    names = ("nothing", "a tenth of the rate", "QK-norm", "z-loss", "decay on matrices", "decay on gains too")
+    return {(name, seed): spikes.train(seed, **CHANGES[name]) for name in names for seed in (0, 1)}
 
 
-def test_remedies_for_scores_stop_the_spike_and_the_others_do_not():
-    plain = spike.train(0.1, seed=1)
-    assert min(plain["loss"][:60]) < 0.1 and spike_height(plain["loss"]) > 0.8 and last(plain) > 0.3
-    assert max(plain["score"]) > 1000
-    for remedy in ({"qk_norm": stability.qk_norm}, {"cap": lambda s: stability.soft_cap(s, 5.0)}):
-        run = spike.train(0.1, seed=1, **remedy)
-        assert last(run) < 0.05 and max(run["score"]) < 60
-    pulled = spike.train(0.1, seed=1, extra_loss=lambda x: stability.z_loss(x, 1e-2))
-    assert max(pulled["log_z"]) < max(plain["log_z"]) / 2 and max(pulled["score"]) > 1000 and last(pulled) > 0.1
-    clipped = spike.train(0.1, seed=1, clip=lambda g: optim.clip_by_global_norm(g, 0.05))
-    assert max(clipped["score"]) > 1000 and last(clipped) > 0.05
-    low = spike.train(0.01, seed=1)
-    assert last(low) < 0.05 and max(low["score"]) < 60
+def alarms(run, healthy):
+    """As in the notebook, taken from its text."""
+    cell = re.search(r"^def alarms\(.*?(?=\n\n# %%)", SOURCE, re.M | re.S).group()
+    space = {"runs": {"a tenth of the rate": healthy}}
+    exec(compile(ast.parse(cell), "alarms", "exec"), space)
+    return space["alarms"](run)
+
+
+def test_the_puzzle_tells_the_run_as_it_is(runs):
+    losses = runs["nothing", 0]["loss"]
+    table = re.search(r"# \| loss \|(.*)\|\n", SOURCE).group(1)
+    told = [float(v) for v in table.split("|")]
+    assert told == pytest.approx([losses[i] for i in (0, 20, 30, 40, 50, 60)], abs=0.02)
+    assert spike_height(losses) > 0.8 and spikes.end(losses) > 0.3
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_which_number_tells_first(runs, seed):
+    found = alarms(runs["nothing", seed], runs["a tenth of the rate", seed])
+    assert found["score"] < found["gradient"] <= found["loss"] + 3 and found["score"] < found["loss"]
+    assert found["log_z"] == "never"
+    assert alarms(runs["QK-norm", seed], runs["a tenth of the rate", seed])["score"] == "never"
+
+
+def test_loss_and_gradient_cry_wolf_with_qk_norm(runs):
+    found = alarms(runs["QK-norm", 0], runs["a tenth of the rate", 0])
+    assert isinstance(found["loss"], int) and isinstance(found["gradient"], int)
+    assert spikes.end(runs["QK-norm", 0]["loss"]) < 0.02
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_remedies_work_where_the_fault_is(runs, seed):
+    plain, pulled = runs["nothing", seed], runs["z-loss", seed]
+    assert max(pulled["log_z"]) < max(plain["log_z"]) / 2 and max(pulled["score"]) > 1000
+    assert spikes.end(pulled["loss"]) > 0.1
+    assert spikes.end(runs["QK-norm", seed]["loss"]) < 0.02 and max(runs["QK-norm", seed]["score"]) < 60
+    matrices, gains = runs["decay on matrices", seed], runs["decay on gains too", seed]
+    assert matrices["gain"][-1] > 2 > gains["gain"][-1] and max(gains["score"]) < 100
+    assert spikes.end(gains["loss"]) < 0.02 < spikes.end(matrices["loss"])
+
+
+def test_live_and_recorded_runs_are_the_same_experiment(runs):
+    """The first steps agree to the digits that were kept; later the smallest rounding makes them part."""
+    record = recorded("loss_spike")
+    assert record["remedies"] == list(CHANGES) and len(record["made"]["seeds"]) == 8
+    for name, seed in runs:
+        row = next(r for r in record["rows"] if (r["remedy"], r["seed"]) == (name, seed))
+        told = [float(v) for v in row["loss"].split()[:10]]
+        assert told == pytest.approx(runs[name, seed]["loss"][:10], rel=6e-3), name
+
+
+def test_the_notebook_only_says_of_the_recording_what_it_holds():
+    text = json.dumps(recorded("loss_spike")["made"])
+    assert '"device": "cpu"' in text, "the figures in the text are those of the recording on a CPU: read them again"
+    for name in ("QK-norm", "soft cap on scores", "decay on gains too", "a tenth of the rate"):
+        for row in (r for r in recorded("loss_spike")["rows"] if r["remedy"] == name):
+            assert spikes.end([float(v) for v in row["loss"].split()]) < 0.05 and row["largest_score"] < 500
 
 
 def test_condition_number_is_worst_where_attention_is_flat():
@@ -39,3 +96,21 @@ def test_condition_number_is_worst_where_attention_is_flat():
 def test_a_shift_that_half_precision_cannot_bear():
     shifted = (torch.tensor([2.0, 1, 0]) + 300).bfloat16().float() - 300
     assert shifted.tolist() == [2, 0, 0]
+
+
+def test_dtypes_and_where_they_end():
+    assert torch.exp(torch.tensor(10.0, dtype=torch.bfloat16)).item() == 22016
+    ends = [math.log(torch.finfo(d).max) for d in (torch.float16, torch.bfloat16, torch.float32, torch.float64)]
+    assert [round(v) for v in ends] == [11, 89, 89, 710]
+
+
+@pytest.mark.parametrize("score, gone", [(2, 0.01), (5, 0.08), (10, 0.24)])
+def test_what_a_soft_cap_takes(score, gone):
+    assert round(1 - 10 * math.tanh(score / 10) / score, 2) == gone
+    assert round(1 - math.tanh(1) ** 2, 2) == 0.42
+
+
+def test_a_penalty_without_the_half_doubles_the_decay():
+    p = torch.tensor(2.0, requires_grad=True)
+    (0.5 * p**2).backward()
+    assert (p - 0.1 * p.grad).item() / 2 == pytest.approx(1 - 2 * 0.1 * 0.5)

@@ -52,6 +52,12 @@ def lse_nan(x, dim=-1):
     return (peak + torch.log(torch.exp(x - peak).sum(dim=dim, keepdim=True))).squeeze(dim)
 
 
+def lse_no_keepdim(x, dim=-1):
+    peak = x.amax(dim=dim)
+    peak = peak.masked_fill(peak == -INF, 0.0)
+    return peak + torch.log(torch.exp(x - peak).sum(dim=dim))
+
+
 def lse_mean(x, dim=-1):
     return ref.logsumexp(x, dim) - math.log(x.shape[dim])
 
@@ -83,6 +89,8 @@ LOGSUMEXP = Exercise(
                "in the sum."),
         Mutant("nan_row", lse_nan, "Right for finite rows. Where the maximum is -inf, -inf minus -inf is NaN: use 0 "
                "as the shift of such a row."),
+        Mutant("no_keepdim", lse_no_keepdim, "The maximum has lost its axis, so it is subtracted along another one, or "
+               "does not fit at all. Take it with keepdim=True, and drop the axis at the end."),
         Mutant("mean", lse_mean, "This is the log of the mean. The number of entries must not divide the sum."),
     ],
 )
@@ -146,6 +154,10 @@ Z_LOSS = Exercise(
                "The mean is squared, so rows above and below 0 cancel. Square log Z of each row, then take the mean."),
         Mutant("summed", (_z_loss(lambda x, c, z: c * z.square().sum()), ref.z_loss_gradient),
                "The rows are summed, so the loss grows with the batch. Take their mean."),
+        Mutant("not_reduced", (_z_loss(lambda x, c, z: c * z.square()), ref.z_loss_gradient),
+               "There is one loss per row. Take the mean over the rows: the result is a scalar."),
+        Mutant("no_log", (_z_loss(lambda x, c, z: c * x.exp().sum(-1).square().mean()), ref.z_loss_gradient),
+               "This squares Z itself, which overflows soon. The loss squares log Z: use your logsumexp."),
         Mutant("no_coefficient", (_z_loss(lambda x, c, z: z.square().mean()), ref.z_loss_gradient),
                "The loss lacks its coefficient λ."),
         Mutant("overflow", (_z_loss(lambda x, c, z: c * x.exp().sum(-1).log().square().mean()), ref.z_loss_gradient),
@@ -156,6 +168,9 @@ Z_LOSS = Exercise(
                "The loss is right. The derivative of log Z by a logit is that logit's softmax weight: multiply by it."),
         Mutant("no_log_z", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * p / n)),
                "The loss is right. The gradient lacks log Z, which says how hard to pull and in which direction."),
+        Mutant("per_entry", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p / p.numel())),
+               "The loss is right. Its gradient is divided by the number of all entries. The loss is a mean over rows: "
+               "divide by their number."),
         Mutant("rows_forgotten", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p)),
                "The loss is a mean over rows, so its gradient is divided by the number of rows too."),
     ],
@@ -303,6 +318,11 @@ def weights_mask_last(scores, cap, mask=None):
     return weights if mask is None else weights * mask
 
 
+def weights_times_mask(scores, cap, mask=None):
+    capped = ref.soft_cap(scores, cap)
+    return torch.softmax(capped if mask is None else capped * mask, -1)
+
+
 def weights_uncapped(scores, cap, mask=None):
     return torch.softmax(scores if mask is None else scores.masked_fill(~mask, -INF), -1)
 
@@ -352,6 +372,9 @@ SOFT_CAP = Exercise(
         Mutant("mask_last", (ref.soft_cap, weights_mask_last),
                "The mask comes after the softmax, so rows no longer sum to 1. Put -inf between the cap and the "
                "softmax."),
+        Mutant("times_mask", (ref.soft_cap, weights_times_mask),
+               "Forbidden scores became 0, and a score of 0 still gets weight. Put -inf in their place, between the "
+               "cap and the softmax."),
         Mutant("uncapped", (ref.soft_cap, weights_uncapped), "The weights are those of the raw scores. Send the "
                "scores through soft_cap first."),
         Mutant("upside_down", (ref.soft_cap, weights_upside_down), "The mask is used upside down. True means may "

@@ -104,6 +104,8 @@ DECAY = Exercise(
         Mutant("penalty_with_rate", (adamw_step, _coupled(lambda t, g, lr, wd: g + lr * wd * t)),
                "AdamW is right. In adam_l2_step the penalty's gradient is λ·θ: the learning rate comes later, with the "
                "whole step."),
+        Mutant("penalty_squared", (adamw_step, _coupled(lambda t, g, lr, wd: g + wd * t**2)),
+               "AdamW is right. λ/2 · θ² is the penalty itself; what joins the gradient is its derivative, λ·θ."),
         Mutant("penalty_doubled", (adamw_step, _coupled(lambda t, g, lr, wd: g + 2 * wd * t)),
                "AdamW is right. The penalty here is λ/2 · ‖θ‖², so its gradient is λ·θ, without the 2."),
     ],
@@ -151,6 +153,17 @@ def _groups(rule):
     return wrong
 
 
+def embeddings_twice(shapes, embeddings, weight_decay):
+    on = [n for n in shapes if len(shapes[n]) > 1]
+    return [{"params": on, "weight_decay": weight_decay},
+            {"params": [n for n in shapes if n not in on or n in embeddings], "weight_decay": 0.0}]
+
+
+def embeddings_lost(shapes, embeddings, weight_decay):
+    return [{"params": [n for n in shapes if len(shapes[n]) > 1 and n not in embeddings], "weight_decay": weight_decay},
+            {"params": [n for n in shapes if len(shapes[n]) < 2], "weight_decay": 0.0}]
+
+
 def _shapes(g, names):
     """Random sizes of at least 2, an axis for each letter."""
     return {name: [g.integer(2, 9) for _ in range(axes)] for name, axes in names.items()}
@@ -174,6 +187,10 @@ GROUPS = Exercise(
                "Everything decays. Vectors (biases and gains) and embeddings belong into the second group."),
         Mutant("embeddings_decay", _groups(lambda n, s, e: len(s) > 1),
                "The tables of word and position vectors decay. Names in embeddings belong into the second group."),
+        Mutant("embeddings_twice", embeddings_twice,
+               "Embeddings are in both groups, and an optimizer refuses that. Take them out of the first."),
+        Mutant("embeddings_lost", embeddings_lost,
+               "Embeddings are in no group, so they would never be trained. They belong into the second."),
         Mutant("by_name", _groups(lambda n, s, e: not n.endswith("bias") and n not in e),
                "The gain of a norm is called weight and is a vector. Decide by the number of axes, not by the name."),
         Mutant("vectors_decay", _groups(lambda n, s, e: n not in e),
@@ -264,6 +281,8 @@ DROPOUT = Exercise(
                "Entries are dropped at inference too. Return x unchanged when training is False."),
         Mutant("upside_down", _dropout(lambda x, keep, p: x * ~keep * _scale(p)),
                "The pattern is used upside down: True means keep."),
+        Mutant("nan_at_one", _dropout(lambda x, keep, p: x * keep / (1 - p) if p < 1 else x * math.nan),
+               "Right for p below 1. At p = 1 this divides 0 by 0: return zeros there."),
         Mutant("no_check", no_check, "Right for probabilities. Raise a ValueError when p lies outside [0, 1]."),
     ],
 )
@@ -373,6 +392,9 @@ SPIKE = Exercise(
         Mutant("order_ignored", lambda losses: max(losses) - min(losses),
                "This is the largest loss minus the smallest, in any order. A spike goes up: compare each loss with "
                "the lowest one before it."),
+        Mutant("low_of_all", lambda losses: max(losses[1:]) - min(losses),
+               "min(losses) is the lowest loss of the whole run, later ones too. Only what came before a loss counts: "
+               "keep a running minimum."),
         Mutant("one_step", lambda losses: max(0.0, max(b - a for a, b in pairwise(losses))),
                "This is the largest rise in a single step. A spike may take several: compare with the lowest loss so "
                "far."),

@@ -1,20 +1,22 @@
 """Records ``assets/experiments/loss_spike.json``: a loss spike at a high learning rate, and what stops it.
 
-``python -m autograder.recording.experiments.loss_spike [--device cuda]``; about two minutes on one CPU core. CUDA gets
-a deeper and longer setting. An interrupted run goes on where it stopped.
+``python -m autograder.recording.experiments.loss_spike [--device cuda] [--setting small]``; about two minutes on one
+CPU core. CUDA gets a deeper and longer setting by default. An interrupted run goes on where it stopped.
 """
 
 import dataclasses
 
 from anatomy.experiments import loss_spike as experiment
 
+from autograder.exercises.u10_stability.training import parameter_groups
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import optim, stability
 
 SEEDS = range(8)
 EVERY = 4  # of all curves but the loss, only every fourth number is kept
-REMEDIES = experiment.remedies(stability.qk_norm, stability.soft_cap, stability.z_loss, optim.clip_by_global_norm)
+REMEDIES = experiment.remedies(stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups,
+                               optim.clip_by_global_norm)
 
 
 def short(values):
@@ -46,7 +48,7 @@ def main(argv=None, setting=None, seeds=SEEDS, names=tuple(REMEDIES)):
     """Command line; the other arguments are for tests."""
     options = arguments(__doc__.splitlines()[0]).parse_args(argv)
     prepare(options.device)
-    setting = setting or (experiment.LARGE if options.device.startswith("cuda") else experiment.LAPTOP)
+    setting = setting or (experiment.LARGE if options.setting == "large" else experiment.LAPTOP)
     facts = dataclasses.asdict(setting)
     kept = Rows("loss_spike", options, facts, len(seeds) * len(names))
     rows = [kept.row(f"{name}, seed {seed}", lambda: measure(name, seed, setting, options.device))

@@ -13,8 +13,9 @@ from torch import nn
 from torch.nn import functional as F
 
 VOCABULARY, BACK = 16, 2
+EMBEDDINGS = ["tokens.weight", "places.weight"]
 LEARNED = 0.1  # a loss below this counts as "the rule is learned"; being above it later counts as a spike
-CURVES = ("loss", "score", "log_z", "gradient")
+CURVES = ("loss", "score", "log_z", "gradient", "gain")
 
 
 @dataclass(frozen=True)
@@ -35,22 +36,30 @@ LAPTOP = Setting()
 LARGE = Setting(d_model=128, heads=4, layers=6, length=64, batch=64, steps=1000, rate=3e-2, climb=200)
 
 
-def remedies(qk_norm, soft_cap, z_loss, clip_by_global_norm):
+def remedies(qk_norm, soft_cap, z_loss, parameter_groups, clip_by_global_norm):
     """The remedies that are compared: name → keyword arguments of ``train``.
 
     qk_norm(q, k, q_gain, k_gain) → (q, k); soft_cap(x, cap) → x; z_loss(logits, coefficient) → scalar;
-    clip_by_global_norm(gradients, limit) → (gradients, length): the functions that the learner has written.
+    parameter_groups(shapes, embeddings, weight_decay) → two groups; clip_by_global_norm(gradients, limit) →
+    (gradients, length): the functions that the learner has written.
     """
     return {
         "nothing": {},
         "a tenth of the rate": {"slower": 10},
         "QK-norm": {"qk_norm": qk_norm},
         "soft cap on scores": {"score_cap": lambda scores: soft_cap(scores, 30.0)},
-        "weight decay": {"decay": 0.3},
+        "decay on matrices": {"decay": lambda shapes: parameter_groups(shapes, EMBEDDINGS, 0.3)},
+        "decay on gains too": {"decay": _matrices_and_gains},
         "clipping": {"clip": lambda gradients: clip_by_global_norm(gradients, 0.05)},
         "z-loss": {"extra_loss": lambda logits: z_loss(logits, 1e-2)},
         "soft cap on logits": {"logit_cap": lambda logits: soft_cap(logits, 15.0)},
     }
+
+
+def _matrices_and_gains(shapes):
+    free = {name for name in shapes if name in EMBEDDINGS or name.endswith("bias")}
+    return [{"params": [name for name in shapes if name not in free], "weight_decay": 0.3},
+            {"params": [name for name in shapes if name in free], "weight_decay": 0.0}]
 
 
 class Block(nn.Module):
@@ -100,27 +109,38 @@ class Copier(nn.Module):
         return self.head(self.norm(x))
 
 
-def train(seed=0, setting=LAPTOP, device="cpu", *, slower=1, decay=0.0, qk_norm=None, score_cap=None, logit_cap=None,
-          extra_loss=None, clip=None):
+def train(seed=0, setting=LAPTOP, device="cpu", *, slower=1, qk_norm=None, score_cap=None, decay=None, clip=None,
+          extra_loss=None, logit_cap=None):
     """Trains one model; the same seed gives every remedy the same first weights and the same batches.
 
     Args:
-        slower: divides the learning rate. decay: λ of AdamW.
+        slower: divides the learning rate.
         qk_norm: function (q, k, q_gain, k_gain) → (q, k). score_cap: function of the scores (B, H, T, T).
-        logit_cap: function of the logits (B, T − 2, 16). extra_loss: function of the logits → scalar, minimized too.
+        decay: function of a dict name → shape → groups of names for AdamW, each with its weight_decay.
         clip: function of a list of gradients → (gradients, length).
+        extra_loss: function of the logits (B, T − 2, 16) → scalar, minimized too. logit_cap: function of the logits.
 
     Returns:
         dict of lists, one number per step: ``loss`` (cross-entropy in nats, the extra loss left out), ``score``
         (largest |attention score| before a cap), ``log_z`` (largest |log Σ exp(logits)|), ``gradient`` (joint length
-        of all gradients before clipping).
+        of all gradients before clipping), ``gain`` (largest |gain| of the norms before attention).
     """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the model is tiny: more threads would wait for each other, and add up in another order
+    try:
+        return _train(seed, setting, device, slower, qk_norm, score_cap, decay, clip, extra_loss, logit_cap)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train(seed, setting, device, slower, qk_norm, score_cap, decay, clip, extra_loss, logit_cap):
     torch.manual_seed(seed)
     model = Copier(setting, qk_norm, score_cap).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), weight_decay=decay)
+    optimizer = torch.optim.AdamW(_groups(model, decay), weight_decay=0.0)
     generator, curves = torch.Generator().manual_seed(seed + 100), {name: [] for name in CURVES}
     for step in range(setting.steps):
-        optimizer.param_groups[0]["lr"] = setting.rate / slower * min(1.0, (step + 1) / setting.climb)
+        for group in optimizer.param_groups:
+            group["lr"] = setting.rate / slower * min(1.0, (step + 1) / setting.climb)
         ids = torch.randint(0, VOCABULARY, (setting.batch, setting.length), generator=generator).to(device)
         logits = model(ids)[:, BACK:]
         if logit_cap:
@@ -134,10 +154,18 @@ def train(seed=0, setting=LAPTOP, device="cpu", *, slower=1, decay=0.0, qk_norm=
             for p, gradient in zip(used, clip([p.grad for p in used])[0], strict=True):
                 p.grad = gradient
         optimizer.step()
-        measured = (loss, max(b.largest for b in model.blocks), logits.detach().logsumexp(-1).abs().max(), length)
+        measured = (loss, max(b.largest for b in model.blocks), logits.detach().logsumexp(-1).abs().max(), length,
+                    max(b.norms[0].weight.abs().max() for b in model.blocks))
         for name, value in zip(CURVES, measured, strict=True):
             curves[name].append(value.item())
     return curves
+
+
+def _groups(model, decay):
+    """The model's parameters in the groups that ``decay`` makes of their names."""
+    named = dict(model.named_parameters())
+    groups = decay({name: list(p.shape) for name, p in named.items()}) if decay else [{"params": list(named)}]
+    return [{**group, "params": [named[name] for name in group["params"]]} for group in groups]
 
 
 def after_learning(losses):

@@ -268,6 +268,7 @@ def _normed(fn, inputs, gain):
 
 def _bound(fn, gain):
     value = fn(gain, gain.clone())
+    value = value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value  # the check takes it too
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise WrongOutput(f"qk_norm_bound must return a Python float, and it returned {type(value).__name__}.")
     return float(value)
