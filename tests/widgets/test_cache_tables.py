@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import transformers
 from anatomy.widgets import CacheCalculator, WrongOutput, cache
+from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.cache_models import GPUS, MODELS
 from PIL import Image
 
@@ -77,7 +78,7 @@ def test_mistakes_show(wrong):
 
 def test_notices_and_errors():
     assert CacheCalculator(unfinished).notice == "Showing the reference: kv_bytes_per_token is not written yet"
-    assert CacheCalculator().notice == "Showing the reference: no kv_bytes_per_token was given"
+    assert CacheCalculator().notice == NOTHING_GIVEN
     with pytest.raises(WrongOutput, match="must return a number of bytes"):
         CacheCalculator(lambda *args, **kwargs: "many")
     with pytest.raises(ZeroDivisionError):

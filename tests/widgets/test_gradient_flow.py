@@ -7,6 +7,7 @@ import pytest
 import torch
 from anatomy.experiments import gradient_flow
 from anatomy.widgets import GradientFlowExplorer, WrongOutput
+from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 
 from .conftest import tables_of
@@ -92,7 +93,7 @@ def test_each_unwritten_function_falls_back_by_itself():
     assert [widget.is_live(i) for i in range(len(NAMES))] == [n not in ("sandwich", "pre+post") for n in NAMES]
     widget.refresh(RIGHT)
     assert widget.notice == "" and widget.is_live(2)
-    assert GradientFlowExplorer().notice == "Showing the reference: no wirings was given"
+    assert GradientFlowExplorer().notice == NOTHING_GIVEN
 
 
 def test_wrong_names_results_and_errors():

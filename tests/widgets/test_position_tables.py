@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from anatomy.widgets import PositionExplorer, WrongOutput
+from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.position import CLIPS, NAMES, SCHEMES, SLOPES, TOLERANCE, D, T, profile
 from PIL import Image
 from torch import nn
@@ -95,7 +96,7 @@ def test_mistakes_show(name, fn, scheme, variant):
 
 
 def test_some_functions_all_functions_none():
-    assert PositionExplorer().notice == "Showing the reference: no function of yours was given"
+    assert PositionExplorer().notice == NOTHING_GIVEN
     some = PositionExplorer(sinusoid=POSITIONS["sinusoid"], scheme="ALiBi")
     assert some.notice == "" and "the reference's alibi_bias" in some.alt
     stub = PositionExplorer({"shaw_index": unfinished}, sinusoid=POSITIONS["sinusoid"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from anatomy.widgets import SparseExplorer, WrongOutput
+from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.sparse_scenes import GLOBALS, KINDS, LAYERS, SCENES, T
 from PIL import Image
 
@@ -131,7 +132,7 @@ def test_each_unwritten_function_falls_back_by_itself():
         assert made.notice == f"Showing the reference for {name}: not written yet" and not made.written(name)
     made.refresh(PATTERNS)
     assert made.notice == "" and made.written(name)
-    assert SparseExplorer().notice == "Showing the reference: no pattern was given"
+    assert SparseExplorer().notice == NOTHING_GIVEN
     assert SparseExplorer(pattern="full, causal").whose == "the reference's"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from anatomy.widgets import SoftmaxStabilityExplorer, stability
+from anatomy.widgets.base import NOTHING_GIVEN
 from PIL import Image
 
 from .lab import ROOT
@@ -134,7 +135,7 @@ def test_a_shape_that_is_wrong_and_a_cut_off_gradient():
 
 
 def test_unwritten_functions_fall_back_by_themselves():
-    assert SoftmaxStabilityExplorer().notice == "Showing the reference: no functions was given"
+    assert SoftmaxStabilityExplorer().notice == NOTHING_GIVEN
     widget = SoftmaxStabilityExplorer(with_(soft_cap=unfinished, qk_norm=unfinished))
     assert widget.notice == "Showing the reference for qk_norm, soft_cap: not written yet"
     widget = SoftmaxStabilityExplorer(dict.fromkeys(RIGHT, unfinished))

@@ -10,6 +10,7 @@ import pytest
 import torch
 import traitlets
 from anatomy.widgets import CacheStepper, WrongOutput
+from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.stepper import LENGTH, PLANS, TOLERANCE, node_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,7 +145,7 @@ def test_a_plan_must_add_up():
 def test_notices_and_errors():
     assert CacheStepper(unfinished).notice == "Showing the reference for cached_attention: not written yet"
     assert CacheStepper(right, unfinished).notice == "Showing the reference for rotary_step: not written yet"
-    assert CacheStepper().notice == "Showing the reference: no cached_attention was given"
+    assert CacheStepper().notice == NOTHING_GIVEN
     assert "the reference's rotary_step" in CacheStepper(right, view=1).alt
     assert "your rotary_step" in CacheStepper(right, right_turning, view=1).alt
     with pytest.raises(WrongOutput, match="the pair"):

@@ -17,6 +17,7 @@ from anatomy.widgets import (
     WavelengthExplorer,
     WrongOutput,
 )
+from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.permutation import ORDERS
 from anatomy.widgets.rope import BASES, DIMS, POSITIONS, TOLERANCE
 from PIL import Image
@@ -103,7 +104,7 @@ def test_unfinished_function_shows_the_reference_and_says_so():
         raise NotImplementedError("rope.apply")
 
     assert RopeExplorer(apply_rope).notice == "Showing the reference: apply_rope is not written yet"
-    assert RopeExplorer().notice == "Showing the reference: no apply_rope was given"
+    assert RopeExplorer().notice == NOTHING_GIVEN
 
 
 def test_an_unfinished_part_is_named():

@@ -22,6 +22,10 @@ def _source(name):
     return (_HERE / name).read_text(encoding="utf-8")
 
 
+# For the learner who only looks, in the gallery or in a saved page.
+NOTHING_GIVEN = "Showing the reference. Give the widget your own code to see it here."
+
+
 class TableWidget(anywidget.AnyWidget):
     """Base of the widgets that draw tables of a learner's function.
 
@@ -88,7 +92,7 @@ class TableWidget(anywidget.AnyWidget):
         candidate = self._fn if fn is None else fn
         name, mine, notice = self.function_name, self._reference, ""
         if candidate is None:
-            notice = f"Showing the reference: no {name} was given"
+            notice = NOTHING_GIVEN
         else:
             try:
                 mine = self.measure(candidate, self._inputs)
