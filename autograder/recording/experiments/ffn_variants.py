@@ -49,7 +49,7 @@ VARIANTS = {
 }
 
 SIZES = {"small": Setting(experiment.LAPTOP, (6e-3, 1.5e-2, 4e-2)),
-         "large": Setting(dataclasses.replace(experiment.LARGE, steps=1000), (5e-4, 1e-3, 2e-3))}
+         "large": Setting(dataclasses.replace(experiment.LARGE, steps=800), (5e-4, 1e-3, 2e-3))}
 
 
 def measure(name, lr, s, device):

@@ -38,7 +38,7 @@ class Setting:
     rows: int = 384
 
 
-SIZES = {"small": Setting(), "large": Setting(steps=2000, tuning_steps=1000, seeds=5, rows=1536)}
+SIZES = {"small": Setting(), "large": Setting(steps=1500, tuning_steps=1000, seeds=5, rows=1536)}
 
 
 class T5Bias(nn.Module):

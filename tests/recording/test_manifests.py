@@ -1,0 +1,57 @@
+"""Every file under ``assets`` says how it was made, and a CPU's never speaks of a GPU."""
+
+import hashlib
+import json
+import re
+
+import pytest
+import torch
+
+from autograder.recording import record
+
+RECORDINGS = record.ROOT / "assets" / "recordings"
+UNITS = json.loads((RECORDINGS / "manifest.json").read_text())
+WIDGETS = {k: v for k, v in json.loads((RECORDINGS / "widgets" / "manifest.json").read_text()).items() if k != "files"}
+ENTRIES = {**UNITS, "widgets": WIDGETS}
+GPU = re.compile(r"gpu|cuda|nvidia|h100|h200|a100", re.I)
+
+
+def paths(name):
+    if name == "widgets":
+        listed = json.loads((RECORDINGS / "widgets" / "manifest.json").read_text())["files"]
+        return [RECORDINGS / "widgets" / file for file in listed]
+    return [RECORDINGS / f"{name}.{ending}" for ending in ("json", "safetensors")]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_manifest_says_how_its_files_were_made(name):
+    made = ENTRIES[name]
+    assert made["device"].split(":")[0] in ("cpu", "cuda") and made["name"] and made["dtype"] and made["tf32"] is False
+    assert isinstance(made["seed"], int) and re.fullmatch(r"\d{4}-\d\d-\d\d", made["date"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+", made["torch"]) and made["command"] == f"make record DEVICE={made['device']}"
+    if made["device"] == "cpu":
+        assert not GPU.search(json.dumps(made))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths(name))).hexdigest()
+    assert made["sha256"] == digest, "the files changed after their manifest was written: make record"
+
+
+def test_every_recording_has_a_manifest():
+    assert set(UNITS) == {p.stem for p in RECORDINGS.glob("*.safetensors")}
+
+
+def test_the_date_stays_while_nothing_changes(tmp_path):
+    file = tmp_path / "x"
+    file.write_bytes(b"1")
+    first = record.made(None, "cpu", "make record", 1, [file])
+    old = {**first, "date": "2020-01-01"}
+    assert record.made(old, "cpu", "make record", 1, [file]) == old
+    file.write_bytes(b"2")
+    assert record.made(old, "cpu", "make record", 1, [file])["date"] == first["date"]
+    assert record.made(old, "cpu", "make record", 2, [file])["date"] == first["date"]
+
+
+def test_no_gpu_no_recording(tmp_path, capsys):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    assert record.main(["--device", "cuda", "--out", str(tmp_path)]) == 2 and not list(tmp_path.iterdir())
+    assert "No CUDA device here" in capsys.readouterr().err
