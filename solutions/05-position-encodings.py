@@ -49,7 +49,7 @@ predict("position.p1", "Reading 'man bites dog', the layer with distances gives�
 
 # %%
 p = 3
-[math.sin(p), math.cos(p), math.sin(p / 10), math.cos(p / 10)]
+[round(n, 3) for n in (math.sin(p), math.cos(p), math.sin(p / 10), math.cos(p / 10))]
 
 # %% [markdown]
 # In general, for $i = 0 \dots d_{model}/2 - 1$:
@@ -279,7 +279,8 @@ with described("Score against relative position: without projection a symmetric 
         mean, spread = distance_profile(s)
         line, = plt.plot(r, mean, label=name)
         plt.fill_between(r, mean - spread / 2, mean + spread / 2, alpha=0.2, color=line.get_color())
-    plt.xlabel("r = key − query"), plt.ylabel("score (band: spread)"), plt.legend()
+    plt.xlabel("r = key − query"), plt.ylabel("score (band: spread)")
+    plt.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 # %% [markdown]
 # **Verdict: they can, and they need not.** Random projections do mix the hands. But $W_Q W_K^\top = M_k$ keeps the score a function of the distance alone, and gives it the direction that the bare product lacks. Any sum of such matrices does, too.
@@ -438,7 +439,7 @@ with described("Position score against relative position: seven different values
                "either side."):
     plt.step(range(-15, 16), mean, where="mid")
     plt.xlabel("r = key − query"), plt.ylabel("q · a")
-spread.max()
+print(f"largest spread {spread.max():.1f}")
 
 # %% [markdown]
 # Only the distance counts (spread 0), the two sides are free to differ, and beyond 3 all distances look alike. The sinusoid had to be lucky with its projections to get there.
@@ -928,7 +929,7 @@ for name, bias in biases.items():
     print(name)
     for sentence in ("dog bites man", "man bites dog", "bites dog man"):
         numbers = read(sentence, bias)
-        print("   ", say({w: numbers[w] for w in words}))
+        print(f"    {sentence}: {say({w: numbers[w] for w in words})}")
 
 # %% [markdown]
 # **Verdict: the conclusion needs another reason, and more care.** Not symmetry but *equivariance* hides the order. A symmetric bias breaks that: *bites dog man* changes. Yet it cannot tell a sentence from its mirror image. For that, $r$ and $-r$ must differ, by bias, projections or a causal mask.
@@ -985,11 +986,9 @@ slopes = alibi_slopes(length.HEADS)[:, None, None]
 live["ALiBi"] = play(length.Scheme(bias=lambda distance: -slopes * distance))
 
 # %%
-import json
+from anatomy.experiments import recorded, where
 
-from anatomy.records import assets_dir
-
-recorded = json.loads((assets_dir() / "experiments" / "length.json").read_text(encoding="utf-8"))["schemes"]
+record = recorded("length")
 titles = {"twin": "color of the twin", "back": "color three places back"}
 with described("Share of right answers along rows of 256 cards, live and recorded. Twin: T5 and ALiBi stay at 1, the "
                "sinusoid falls to between 0.4 and 0.8 after place 64. Three back: recorded "
@@ -997,18 +996,19 @@ with described("Share of right answers along rows of 256 cards, live and recorde
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
     for panel, question in zip(panels, titles):
         for c, (name, run) in enumerate(live.items()):
-            seeds = torch.tensor([r[question] for r in recorded[name]])
+            seeds = torch.tensor([r[question] for r in record["schemes"][name]])
             place = [16 * n + 8 for n in range(seeds.shape[1])]
             panel.plot(place, run[question], label=name, color=f"C{c}")
             panel.fill_between(place, seeds.amin(0), seeds.amax(0), color=f"C{c}", alpha=0.25)
         panel.axvline(64, color="gray", lw=1), panel.set(title=titles[question], xlabel="place")
     panels[0].set_ylabel("share right"), panels[0].legend()
+    figure.suptitle("bands recorded: " + where(record), fontsize=9, y=1.04)
 
 # %% [markdown]
 # Lines are your runs of 400 steps, bands three recorded runs of 1,000 (the sinusoid learns *three back* only there). The gray line marks the end of training lengths. A learned table is not drawn: it has no row 64.
 
 # %%
-reveal("position.p4", lambda: f"{torch.tensor([r['back'][8:] for r in recorded['sinusoidal']]).mean():.0%} (recorded)",
+reveal("position.p4", lambda: f"{torch.tensor([r['back'][8:] for r in record['schemes']['sinusoidal']]).mean():.0%} (recorded)",
        "The likely reason: each hand stays between −1 and 1, but together they point in ways that training never met.")
 
 # %% [markdown]

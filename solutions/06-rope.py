@@ -430,7 +430,7 @@ def wavelengths(D, base=10000.0):
 # 3. `return float(base) ** (-torch.arange(0, D, 2, dtype=torch.float32) / …)`, and `return 2 * math.pi / rope_frequencies(…)`.
 
 # %%
-wavelengths(128)[[0, 16, 32, 48, 63]]
+[f"{n:,.0f}" for n in wavelengths(128)[[0, 16, 32, 48, 63]].tolist()]
 
 # %% [markdown]
 # In a LLaMA head ($D = 128$) the fastest pair comes round every 6 words, the slowest every 54,410. Move base and size, and watch which pairs complete a turn within the training length. The picture runs **your** function.
@@ -657,7 +657,7 @@ for quarter in (rotate_half, notes_half):
     here, there = (rope_with(quarter, X, torch.arange(100) + shift) for shift in (0, 50))
     change = here.norm(dim=-1) / X.norm(dim=-1) - 1
     moved = (here @ here.T - there @ there.T).abs().max()
-    print(f"length {change.min():+.1%} to {change.max():+.1%}, scores move by {moved:.3f}")
+    print(f"{quarter.__name__:11}: length {change.min():+.1%} to {change.max():+.1%}, scores move by {moved:.3f}")
 
 # %% [markdown]
 # **Verdict: wrong.** Lengths change with the place, and scores change when the text is shifted: it is no rotation.
@@ -666,7 +666,7 @@ for quarter in (rotate_half, notes_half):
 
 # %%
 wrong = recorded("length")["schemes"]["RoPE, wrong half"]
-[sum(run["back"][i] for run in wrong) / len(wrong) for i in (3, -1)]
+[f"{sum(run['back'][i] for run in wrong) / len(wrong):.0%}" for i in (3, -1)]
 
 # %% [markdown]
 # It would not: the model makes do with what it gets, and the loss looks fine at the trained length. That is why this course checks *properties*, not shapes and not only losses.
