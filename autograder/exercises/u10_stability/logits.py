@@ -130,8 +130,11 @@ def _z_gradient(form):
                                                  torch.softmax(logits, -1), logits[..., 0].numel())
 
 
-def _both(x, coefficient):
-    return Program().call(x, coefficient).call(x, coefficient, fn="z_loss_gradient")
+def _slope(x, coefficient):
+    return Program().call(x, coefficient, fn="z_loss_gradient")
+
+
+_TWO_ROWS = torch.tensor([[-3.0, -4.0, -5.0], [2.0, 1.0, 4.0]])
 
 
 Z_LOSS = Exercise(
@@ -140,12 +143,19 @@ Z_LOSS = Exercise(
     reference=(ref.z_loss, ref.z_loss_gradient),
     alternatives=[(z_builtin, z_gradient_by_autograd), (z_by_rows, z_gradient_by_softmax)],
     cases=[
-        Case("by hand", "Z = 3 + 1 = 4: the loss is 0.5 · (ln 4)² and its gradient shares ln 4 as 3 to 1",
-             lambda g: _both(torch.tensor([[math.log(3), 0.0]]), 0.5)),
+        Case("by hand", "Z = 3 + 1 = 4: with λ = 0.5 the loss is 0.5 · (ln 4)², 0.96",
+             lambda g: call(torch.tensor([[math.log(3), 0.0]]), 0.5)),
         Case("two rows", "two rows, one below log Z = 0 and one above: the loss is their mean",
-             lambda g: _both(torch.tensor([[-3.0, -4.0, -5.0], [2.0, 1.0, 4.0]]), 0.25)),
-        Case("batch", "a batch of shape (2, 3, 5)", lambda g: _both(2 + g.randn(2, 3, 5), 0.1)),
-        Case("large", "logits near 500", lambda g: _both(500 + g.randn(3, 4), 1e-3)),
+             lambda g: call(_TWO_ROWS, 0.25)),
+        Case("batch", "the loss of a batch of shape (2, 3, 5)", lambda g: call(2 + g.randn(2, 3, 5), 0.1)),
+        Case("large", "the loss of logits near 500", lambda g: call(500 + g.randn(3, 4), 1e-3)),
+        Case("gradient by hand", "for one row with Z = 4 and λ = 0.5 the gradient shares ln 4 as 3 to 1",
+             lambda g: _slope(torch.tensor([[math.log(3), 0.0]]), 0.5)),
+        Case("gradient of two rows", "each row of the gradient has the sign of its own log Z",
+             lambda g: _slope(_TWO_ROWS, 0.25)),
+        Case("gradient of a batch", "the gradient for a batch of shape (2, 3, 5)",
+             lambda g: _slope(2 + g.randn(2, 3, 5), 0.1)),
+        Case("gradient, large", "the gradient for logits near 500", lambda g: _slope(500 + g.randn(3, 4), 1e-3)),
     ],
     mutants=[
         Mutant("no_square", (_z_loss(lambda x, c, z: c * z.mean()), ref.z_loss_gradient),
@@ -220,11 +230,12 @@ _UNIT = _normed(lambda x, gain, eps: x / (x.square().sum(-1, keepdim=True) + eps
 _WHOLE = _normed(lambda x, gain, eps: x * torch.rsqrt(x.square().mean((-2, -1), keepdim=True) + eps) * gain)
 _NO_GAIN = _normed(lambda x, gain, eps: _rms(x, 1.0, eps))
 _NO_EPS = _normed(lambda x, gain, eps: _rms(x, gain, 0.0))
+_NO_KEEPDIM = _normed(lambda x, gain, eps: x * torch.rsqrt(x.square().mean(-1) + eps) * gain)
 _EPS_OUT = _normed(lambda x, gain, eps: x / (x.square().mean(-1, keepdim=True).sqrt() + eps) * gain)
 
 
-def _qk(q, k, q_gain, k_gain):
-    return Program().call(q, k, q_gain, k_gain).call(q_gain, k_gain, fn="qk_norm_bound")
+def _limit(q_gain, k_gain):
+    return Program().call(q_gain, k_gain, fn="qk_norm_bound")
 
 
 QK_NORM = Exercise(
@@ -233,18 +244,21 @@ QK_NORM = Exercise(
     reference=(ref.qk_norm, ref.qk_norm_bound),
     alternatives=[(qk_builtin, bound_by_lengths), (qk_by_hand, bound_by_lists)],
     cases=[
-        Case("by hand", "a query (3, 3, 3, 3) becomes (1, 1, 1, 1); gains of at most 2 and 3 allow √4 · 2 · 3 = 12",
-             lambda g: _qk(torch.full((1, 4), 3.0), torch.tensor([[0.0, 0.0, 0.0, 8.0]]),
-                           torch.tensor([1.0, 1.0, 1.0, 2.0]), torch.tensor([3.0, 1.0, 1.0, 1.0]))),
+        Case("by hand", "(3, 3, 3, 3) becomes (1, 1, 1, 1) and (0, 0, 0, 8) becomes (0, 0, 0, 2), each times its gain",
+             lambda g: call(torch.full((1, 4), 3.0), torch.tensor([[0.0, 0.0, 0.0, 8.0]]),
+                            torch.tensor([1.0, 1.0, 1.0, 2.0]), torch.tensor([3.0, 1.0, 1.0, 1.0]))),
         Case("heads", "two sentences, three heads, four queries, five keys",
-             lambda g: _qk(5 + g.randn(2, 3, 4, 6), g.randn(2, 3, 5, 6, scale=30.0), g.uniform(6, low=0.5, high=2.0),
-                           g.uniform(6, low=2.5, high=4.0))),
-        Case("negative gain", "a gain of −5 stretches as much as one of 5",
-             lambda g: _qk(g.randn(3, 3), g.randn(2, 3), torch.tensor([1.0, -5.0, 2.0]),
-                           torch.tensor([0.5, 1.0, -2.0]))),
+             lambda g: call(5 + g.randn(2, 3, 4, 6), g.randn(2, 3, 5, 6, scale=30.0), g.uniform(6, low=0.5, high=2.0),
+                            g.uniform(6, low=2.5, high=4.0))),
         Case("tiny", "vectors of size 0.001 and 0, where ε inside the root matters",
-             lambda g: _qk(torch.tensor([[1e-3, -1e-3], [0.0, 0.0]]), torch.tensor([[2e-3, 0.0]]), torch.ones(2),
-                           torch.full((2,), 2.0))),
+             lambda g: call(torch.tensor([[1e-3, -1e-3], [0.0, 0.0]]), torch.tensor([[2e-3, 0.0]]), torch.ones(2),
+                            torch.full((2,), 2.0))),
+        Case("bound by hand", "four entries, gains of at most 2 and 3: scores up to √4 · 2 · 3 = 12",
+             lambda g: _limit(torch.tensor([1.0, 1.0, 1.0, 2.0]), torch.tensor([3.0, 1.0, 1.0, 1.0]))),
+        Case("negative gain", "a gain of −5 stretches as much as one of 5",
+             lambda g: _limit(torch.tensor([1.0, -5.0, 2.0]), torch.tensor([0.5, 1.0, -2.0]))),
+        Case("bound", "drawn gains of a head with six entries",
+             lambda g: _limit(g.uniform(6, low=0.5, high=2.0), g.uniform(6, low=2.5, high=4.0))),
     ],
     mutants=[
         Mutant("layer_norm", (_LAYER, ref.qk_norm_bound), "The mean is subtracted, as in LayerNorm. RMS-norm only "
@@ -253,6 +267,8 @@ QK_NORM = Exercise(
                "the mean of the squares, so that the length is √D."),
         Mutant("all_words", (_WHOLE, ref.qk_norm_bound), "The mean runs over all words of a head. Each vector is "
                "divided by its own root mean square: last axis only."),
+        Mutant("no_keepdim", (_NO_KEEPDIM, ref.qk_norm_bound),
+               "The mean square has lost its axis, so it divides along another one or does not fit. Use keepdim=True."),
         Mutant("no_gain", (_NO_GAIN, ref.qk_norm_bound), "The gains are missing. Multiply the normalized queries by "
                "q_gain and the keys by k_gain."),
         Mutant("swapped", (lambda q, k, q_gain, k_gain, eps=1e-6: ref.qk_norm(q, k, k_gain, q_gain, eps),
@@ -339,7 +355,7 @@ def _plain_cap(form):
 
 
 _MASK = torch.tensor([[True, False, True], [False, True, True]])
-_CAPPED = lambda scores, cap, mask=None: Program().call(scores, cap).call(scores, cap, mask, fn="soft_capped_weights")
+_CAPPED = lambda scores, cap, mask=None: Program().call(scores, cap, mask, fn="soft_capped_weights")
 _OWN = ref.soft_capped_weights
 
 SOFT_CAP = Exercise(

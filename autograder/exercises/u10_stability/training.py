@@ -66,8 +66,18 @@ def _coupled(form):
     return wrong
 
 
-def _steps(*inputs):
-    return Program().call(*inputs).call(*inputs, fn="adam_l2_step")
+def _by_l2(*inputs):
+    return Program().call(*inputs, fn="adam_l2_step")
+
+
+def _later(g):
+    """Inputs of a seventh step."""
+    return g.randn(3, 4), g.randn(3, 4), g.randn(3, 4, scale=0.3), g.uniform(3, 4, low=0.1), 7, 0.2, 0.4
+
+
+def _steep(g):
+    """A first step whose gradient is large."""
+    return torch.tensor([3.0, -3.0]), 100 + g.randn(2), _zero(0, 0), _zero(0, 0), 1, 0.1, 0.5
 
 
 def _zero(*values):
@@ -80,13 +90,14 @@ DECAY = Exercise(
     reference=(adamw_step, adam_l2_step),
     alternatives=[(adamw_two_lines, l2_two_lines), (_torch("AdamW"), _torch("Adam"))],
     cases=[
-        Case("no gradient", "θ = 2, gradient 0, η = 0.1, λ = 0.5: AdamW takes 5 % off (1.9), L2 a whole step of 0.1",
-             lambda g: _steps(torch.tensor([2.0, 4.0]), _zero(0, 0), _zero(0, 0), _zero(0, 0), 1, 0.1, 0.5)),
-        Case("later", "the seventh step, with moments from before",
-             lambda g: _steps(g.randn(3, 4), g.randn(3, 4), g.randn(3, 4, scale=0.3), g.uniform(3, 4, low=0.1), 7, 0.2,
-                              0.4), weight=2),
-        Case("large gradient", "a gradient of about 100 hides the L2 penalty, and AdamW's decay stays",
-             lambda g: _steps(torch.tensor([3.0, -3.0]), 100 + g.randn(2), _zero(0, 0), _zero(0, 0), 1, 0.1, 0.5)),
+        Case("no gradient", "θ = 2 and 4, gradient 0, η = 0.1, λ = 0.5: AdamW takes 5 % off, 1.9 and 3.8",
+             lambda g: call(torch.tensor([2.0, 4.0]), _zero(0, 0), _zero(0, 0), _zero(0, 0), 1, 0.1, 0.5)),
+        Case("later", "AdamW's seventh step, with moments from before", lambda g: call(*_later(g))),
+        Case("large gradient", "AdamW's decay does not depend on a gradient of about 100", lambda g: call(*_steep(g))),
+        Case("L2, no gradient", "θ = 2 and 4, gradient 0: L2 takes a whole step of 0.1 off both, 1.9 and 3.9",
+             lambda g: _by_l2(torch.tensor([2.0, 4.0]), _zero(0, 0), _zero(0, 0), _zero(0, 0), 1, 0.1, 0.5)),
+        Case("L2, later", "the seventh step with L2, with moments from before", lambda g: _by_l2(*_later(g))),
+        Case("L2, large gradient", "a gradient of about 100 hides the L2 penalty", lambda g: _by_l2(*_steep(g))),
     ],
     mutants=[
         Mutant("without_rate", (_decoupled(lambda t, d, lr, wd: (1 - wd) * t - lr * d), adam_l2_step),

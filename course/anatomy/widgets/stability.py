@@ -133,7 +133,8 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
                     broken[name] = f"Showing the reference for {name}, which raised {type(error).__name__}: {error}"
         super().refresh(None if candidate is None else sound)
         self._fn = candidate
-        self.notice = " ".join([*broken.values(), *([self.notice] if self.notice else [])])
+        self.notice = " ".join([*(text.rstrip(".") + "." for text in broken.values()),
+                                *([self.notice] if self.notice else [])])
 
     # -- the present state in numbers -------------------------------------------------------------------------------
 
