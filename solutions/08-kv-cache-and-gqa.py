@@ -773,6 +773,12 @@ print("difference:", (torch.cat(out, 2) - grouped_attention(q, k, v, band)).abs(
 print("tokens that the last query reads:", keys.shape[2])
 
 # %% [markdown]
+# The stepper again, now with a window of 3. Which slot will token 7 take, and whom does it overwrite? Move the step to see. Position and slot are two different numbers: the keys keep the positions they were turned by.
+
+# %%
+CacheStepper(cached_attention, rotary_step, view=1, store=1, step=3)
+
+# %% [markdown]
 # ## 11. Pages
 #
 # Nobody knows beforehand how long an answer will be. A buffer per user must be as long as the longest answer, and most of it stays empty. Operating systems solved this long ago: hand out small blocks as they are needed, and keep a table.
@@ -817,6 +823,12 @@ def gather(pool, table, length):
 # %% [markdown]
 # ### See it
 #
+# Blocks of 3, table `[2, 0, 1]`: go through the steps, and say before each where its token will lie.
+
+# %%
+CacheStepper(cached_attention, rotary_step, store=2, step=0)
+
+# %% [markdown]
 # A thousand requests of random lengths, at most 2,048 tokens. How much of the memory handed out holds no token?
 
 # %%
