@@ -20,7 +20,7 @@ from anatomy import runner
 from autograder import exercises
 from autograder.judge.make_record import PUBLIC_SEED, case_seed
 from autograder.judge.spec import Source
-from autograder.recording.record import ROOT, available, device_facts, replace
+from autograder.recording.record import ROOT, available, device_facts, exact, replace
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -132,7 +132,7 @@ def main(argv=None):
     if options.device.startswith("cuda") and not torch.cuda.is_available():
         print("No CUDA device here. Record on the CPU with DEVICE=cpu; the file will say so.", file=sys.stderr)
         return 2
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    exact(options.device)
     record(options.out, options.device, options.unit)
     return 0
 

@@ -62,6 +62,20 @@ def made(before, device, command, seed, paths, dtype="that of each case"):
     return {**facts, "date": before["date"] if same else datetime.date.today().isoformat()}
 
 
+def exact(device):
+    """Settings under which the same inputs give the same bytes, as near to float64 as the dtype allows.
+
+    TF32 would cost ten bits of mantissa in every matrix product, and with them the meaning of a tolerance; sums in half
+    precision likewise. Where CUDA adds by atomics (``scatter_add``), the order would differ from run to run.
+    """
+    products = torch.backends.cuda.matmul
+    products.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    products.allow_fp16_reduced_precision_reduction = products.allow_bf16_reduced_precision_reduction = False
+    if device.startswith("cuda"):
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
+        torch.use_deterministic_algorithms(True, warn_only=True)
+
+
 def available(unit, folder=ROOT / "assets" / "recordings"):
     """(exercises of a unit whose specs can be imported here, ids recorded in ``folder`` that are left out).
 
@@ -169,8 +183,7 @@ def main(argv=None):
     if options.device.startswith("cuda") and not torch.cuda.is_available():
         print("No CUDA device here. Record on the CPU with DEVICE=cpu; the manifest will say so.", file=sys.stderr)
         return 2
-    # TF32 would cost ten bits of mantissa in every matrix product, and with them the meaning of a tolerance.
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    exact(options.device)
     try:
         chosen = options.unit or exercises.units()
         for unit in chosen:

@@ -13,7 +13,7 @@ from autograder.judge.make_record import make_record
 from autograder.recording import figures, precision, record, widgets
 from autograder.recording.experiments import sparse_attention
 from autograder.recording.experiments.__main__ import NAMES
-from tests.recording.pretend_cuda import NAME, Event, pretend_cuda
+from tests.recording.pretend_cuda import NAME, Event, OnCuda, pretend_cuda
 
 
 def script(name):
@@ -82,6 +82,7 @@ def test_recordings_are_the_same_on_another_device(unit):
             for name in a.outcomes:
                 raised = [[(r.get("raises") or [None])[0] for r in c.outcomes[name][0]["results"]] for c in (a, b)]
                 assert raised[0] == raised[1], (exercise.id, a.name, name)
+                assert not any(isinstance(t, OnCuda) for t in b.outcomes[name][1].values()), "recorded on the CPU"
                 for key, value in a.outcomes[name][1].items():
                     torch.testing.assert_close(b.outcomes[name][1][key], value, rtol=0, atol=0, equal_nan=True)
 
@@ -109,6 +110,27 @@ def test_widgets_tables_on_another_device(name):
         there = widgets.recording(name, "cuda")
     for key, value in widgets.recording(name).items():
         assert np.array_equal(there[key], value, equal_nan=True), key
+
+
+def test_too_little_memory_leaves_one_row_out(monkeypatch, capsys):
+    def full(*args):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(sparse_attention, "measured", full)
+    assert sparse_attention.measure("dense, masked", 32, sparse_attention.LAPTOP, "cpu") is None
+    assert "dense, masked at 32 tokens is left out" in capsys.readouterr().out
+
+
+def test_recording_on_cuda_asks_for_exact_and_repeatable_products(monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "use_deterministic_algorithms", lambda on, warn_only: asked.append(on))
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    record.exact("cpu")
+    assert not asked
+    record.exact("cuda")
+    products = torch.backends.cuda.matmul
+    assert asked == [True] and not torch.backends.cudnn.allow_tf32 and not products.allow_tf32
+    assert not products.allow_fp16_reduced_precision_reduction and not products.allow_bf16_reduced_precision_reduction
 
 
 def test_manifest_without_the_vendors_tool(monkeypatch):

@@ -123,7 +123,20 @@ def peak_bytes(call, device):
 
 
 def measure(name, T, s, device):
-    """One row: seconds (best of several repeats, once per round), bytes and pairs of one way at one length."""
+    """One row: seconds (best of several repeats, once per round), bytes and pairs of one way at one length.
+
+    None, and a sentence, where the device's memory is too small for it.
+    """
+    try:
+        return measured(name, T, s, device)
+    except torch.OutOfMemoryError:
+        print(f"{name} at {T} tokens is left out: it needs more memory than {device} has.", flush=True)
+        torch.cuda.empty_cache()
+        return None
+
+
+def measured(name, T, s, device):
+    """The row."""
     function, computed = ways(T, s, device)[name]
     generator = torch.Generator().manual_seed(T)
     dtype = getattr(torch, s.dtype)
@@ -172,7 +185,8 @@ def main(argv=None, setting=None):
     facts = {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(s).items()}
     todo = [(name, T) for T in s.lengths for name in ways(T, s, options.device)]
     kept = Rows("sparse_attention", options, facts, len(todo))
-    rows = [kept.row(f"{name}, T = {T}", lambda: measure(name, T, s, options.device)) for name, T in todo]
+    found = [kept.row(f"{name}, T = {T}", lambda: measure(name, T, s, options.device)) for name, T in todo]
+    rows = [row for row in found if row]
     print("\n".join(report(rows)))
     save("sparse_attention", {"setting": facts, "rows": rows, "flex": cuda}, options, [0])
     kept.finish()
