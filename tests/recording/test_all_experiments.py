@@ -148,6 +148,16 @@ def test_estimates_of_the_large_setting_fit_into_25_minutes(tmp_path):
     assert alone < 10 * 60 and alone + trained / 2 < 25 * 60
 
 
+def test_the_method_lists_every_experiment_with_its_estimate():
+    text = (ROOT / "autograder" / "recording" / "METHOD.md").read_text()
+    rows = [row.strip("|").split("|") for row in text.splitlines() if row.startswith("| ")]
+    found = {row[0].strip(): row[-1].strip() for row in rows}
+    assert {name: found.get(name) for name in command.NAMES} == {n: str(s) for n, s in command.ESTIMATED.items()}
+    total = sum(command.ESTIMATED.values()) / 60
+    assert f"Together {total:.0f} minutes" in text
+    assert "--jobs 4 --minutes 9" in text and set(command.parse(["--jobs", "4", "--minutes", "9"]).__dict__) >= {"jobs"}
+
+
 def test_no_gpu_is_one_sentence(tmp_path):
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
