@@ -514,17 +514,22 @@ for name, mask_of in (("causal", causal_mask), ("bidirectional", leak.full_mask)
     print(f"{name:14} loss {curves[name][-1][1]:.3f}")
 
 # %%
-with described("Loss against steps, yours and five recorded runs of 800 steps: the causal model flattens at the entropy 0.83, "
-               "the bidirectional one falls through it towards 0."):
+from anatomy.experiments import where
+
+record = leak.recorded()
+steps, seeds = record["curves"]["causal"][0][-1][0], len(record["curves"]["causal"])
+with described(f"Loss against steps, yours and {seeds} recorded runs of {steps} steps: the causal model flattens at the "
+               "entropy 0.83, the bidirectional one falls through it towards 0."):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     for i, name in enumerate(leak.SETTINGS):
         panels[0].plot(*zip(*curves[name]), color=f"C{i}", label=name)
-        for seed in leak.recorded()["curves"][name]:
+        for seed in record["curves"][name]:
             panels[1].plot(*zip(*seed), color=f"C{i}", ls=("-", "--")[i], lw=1)
-    for panel, title in zip(panels, ("yours", "recorded: 800 steps, 5 seeds")):
+    for panel, title in zip(panels, ("yours", f"recorded: {steps} steps, {seeds} seeds")):
         panel.axhline(leak.ENTROPY, color="gray", lw=1, ls=":")
         panel.set(title=title, xlabel="step", ylim=(0, 3.2))
     panels[0].set(ylabel="loss per word (nats)"), panels[0].legend()
+    figure.suptitle("recorded on " + where(record), fontsize=9, y=1.04)
 
 # %% [markdown]
 # The bidirectional model has learned one thing: what place $t$ is asked for stands at place $t + 1$, so look there. Its gradients show it. Here is what each model's answer at place 8 depends on:
@@ -541,11 +546,13 @@ def slopes(model, place=8):
     return x.grad[0].norm(dim=-1)
 
 # %%
-with described("Bars over 19 places: the causal model depends on places 0 to 8 only, the bidirectional one on 8 and 9 above all."):
+with described("Bars over 19 places: the causal model depends on places 0 to 8 only, the bidirectional one on 8 and 9 "
+               "above all."):
     for i, name in enumerate(leak.SETTINGS):
         s = slopes(models[name])
         plt.bar(torch.arange(len(s)) + 0.4 * i - 0.2, s / s.max(), 0.4, label=name, hatch=("", "//")[i])
-    plt.axvline(8.5, color="gray", lw=1), plt.xlabel("input place"), plt.ylabel("slope (largest = 1)"), plt.legend()
+    plt.axvline(8.5, color="gray", lw=1), plt.xticks(range(0, 19, 2)), plt.legend()
+    plt.xlabel("input place"), plt.ylabel("slope (largest = 1)")
 
 # %% [markdown]
 # ### And now without a future
@@ -563,7 +570,8 @@ written = {name: leak.write(model) for name, model in models.items()}
 for name, ids in written.items():
     print(f"{name}: {leak.spell(ids[0].tolist())}")
 reveal("masks.p1", lambda: ", ".join(f"{n} {leak.share_right(w):.0%} right" for n, w in written.items()),
-       "A is causal, B is bidirectional. B always had the answer in sight (but for the last place, always a full stop), so it never learned to predict. "
+       "A is causal, B is bidirectional. B always had the answer in sight (but for the last place, always a full "
+       "stop), so it never learned to predict. "
        "The causal model loses nothing when the future is cut off: it had none.")
 
 # %% [markdown]
@@ -584,14 +592,13 @@ with torch.no_grad():
 #
 # > *"Models with a non-causal mask converge faster and reach a lower perplexity; they understand better, and are only less handy for generation."*
 #
-# The experiment has two readings. With the target in sight the loss is next to nothing. Without it the same model guesses about as badly as chance (2.83), or worse. Five recorded runs, on average:
+# The experiment has two readings. With the target in sight the loss is next to nothing. Without it the same model guesses about as badly as chance (2.83), or worse. The recorded runs, on average:
 
 # %%
-data = leak.recorded()
 mean = lambda runs: sum(sum(r) / len(r) for r in runs) / len(runs)
 for name in leak.SETTINGS:
-    print(f"{name:14} whole {mean(data['whole'][name]):.3f}, beginning {mean(data['cut'][name]):.2f}, "
-          f"right sentences {sum(data['right'][name]) / 5:.0%}")
+    print(f"{name:14} whole {mean(record['whole'][name]):.3f}, beginning {mean(record['cut'][name]):.2f}, "
+          f"right sentences {sum(record['right'][name]) / seeds:.0%}")
 
 # %% [markdown]
 # **Verdict: the two losses are answers to different questions.** A masked or infilling model also sees both sides, and there that is fair, since its targets are *hidden from the input*. But predicting a gap from both sides is easier than predicting what comes next, so its lower loss says nothing about better understanding.

@@ -47,7 +47,8 @@ predict("cache.p1", "LLaMA-2-7B, 80 GB, 4,096 tokens each. How many users fit?",
 # A decoder writes one token at a time. To write token 5 it needs the keys and values of tokens 0 to 4. Under a causal mask nothing that comes later changes them: they are the same numbers as one step ago.
 
 # %%
-predict("cache.p2", "A model writes 1,000 tokens and computes all keys anew at each step. How many keys does it compute?",
+predict("cache.p2", "A model writes 1,000 tokens and computes all keys anew at each step. "
+        "How many keys does it compute?",
         ["1,000", "500,500", "1,000,000"])
 
 # %%
@@ -242,7 +243,8 @@ for name, step in (("going on", rotary_step), ("starting at 0", restart)):
 # A score depends on the *distance* of two positions. When every chunk starts at 0, token 4 of the plan below stands at 0, three places *before* the prompt's last token.
 
 # %%
-predict("cache.p6", "A prompt of 4, then one token at a time, each chunk counted from 0. Which score of token 5 is still right?",
+predict("cache.p6", "A prompt of 4, then one token at a time, each chunk counted from 0. "
+        "Which score of token 5 is still right?",
         ["the one with itself", "those with the prompt", "none"])
 
 # %%
@@ -387,7 +389,8 @@ record = recorded("decode")
 lengths, heads = sorted({r["S"] for r in record["rows"]}), record["setting"]["H"]
 below = [r["copied"] > r["grouped"] for r in record["rows"] if r["G"] < heads]
 with described(f"Milliseconds of one decoding step against key-value heads, recorded on {where(record)}, for "
-               f"{len(lengths)} lengths: copying first is slower in {sum(below)} of {len(below)} cases below {heads} heads."):
+               f"{len(lengths)} lengths: copying first is slower in {sum(below)} of {len(below)} cases below "
+               f"{heads} heads."):
     for i, S in enumerate(lengths):
         at = [r for r in record["rows"] if r["S"] == S]
         plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}o-", label=f"{S:,} tokens, in place")
@@ -571,7 +574,8 @@ def roofline_seconds(flops, moved, peak_flops, bandwidth):
 # 3. `flops = 4 * B * H * T * S * D`, `numbers = 2 * B * D * (H * T + …)`, `return max(flops / peak_flops, …)`.
 
 # %%
-predict("cache.p4", "One token, 4,096 cached, 32 heads, MHA, 2 bytes. Serving 64 users at once instead of 1, the intensity of attention…",
+predict("cache.p4", "One token, 4,096 cached, 32 heads, MHA, 2 bytes. Serving 64 users at once instead of 1, "
+        "the intensity of attention…",
         ["grows 64 times", "stays the same", "falls"])
 
 # %%
