@@ -11,6 +11,7 @@ from anatomy.experiments import ffn_variants as variants
 from autograder import exercises
 from autograder.judge.make_record import make_record
 from autograder.recording import figures, precision, record, widgets
+from autograder.recording.__main__ import main as record_all
 from autograder.recording.experiments import sparse_attention
 from autograder.recording.experiments.__main__ import NAMES
 from tests.recording.pretend_cuda import NAME, Event, OnCuda, pretend_cuda
@@ -110,6 +111,19 @@ def test_widgets_tables_on_another_device(name):
         there = widgets.recording(name, "cuda")
     for key, value in widgets.recording(name).items():
         assert np.array_equal(there[key], value, equal_nan=True), key
+
+
+def test_make_record_on_cuda_says_so_and_keeps_the_cpus_distances(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch, "use_deterministic_algorithms", lambda on, warn_only: None)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    (tmp_path / "precision.json").write_bytes((figures.ROOT / "assets/recordings/precision.json").read_bytes())
+    with pretend_cuda():
+        assert record_all(["--device", "cuda", "--unit", "00-start-here", "--out", str(tmp_path)]) == 0
+    made = json.loads((tmp_path / "manifest.json").read_text())["00-start-here"]
+    assert (made["device"], made["name"], made["command"]) == ("cuda", NAME, "make record DEVICE=cuda")
+    distances = json.loads((tmp_path / "precision.json").read_text())
+    assert distances["cuda"]["made"]["name"] == NAME and len(distances["cpu"]["distances"]) > 50
+    assert distances["cuda"]["distances"].keys() == {"start.weighted_average"}
 
 
 def test_too_little_memory_leaves_one_row_out(monkeypatch, capsys):
