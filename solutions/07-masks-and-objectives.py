@@ -257,7 +257,8 @@ def outputs(x, real, ids):
     return F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], causal_padding_mask(real))[0, 0, -3:]
 
 plain = outputs(words, real[:, 2:], torch.arange(3)[None])
-[(outputs(padded, real, ids) - plain).abs().max().item() for ids in (position_ids(real), torch.arange(5)[None])]
+for name, ids in (("real words counted", position_ids(real)), ("all columns counted", torch.arange(5)[None])):
+    print(f"{name:20} outputs differ by {(outputs(padded, real, ids) - plain).abs().max():.3f}")
 
 # %% [markdown]
 # ### Claim on trial
@@ -525,11 +526,10 @@ with described(f"Loss against steps, yours and {seeds} recorded runs of {steps} 
         panels[0].plot(*zip(*curves[name]), color=f"C{i}", label=name)
         for seed in record["curves"][name]:
             panels[1].plot(*zip(*seed), color=f"C{i}", ls=("-", "--")[i], lw=1)
-    for panel, title in zip(panels, ("yours", f"recorded: {steps} steps, {seeds} seeds")):
+    for panel, title in zip(panels, ("yours", f"recorded: {steps} steps, {seeds} seeds\n{where(record)}")):
         panel.axhline(leak.ENTROPY, color="gray", lw=1, ls=":")
-        panel.set(title=title, xlabel="step", ylim=(0, 3.2))
+        panel.set(xlabel="step", ylim=(0, 3.2)), panel.set_title(title, fontsize=10)
     panels[0].set(ylabel="loss per word (nats)"), panels[0].legend()
-    figure.suptitle("recorded on " + where(record), fontsize=9, y=1.04)
 
 # %% [markdown]
 # The bidirectional model has learned one thing: what place $t$ is asked for stands at place $t + 1$, so look there. Its gradients show it. Here is what each model's answer at place 8 depends on:
@@ -863,7 +863,7 @@ lost = 0
 for _ in range(200):
     ids, noise = torch.randint(0, 900, (40,), generator=g), torch.rand(40, generator=g) < 0.3
     lost += not torch.equal(restore_spans(*span_corruption(ids, noise, 999), 999), ids)
-lost
+print(lost, "texts came back changed")
 
 # %%
 predict("masks.p4", "T5 hides 15 % of 568 tokens, in spans of 3 on average. How many tokens must the decoder predict?",
