@@ -583,7 +583,7 @@ with described("Time per entry over sizes: the fused LayerNorm lies near the cop
         plt.loglog([r["tokens"] for r in rows], [r["ns_per_entry"][name] for r in rows], marker="o", label=name)
     plt.plot([1024, 1024], [times.get(name) for name in mine], "k*", markersize=10, label="yours")
     plt.xlabel(f"tokens of {rows[0]['d']} entries"), plt.ylabel("ns per entry"), plt.legend(bbox_to_anchor=(1, 1))
-where(record)
+print(where(record))
 
 # %% [markdown]
 # Now two models of the time. By operations: those of the norm, at the rate of the matrix product. By bytes: passes over memory, at the rate of the copy (two passes). Written step by step, LayerNorm reads 7 times and writes 5 times, RMSNorm 4 and 3.

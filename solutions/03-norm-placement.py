@@ -370,7 +370,7 @@ def slope_of_first(norm, x):
 other = torch.stack([x[0], 100 * torch.randn(3, 8)])
 batch_norm = lambda x: F.batch_norm(x.flatten(0, 1), None, None, training=True).view_as(x)
 for name, norm in (("LayerNorm", layer_norm), ("BatchNorm", batch_norm)):
-    print(name, (slope_of_first(norm, x) - slope_of_first(norm, other)).abs().max().item())
+    print(f"{name}: {(slope_of_first(norm, x) - slope_of_first(norm, other)).abs().max():.2f}")
 
 # %% [markdown]
 # **Verdict: no.** LayerNorm's Jacobian depends on the token's own mean and variance, and on nothing else. It is BatchNorm that looks at the batch.
@@ -698,8 +698,9 @@ with described("Loss against steps. Your 8 layers: Post-LN without warm-up stays
         for row in long["rows"]:
             if (row["wiring"], row["warmup"], row["peak"]) == (wiring, stairs, 3e-3):
                 panels[1].plot(range(10, 301, 10), row["losses"], color=f"C{i}", ls=("-", "--", "-.")[i], lw=1)
-    panels[0].set(xlabel="step", ylabel="loss", title="yours: 8 layers"), panels[0].legend(loc="center left", fontsize=8)
+    panels[0].set(xlabel="step", ylabel="loss", title="yours: 8 layers")
     panels[1].set(xlabel="step", title=f"recorded ({long['made']['device']}): 12 layers, 3 seeds")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.12))
 
 # %%
 reveal("placement.p4", lambda: f"{runs['Post-LN'][-1]:.2f}",

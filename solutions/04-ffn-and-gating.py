@@ -469,7 +469,7 @@ layer = GatedFeedForward(6, 16, torch.sigmoid)
 swapped = GatedFeedForward(6, 16, torch.sigmoid)
 swapped.load_state_dict(layer.state_dict())
 swapped.gate_proj, swapped.up_proj = swapped.up_proj, swapped.gate_proj
-(layer(x) - swapped(x)).abs().max()
+(layer(x) - swapped(x)).abs().max().item()
 
 # %% [markdown]
 # **Verdict: a convention, but one that must be kept.** The product does not care about names; the activation does. A checkpoint whose `gate_proj` and `up_proj` are swapped gives other outputs. The activated branch is bounded on one side, so it can shut a unit off: that is why this course calls *it* the gate.
@@ -486,7 +486,7 @@ scaled = GatedFeedForward(6, 16, swish)
 plain = GatedFeedForward(6, 16, swish)
 plain.load_state_dict(scaled.state_dict() | {"down_proj.weight": scaled.down_proj.weight / math.sqrt(2)})
 with_factor = scaled.down_proj(swish(scaled.gate_proj(x)) * scaled.up_proj(x) / math.sqrt(2))
-(with_factor - plain(x)).abs().max()
+(with_factor - plain(x)).abs().max().item()
 
 # %% [markdown]
 # **Verdict: there is no such factor.** Neither the PaLM nor the LLaMA paper has one. It would add nothing that `down_proj` cannot learn: scaling that matrix gives the same layer. The 2/3 is real, but it belongs somewhere else, as you find out now.
@@ -589,7 +589,8 @@ calm = deaths(make, dead_units, setting=replace(HIGH, lr=HIGH.lr / 5))[2]
 with described("Dead units during training: hundreds in layer 1 at the high rate, falling; almost none at a fifth of it"):
     plt.plot(steps, dead.sum(-1), marker="o")
     plt.plot(steps, calm[:, 1].sum(-1), marker="s")
-    plt.legend(["layer 0", "layer 1", "layer 1, a fifth of the rate"], loc="upper right"), plt.xlabel("step"), plt.ylabel("dead units of 384")
+    plt.legend(["layer 0", "layer 1", "layer 1, a fifth of the rate"], bbox_to_anchor=(1, 1))
+    plt.xlabel("step"), plt.ylabel("dead units of 384")
 
 # %% [markdown]
 # ### Claim on trial
@@ -614,7 +615,7 @@ record = recorded("unit_health")
 for r in record["rows"]:
     if r["lr"] == HIGH.lr and r["step"] == 50:
         print(f"seed {r['seed']}: {r['dead']} dead at step 50, {r['alive_at_the_end']} of these alive at the end")
-where(record)
+print(where(record))
 
 # %% [markdown]
 # **Verdict: too strong.** A negative input silences a unit for *that word*; living units are silent most of the time. A unit that is silent for all words gets no gradient, but what it *sees* still changes: embeddings, norms and the layer below keep learning, and carry most dead units back to life.
@@ -702,7 +703,7 @@ with described("Validation loss of ten layers at three learning rates; gated one
         plt.errorbar(places, runs.mean(1), error, fmt="os^"[i], label=f"rate {lr}")
     plt.plot([names.index(n) for n in own], [own[n]["loss"] for n in own], "k*", markersize=10, label="your run")
     plt.xticks(range(len(names)), names, rotation=40, ha="right"), plt.ylabel("loss, nats per character"), plt.legend()
-where(record)
+print(where(record))
 
 # %% [markdown]
 # Each variant at its best rate, against SwiGLU, seed by seed:
