@@ -42,7 +42,8 @@ class LoRALinear(nn.Module):
     def merged(self) -> nn.Linear:
         """A plain linear layer with the difference added to its weight; the base stays as it is."""
         base = self.base
-        plain = nn.Linear(base.in_features, base.out_features, base.bias is not None).to(base.weight)
+        place = {"device": base.weight.device, "dtype": base.weight.dtype}
+        plain = nn.Linear(base.in_features, base.out_features, base.bias is not None, **place)
         plain.load_state_dict(base.state_dict())
         plain.weight += self.difference()
         return plain

@@ -26,6 +26,10 @@ class OnCuda(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
+    def __deepcopy__(self, memo):
+        copy = self.detach().clone()
+        return torch.nn.Parameter(copy, self.requires_grad) if getattr(self, "_is_param", False) else copy
+
 
 class CudaGenerator(torch.Generator):
     """``torch.Generator("cuda")``."""
