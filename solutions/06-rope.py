@@ -488,7 +488,7 @@ with described("One angle: the score comes back to almost 1 every 6.3 words. Man
                "and never returns to 1."):
     plt.plot(far, single, linewidth=0.8, label="one angle")
     plt.plot(far, many, label="64 features, base 10,000")
-    plt.legend(loc="upper right")
+    plt.legend(loc="upper right", ncols=2)
     plt.gca().set(xlabel="distance", ylabel="score / D", ylim=(-1.1, 1.4))
 
 # %% [markdown]
@@ -653,11 +653,11 @@ def rope_with(quarter, x, ids):
     return x * angles.cos() + quarter(x) * angles.sin()
 
 X = torch.randn(100, 64, generator=torch.Generator().manual_seed(1))
-for quarter in (rotate_half, notes_half):
+for name, quarter in (("yours", rotate_half), ("notes", notes_half)):
     here, there = (rope_with(quarter, X, torch.arange(100) + shift) for shift in (0, 50))
     change = here.norm(dim=-1) / X.norm(dim=-1) - 1
     moved = (here @ here.T - there @ there.T).abs().max()
-    print(f"{quarter.__name__:11}: length {change.min():+.1%} to {change.max():+.1%}, scores move by {moved:.3f}")
+    print(f"{name}: length {change.min():+.1%} to {change.max():+.1%}, scores move by {moved:.3f}")
 
 # %% [markdown]
 # **Verdict: wrong.** Lengths change with the place, and scores change when the text is shifted: it is no rotation.
