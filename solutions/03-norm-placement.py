@@ -700,7 +700,7 @@ with described("Loss against steps. Your 8 layers: Post-LN without warm-up stays
                 panels[1].plot(range(10, 301, 10), row["losses"], color=f"C{i}", ls=("-", "--", "-.")[i], lw=1)
     panels[0].set(xlabel="step", ylabel="loss", title="yours: 8 layers")
     panels[1].set(xlabel="step", title=f"recorded ({long['made']['device']}): 12 layers, 3 seeds")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.12))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.16))
 
 # %%
 reveal("placement.p4", lambda: f"{runs['Post-LN'][-1]:.2f}",

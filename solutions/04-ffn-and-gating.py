@@ -79,7 +79,7 @@ torch.manual_seed(0)
 layer, words = FeedForward(4, 16, torch.relu), torch.randn(1, 3, 4)
 changed = words.clone()
 changed[0, 1] += 1.0
-(layer(changed) - layer(words)).abs().amax(-1)
+(layer(changed) - layer(words)).detach().abs().amax(-1)
 
 # %% [markdown]
 # ## 2. Activations with a corner
