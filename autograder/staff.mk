@@ -39,13 +39,13 @@ report: $(VENV)/.ready-staff ## write the class report from the last grading
 	$(BIN)/python -m autograder.grading.report $(ARGS)
 
 bench: $(VENV)/.ready-staff ## time the instant checks
-	$(BIN)/python benchmarks/instant_check.py
+	$(BIN)/python -m benchmarks.instant_check
 
 bench-widgets: $(VENV)/.ready-staff ## time key press to pixels in a real JupyterLab
-	$(BIN)/python benchmarks/widget_latency.py
+	$(BIN)/python -m benchmarks.widget_latency
 
 bench-grading: $(VENV)/.ready-staff ## submissions per minute against stock nbgrader
-	$(BIN)/python benchmarks/grading_speed.py $(ARGS)
+	$(BIN)/python -m benchmarks.grading_speed $(ARGS)
 
 bench-cheats: $(VENV)/.ready-staff ## the hostile submissions through stock nbgrader and through ours
 	$(BIN)/python -m benchmarks.grading_cheats $(ARGS)

@@ -3,6 +3,7 @@
 ``make bench``. Prints the median and the slowest; the goal is a median of 100 ms, the limit 200 ms.
 """
 
+import argparse
 import os
 import statistics
 import tempfile
@@ -39,6 +40,7 @@ def measure():
 
 def main():
     """Prints a table and the summary line."""
+    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     rows = measure()
     print(f"{'exercise':40} {'right':>8} {'wrong':>8}   (ms, median of {REPEATS})")
     for name, right, wrong in rows:
