@@ -136,6 +136,13 @@ def test_ways_to_compute_the_window_agree_and_their_memory_is_measured():
     assert 8000 <= sparse_attention.peak_bytes(lambda: torch.ones(1000) * 2 * 3 * 4, "cpu") < 8100
 
 
+def test_a_wrong_kernel_is_not_timed(monkeypatch, capsys):
+    s = roofline.Setting(**SIZES)
+    monkeypatch.setattr(roofline.F, "scaled_dot_product_attention", lambda q, k, v, **options: q[..., :v.shape[-1]])
+    row = roofline.attention_row("GQA", 16, s, "cpu", torch.float32)
+    assert list(row["seconds"]) == ["reference"] and "SDPA gives another result" in capsys.readouterr().out
+
+
 def test_growth_of_time_with_pairs():
     rows = [{"T": t, "pairs": t * t, "seconds": [3.0 * t * t]} for t in (8, 16, 32)]
     assert math.isclose(sparse_attention.growth(rows, lambda r: min(r["seconds"])), 1)

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from autograder.recording.experiments.norm_bandwidth import keep_memory
 from autograder.recording.experiments.resume import Rows
-from autograder.recording.experiments.timing import cold_seconds, compiled_flex
+from autograder.recording.experiments.timing import check_same, cold_seconds, compiled_flex
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.attention import attention_weights
 from autograder.reference.ffn import GatedFeedForward
@@ -141,6 +141,10 @@ def attention_calls(kind, S, s, device, dtype):
     if device.startswith("cuda"):
         flex = compiled_flex()
         calls["FlexAttention"] = lambda: flex(folded, k, v, scale=scale)
+        if kind == "MLA":
+            # Tiles of 576 numbers per key fill the chip's shared memory: at the usual size they may not fit.
+            tiles, small = compiled_flex(), {"BLOCK_N": 16, "num_stages": 1}
+            calls["FlexAttention, small tiles"] = lambda: tiles(folded, k, v, scale=scale, kernel_options=small)
     return calls, s.users * S * numbers * dtype.itemsize
 
 
@@ -150,6 +154,8 @@ def attention_row(kind, S, s, device, dtype):
     seconds = {}
     for name, call in calls.items():
         try:
+            with torch.no_grad():
+                check_same(name, call(), calls["reference"]())
             seconds[name] = timed(call, s, device)
         except Exception as error:
             if name == "reference":

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from autograder.recording.experiments.norm_bandwidth import keep_memory
 from autograder.recording.experiments.resume import Rows
-from autograder.recording.experiments.timing import compiled_flex
+from autograder.recording.experiments.timing import check_same, compiled_flex
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.sparse import local_causal_mask, local_causal_pairs
@@ -143,7 +143,10 @@ def measured(name, T, s, device):
     q, k, v = torch.randn(3, 1, s.heads, T, s.head_dim, generator=generator).to(device, dtype)
     call = lambda: function(q, k, v)
     with torch.no_grad():
-        call()  # makes the mask, compiles
+        result = call()  # makes the mask, compiles
+        if name == "FlexAttention":
+            check_same(name, result, local_attention(q, k, v, s.window))
+        del result
         memory = peak_bytes(call, device)
         seconds = [float(f"{best_time(call, device, s.repeats):.4g}") for _ in range(s.rounds)]
     return {"way": name, "T": T, "seconds": seconds, "bytes": memory, "pairs": computed,
