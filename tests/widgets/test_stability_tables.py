@@ -78,9 +78,20 @@ def test_where_each_dtype_breaks():
         assert math.isclose(widget.spec["limits"][i], LAST[dtype], abs_tol=0.01)
         e = row.to(getattr(torch, dtype)).exp()
         assert naive[i, 5] == pytest.approx((e / e.sum()).max().item(), rel=1e-7)
+    first = [next(2 * f for f, v in zip(stability.FACTORS, row, strict=True) if not np.isfinite(v)) for row in naive]
+    assert [round(v, 1) for v in first] == [11.3, 90.5, 90.5, 724.1], "the notebook names these scores"
     assert np.isfinite(shifted[1:]).all()
     assert np.isfinite(shifted[0, :-1]).all() and np.isnan(shifted[0, -1]), "65,536 is infinite in float16"
     assert SoftmaxStabilityExplorer(RIGHT, factor=16).figures()["nan"] == ["float16"]
+
+
+def test_the_slope_is_gone_where_the_notebook_says():
+    widget = SoftmaxStabilityExplorer(RIGHT, grow="as in a training run")
+    slopes = {}
+    for i, step in enumerate(widget.spec["steps"]):
+        widget.step = i
+        slopes[step] = widget.figures()["slope"]["none"]
+    assert slopes[8] > 0.2 and slopes[24] > 5e-3 and slopes[32] < 1e-4, slopes
 
 
 def test_the_run_is_the_recorded_one():
