@@ -338,10 +338,10 @@ with described("Gradient norm per layer in 96 layers of width 32 on a logarithmi
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     for panel, init in zip(panels, ("Xavier", "He"), strict=True):
         for i, name in enumerate(("Post-LN", "Pre-LN")):
-            for c in data["inits"][name][init][32][96]:
-                panel.semilogy(range(1, 97), c, color=f"C{i}", ls=("-", "--")[i], lw=1)
+            for seed, c in enumerate(data["inits"][name][init][32][96]):
+                panel.semilogy(range(1, 97), c, color=f"C{i}", ls=("-", "--")[i], lw=1, label=None if seed else name)
         panel.set(xlabel="layer", title=f"{init}, d = 32, recorded ({data['made']['device']})")
-    panels[0].set_ylabel("gradient norm (— Post-LN, -- Pre-LN)")
+    panels[0].set_ylabel("gradient norm"), panels[1].legend(loc="lower right")
 
 # %% [markdown]
 # **Verdict: none of the three holds as stated.** Post-LN's gradient does vanish towards the input with He weights at width 32: by a factor of about a thousand or more. At width 128 it does not, and with small weights (0.02) all layers get the same. It does not grow with depth.
