@@ -185,6 +185,9 @@ POOL = Exercise(
         Mutant("rows", _pool(lambda G, n, D: (G, D, n), lambda w: w.mean(2)),
                "Neighboring rows are averaged, inside one head. Average whole heads: row d of each head with row d of "
                "the next."),
+        Mutant("whole_group", lambda weight, n_heads, n_kv_heads: weight.unflatten(0, (n_kv_heads, -1)).mean(1),
+               "Each group comes out as a single row: all its rows are averaged. A head has D rows, which stay apart; "
+               "average over the heads alone."),
         Mutant("largest", _pool(heads_in_rows, lambda w: w.amax(1)),
                "The largest entry of each group is kept. Take the mean."),
         Mutant("unchecked", lambda weight, n_heads, n_kv_heads: torch.stack(
