@@ -593,14 +593,14 @@ reveal("cache.p4", lambda: [round(intensity(B, 1, 4096, 32, 32, 128), 3) for B i
 # %%
 peak, bandwidth = 312e12, 2.0e12
 points = {f"decode, G = {G}": (1, 1, 4096, 32, G, 128) for G in (32, 8, 1)} | {"prefill": (1, 4096, 4096, 32, 32, 128)}
-with described("Roofline: rate against intensity. Decoding with 32, 8 and 1 key-value heads lies at about 1, 4 and 31 "
-               "FLOPs per byte on the slope, prefill at 2,048 under the flat roof; the ridge is at 156."):
+with described("Roofline: rate against intensity. Decoding with 32, 8 and 1 key-value heads lies at about 1, 4 and 32 "
+               "FLOPs per byte on the slope, prefill at 2,048 touches the flat roof; the ridge is at 156."):
     roof = [0.25, peak / bandwidth, 4000]
     plt.loglog(roof, [min(peak, x * bandwidth) for x in roof], color="gray", label="roof")
     for i, (name, sizes) in enumerate(points.items()):
         flops, moved = attention_cost(*sizes)
         rate = flops / roofline_seconds(flops, moved, peak, bandwidth)
-        plt.loglog(flops / moved, rate, "osD^"[i], color=f"C{i}", label=f"{name}: {flops / moved:.0f}")
+        plt.loglog(flops / moved, rate, "osD^"[i], color=f"C{i}", label=f"{name}: {flops / moved:,.0f} per byte")
     plt.xlabel("FLOPs per byte"), plt.ylabel("FLOP/s at most"), plt.legend(fontsize=8)
 
 # %% [markdown]
