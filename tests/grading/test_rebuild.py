@@ -122,7 +122,8 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name, data", [(n, d) for n, ds in BROKEN.items() for d in ds])
+@pytest.mark.parametrize("name, data", [pytest.param(n, d, id=f"{n}-{i}") for n, ds in BROKEN.items()
+                                        for i, d in enumerate(ds)])
 def test_a_file_that_is_no_notebook_gets_one_clear_message(name, data):
     with pytest.raises(BadSubmission) as caught:
         rebuild(data, START)
