@@ -123,9 +123,19 @@ def test_torch_saying_not_implemented_is_a_bug_and_not_an_empty_stub():
         RopeExplorer(apply_rope)
 
 
-def test_the_learners_error_passes_through():
-    with pytest.raises(ZeroDivisionError):
-        RopeExplorer(lambda x, position_ids, base=1e4: 1 / 0)
+def test_the_learners_error_passes_through_and_a_notebook_shows_their_lines_only():
+    def turn(x):
+        return x @ torch.ones(7, 7)
+
+    def apply_rope(x, position_ids, base=10000.0):
+        return turn(x)
+
+    with pytest.raises(RuntimeError, match="mat1") as caught:
+        RopeExplorer(apply_rope)
+    first, *own, error, advice = caught.value._render_traceback_()
+    assert [line.split(":")[0].split()[-1] for line in own] == ["apply_rope", "turn"]
+    assert own[1].endswith("return x @ torch.ones(7, 7)") and error.startswith("RuntimeError: mat1")
+    assert "Run the check" in advice and "widget" in first
 
 
 @pytest.mark.parametrize("fn, words", [

@@ -13,7 +13,7 @@ import traitlets as t
 from safetensors.numpy import load_file
 
 from ..records import MissingRecording, assets_dir
-from .calls import unwritten
+from .calls import shorten, unwritten
 
 _HERE = Path(__file__).parent
 
@@ -99,9 +99,13 @@ class TableWidget(anywidget.AnyWidget):
             except NotImplementedError as error:
                 culprit = unwritten(error)
                 if culprit is None:
+                    shorten(error)
                     raise
                 own = culprit in (name, getattr(candidate, "__name__", name))
                 notice = f"Showing the reference: {name if own else culprit} is not written yet"
+            except Exception as error:
+                shorten(error)
+                raise
         tables = {**mine, **{f"ref_{k}": v for k, v in self._reference.items()},
                   **self.derive(mine, self._reference, self._inputs)}
         self._fn, self._mine = candidate, mine

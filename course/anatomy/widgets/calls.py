@@ -1,11 +1,15 @@
 """Calling a learner's function for a widget: what counts as not written yet, and what a wrong result is told."""
 
 import dis
+import linecache
+import traceback
+from functools import partial
 from pathlib import Path
 
 import torch
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_LIBRARIES = (Path(torch.__file__).resolve().parents[1], Path(dis.__file__).resolve().parent)
 
 
 class WrongOutput(ValueError):
@@ -56,6 +60,24 @@ def unwritten(error):
         if _PACKAGE not in Path(code.co_filename).parents:
             return code.co_name
     return last.tb_frame.f_code.co_name
+
+
+def shorten(error):
+    """Makes a notebook show an error of the learner's code without the widget's own lines around it."""
+    if not hasattr(error, "_render_traceback_"):
+        error._render_traceback_ = partial(_short, error)
+
+
+def _short(error):
+    lines, inside = ["Your code raised an error when the widget called it:"], False
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        parents = set(Path(frame.f_code.co_filename).parents)
+        inside |= _PACKAGE in parents  # the frames before it are the cell that made the widget
+        if inside and not {_PACKAGE, *_LIBRARIES} & parents:
+            source = linecache.getline(frame.f_code.co_filename, number).strip()
+            lines.append(f"  line {number} of {frame.f_code.co_name}:  {source}")
+    return [*lines, f"{type(error).__name__}: {error}",
+            "Run the check of that exercise: it shows the smallest input that fails."]
 
 
 def _article(word):
