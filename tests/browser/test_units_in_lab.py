@@ -120,7 +120,8 @@ def test_the_students_loop(page, lab):
     solve, check = "solve-start-weighted_average", "check-start-weighted_average"
     for cell in (setup, solve):
         assert not [o for o in run_cell(page, cell) if o["output_type"] == "error"]
-    assert "is not written yet" in json.dumps(run_cell(page, check))
+    first = run_cell(page, check)
+    assert "is not written yet" in json.dumps(first)
     edit(page, solve, "def weighted_average(values, weights):\n    return weights @ values")
     run_cell(page, solve)
     outputs = run_cell(page, check)
@@ -131,8 +132,8 @@ def test_the_students_loop(page, lab):
     run_cell(page, solve)
     outputs = run_cell(page, check)
     assert not [o for o in outputs if o["output_type"] == "error"]
-    claims = [o["metadata"]["anatomy"] for o in outputs if o.get("metadata")]
-    assert claims == [{"exercise": "start.weighted_average", "tries": 3}], "make report counts tries by this"
+    tried = [next(o["metadata"]["anatomy"]["tries"] for o in out if o.get("metadata")) for out in (first, outputs)]
+    assert tried[1] == tried[0] + 2, "make report counts tries by this"
     page.get_by_text("things tried").first.wait_for()
     last = [c["id"] for c in cells if c["type"] == "code"][-6:]
     shown = json.dumps([run_cell(page, c) for c in (i["id"] for i in cells if i["type"] == "code") if c not in
