@@ -31,9 +31,9 @@ lint: $(VENV)/.ready-staff ## check the code's style
 release: $(VENV)/.ready build ## write dist/: the student package, a zip of the learner's wing alone
 	$(BIN)/python -m autograder.build.package
 
-grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir)
+grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir; SCHEDULER=address for many machines)
 	@test -n "$(SUBMITTED)" || { echo "Say which folder: make grade SUBMITTED=dir (laid out student/unit/unit.ipynb)"; exit 2; }
-	$(BIN)/python -m autograder.grading "$(SUBMITTED)" $(ARGS)
+	$(BIN)/python -m autograder.grading "$(SUBMITTED)" $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(ARGS)
 
 report: $(VENV)/.ready-staff ## write the class report from the last grading
 	$(BIN)/python -m autograder.grading.report $(ARGS)

@@ -46,3 +46,13 @@ def test_every_make_target_is_explained():
         for line in (ROOT / name).read_text().splitlines():
             if re.match(r"^[a-z-]+:(?!=)", line):
                 assert "## " in line, f"{name}: {line}"
+
+
+@pytest.mark.parametrize("given, expected", [
+    ("SUBMITTED=dir", '"dir"'), ("SUBMITTED=dir SCHEDULER=tcp://a:8786", '"dir" --scheduler tcp://a:8786'),
+    ("SUBMITTED=dir ARGS=--force", '"dir"  --force')])
+def test_make_grade_hands_on_what_it_is_given(given, expected):
+    import subprocess
+
+    shown = subprocess.run(["make", "-n", "grade", *given.split()], cwd=ROOT, capture_output=True, text=True).stdout
+    assert re.search(rf"-m autograder\.grading {re.escape(expected)}\s*$", shown), shown
