@@ -54,7 +54,8 @@ def summarize(results):
                                                              v.max_score)
             row.scores.append(result["scores"][v.exercise])
             row.passed += v.passed
-            if not v.passed and v.mistakes:
+            # What is wrong with a file is said once, in the table of files, not at each of its exercises.
+            if not v.passed and v.mistakes and not v.mistakes[0].name.startswith("submission."):
                 row.mistakes[v.mistakes[0].name] += 1
                 row.words.setdefault(v.mistakes[0].name, v.mistakes[0].message)
             if result["tries"].get(v.exercise):
@@ -98,7 +99,7 @@ def page(rows, results, link=lambda result: ""):
         tried = any(r.tries for r in mine)
         out.append('<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
                    f'<th scope="col">Mean points</th>{"<th scope=col>Median tries</th>" if tried else ""}'
-                   '<th scope="col">Most frequent mistakes</th></tr></thead><tbody>')
+                   '<th scope="col" class="wide">Most frequent mistakes</th></tr></thead><tbody>')
         for r in mine:
             share, count = r.passed / len(r.scores), len(r.scores)
             mistakes = "".join(f"<li>{n} × <code>{esc(name)}</code>: {esc(_short(r, name))}</li>"
