@@ -10,6 +10,7 @@ import html
 import os
 import statistics
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -115,7 +116,8 @@ def page(rows, results, link=lambda result: ""):
 
 def _short(row, name):
     # A student's own exception text differs from one to the next: the first is an example, no more.
-    return ("for example: " if name.startswith("generic.") else "") + row.words[name][:200]
+    words = textwrap.shorten(row.words[name], 200, placeholder=" …")
+    return f"for example: {words}" if name.startswith("generic.") else words
 
 
 def _student(result, link):
