@@ -21,7 +21,10 @@ def answer(payload, student_ns, bans):
         try:
             reply = b"+" + serve(request, student_ns)
         except BaseException as error:
-            reply = b"-" + type(error).__name__.encode("utf-8", "replace")
+            # torch has no class of its own for a tensor that found no room.
+            full = type(error) is RuntimeError and "allocate memory" in str(error)
+            name = "MemoryError" if full else type(error).__name__
+            reply = b"-" + name.encode("utf-8", "replace")
         finally:
             if library is not None:
                 library._destroy()

@@ -222,3 +222,17 @@ def test_any_json_is_judged_without_an_exception(value, listed):
 def test_any_bytes_are_parsed_or_refused(data):
     with pytest.raises(MalformedReply):
         parse_reply(data, PROGRAMS)
+
+
+@pytest.mark.parametrize("error, name", [
+    (RuntimeError("DefaultCPUAllocator: can't allocate memory:."), b"MemoryError"),
+    (RuntimeError("something else"), b"RuntimeError"), (KeyError("x"), b"KeyError")])
+def test_torch_without_room_counts_as_out_of_memory(monkeypatch, error, name):
+    from anatomy import runner
+
+    def serve(request, space):
+        raise error
+
+    monkeypatch.setattr(runner, "serve", serve)
+    reply = answer_parts((1).to_bytes(8, "little") + b"x", {}, [None])
+    assert reply[8:] == b"-" + name

@@ -26,7 +26,7 @@ def gone(pid):
     """True once no such process is there, or only its entry waits for a parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it goes between opening and reading
         return True
 
 
