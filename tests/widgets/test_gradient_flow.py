@@ -10,9 +10,17 @@ from anatomy.widgets import GradientFlowExplorer, WrongOutput
 from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 
-from .conftest import tables_of
+from .cases import find
 from .learners import unfinished
-from .test_widget_esm import CONTRAST, SCHEMES, find, settle, trait
+from .promises import (
+    SCHEMES,
+    cuts_nothing_off,
+    draws_refreshed_tables,
+    exports_a_readable_page,
+    leaves_nothing_behind,
+    settle,
+    trait,
+)
 
 RIGHT = {
     "post_ln": lambda x, f, n: n(f(x) + x),
@@ -169,14 +177,8 @@ def test_a_wrong_wiring_is_called_so_and_broken_curves_are_not_drawn(stage):
 def test_refreshed_tables_are_drawn_and_cleanup_leaves_nothing(stage):
     fresh = GradientFlowExplorer(dict.fromkeys(RIGHT, unfinished))
     page = stage(fresh)
-    before = page.locator(".ta").screenshot()
-    fresh.refresh(RIGHT)
-    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
-    settle(page)
-    assert page.locator(".ta-notice").is_hidden() and page.locator(".ta").screenshot() != before
-    page.evaluate("() => cleanup()")
-    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
-    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+    draws_refreshed_tables(page, fresh, RIGHT)
+    leaves_nothing_behind(page)
 
 
 @browser_test
@@ -185,14 +187,7 @@ def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, 
     path = right.save_html(tmp_path / "page.html")
     text = path.read_text(encoding="utf-8")
     assert not any(word in text for word in ("http:", "https:", "@import", "url(", "integrity="))
-    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(path.as_uri())
-    page.wait_for_selector(".ta-svg")
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10 and [f for f in found if f[0] < 4.5 or f[2] < 11] == [] and not errors
-    context.close()
+    exports_a_readable_page(browser, path, scheme)
 
 
 @browser_test
@@ -200,13 +195,4 @@ def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, 
 @pytest.mark.parametrize("depth", [6, 96])
 def test_nothing_is_cut_off_or_overlaps(stage, width, depth):
     widget = GradientFlowExplorer(RIGHT, wiring="norm inside", depth=depth)
-    page = stage(widget, viewport={"width": width, "height": 900})
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    clashes = page.evaluate("""() => {
-      const texts = [...document.querySelectorAll('.ta-svg text')];
-      const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
-      return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
-        Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
-        Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b]));
-    }""")
-    assert clashes == []
+    cuts_nothing_off(stage(widget, viewport={"width": width, "height": 900}))

@@ -6,9 +6,19 @@ from anatomy.widgets import MaskExplorer, ObjectiveLab
 
 from autograder.recording.widgets import MASKS, OBJECTIVES
 
-from .conftest import tables_of
+from .cases import find
 from .learners import unfinished
-from .test_widget_esm import CONTRAST, SCHEMES, find, settle, trait
+from .promises import (
+    SCHEMES,
+    cuts_nothing_off,
+    draws_refreshed_tables,
+    exports_a_readable_page,
+    leaves_nothing_behind,
+    moves_by_keyboard,
+    names_its_controls,
+    settle,
+    trait,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -42,31 +52,12 @@ def words(page):
 @pytest.mark.parametrize("widget, role, name, trait_name, key", CONTROLS,
                          ids=[f"{c[0].__name__}-{c[3]}" for c in CONTROLS])
 def test_keyboard_moves_every_control_and_the_picture(stage, widget, role, name, trait_name, key):
-    page = stage(make(widget))
-    before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
-    find(page, role, name).focus()
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture  # the focus can be seen
-    page.keyboard.press(key)
-    settle(page)
-    assert trait(page, trait_name) != before
-    page.wait_for_function("() => model.saves === 1")
-    page.evaluate("() => document.activeElement.blur()")
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture
+    moves_by_keyboard(stage(make(widget)), role, name, trait_name, key)
 
 
 @EACH
 def test_all_controls_are_listed_named_and_keep_their_keys(stage, widget):
-    assert {c[2] for c in WIDGETS[widget][2]} == set(widget.controls)
-    page = stage(make(widget))
-    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
-    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
-    snapshot = page.locator("body").aria_snapshot()
-    for role, name, *_ in WIDGETS[widget][2]:
-        assert f'- {role} "{name}"' in snapshot, snapshot
-    for unnamed in ("- slider:", "- img\n", "- combobox:"):
-        assert unnamed not in snapshot + "\n", snapshot
+    names_its_controls(stage(make(widget)), widget, WIDGETS[widget][2])
 
 
 @EACH
@@ -88,41 +79,20 @@ def test_every_setting_is_drawn_and_said(stage, widget):
 
 @EACH
 def test_cleanup_leaves_nothing_behind(stage, widget):
-    page = stage(make(widget))
-    page.evaluate("() => cleanup()")
-    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
-    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+    leaves_nothing_behind(stage(make(widget)))
 
 
 @EACH
 def test_refreshed_tables_are_drawn(stage, widget):
     functions, usual, _ = WIDGETS[widget]
     fresh = widget(dict.fromkeys(functions, unfinished), **usual)
-    page = stage(fresh)
-    before = page.locator(".ta").screenshot()
-    assert "not written yet" in page.locator(".ta-notice").text_content()
-    fresh.refresh(functions)
-    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
-    settle(page)
-    assert page.locator(".ta-notice").is_hidden() and page.locator(".ta").screenshot() != before
+    draws_refreshed_tables(stage(fresh), fresh, functions)
 
 
 @EACH
 @SCHEMES
 def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, widget, scheme):
-    path = make(widget).save_html(tmp_path / "page.html")
-    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
-    page, errors, asked = context.new_page(), [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector(".ta-svg")
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10
-    assert [f for f in found if f[0] < 4.5 or f[2] < 11] == []
-    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == scheme
-    assert not errors and asked == [path.as_uri()]
-    context.close()
+    exports_a_readable_page(browser, make(widget).save_html(tmp_path / "page.html"), scheme)
 
 
 @EACH
@@ -133,15 +103,7 @@ def test_nothing_is_cut_off_or_overlaps(stage, widget, width):
     for i in range(page.locator("select option").count()):
         page.evaluate("([name, i]) => model.set(name, i)", [first, i])
         settle(page)
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        clashes = page.evaluate("""() => {
-          const texts = [...document.querySelectorAll('.ta-svg text')].filter((t) => t.textContent);
-          const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
-          return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
-            Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
-            Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b]));
-        }""")
-        assert clashes == [], i
+        cuts_nothing_off(page)
 
 
 def test_a_click_on_a_row_chooses_the_query(stage):

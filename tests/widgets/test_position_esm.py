@@ -4,11 +4,20 @@ import pytest
 from anatomy.widgets import PositionExplorer
 from anatomy.widgets.position import NAMES, SCHEMES
 
-from .conftest import tables_of
+from .cases import find
 from .learners import unfinished
 from .position_learners import POSITIONS, cosine_only
-from .test_widget_esm import CONTRAST, find, settle, trait
-from .test_widget_esm import SCHEMES as COLOR_SCHEMES
+from .promises import SCHEMES as COLOR_SCHEMES
+from .promises import (
+    cuts_nothing_off,
+    draws_refreshed_tables,
+    exports_a_readable_page,
+    leaves_nothing_behind,
+    moves_by_keyboard,
+    names_its_controls,
+    settle,
+    trait,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -22,30 +31,11 @@ def make(**state):
 
 @pytest.mark.parametrize("role, name, trait_name, key", CONTROLS, ids=[c[2] for c in CONTROLS])
 def test_keyboard_moves_every_control_and_the_picture(stage, role, name, trait_name, key):
-    page = stage(make())
-    before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
-    control = find(page, role, name)
-    control.focus()
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture  # the focus can be seen
-    page.keyboard.press(key)
-    settle(page)
-    assert trait(page, trait_name) != before
-    page.evaluate("() => document.activeElement.blur()")
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture
+    moves_by_keyboard(stage(make()), role, name, trait_name, key)
 
 
 def test_all_controls_are_named_and_keep_their_keys(stage):
-    assert {c[2] for c in CONTROLS} == set(PositionExplorer.controls)
-    page = stage(make())
-    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
-    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
-    snapshot = page.locator("body").aria_snapshot()
-    for role, name, *_ in CONTROLS:
-        assert f'- {role} "{name}"' in snapshot, snapshot
-    for unnamed in ("- slider:", "- button:", "- img\n", "- combobox:"):
-        assert unnamed not in snapshot + "\n", snapshot
+    names_its_controls(stage(make()), PositionExplorer, CONTROLS)
 
 
 @pytest.mark.parametrize("scheme", NAMES)
@@ -91,47 +81,18 @@ def test_refreshed_tables_are_drawn(stage):
     fresh = PositionExplorer(dict.fromkeys(POSITIONS, unfinished))
     page = stage(fresh)
     assert page.locator(".ta-word").last.text_content() == "not yours yet"
-    before = page.locator(".ta").screenshot()
-    assert "not written yet" in page.locator(".ta-notice").text_content()
-    fresh.refresh(POSITIONS)
-    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
-    settle(page)
-    assert page.locator(".ta-notice").is_hidden() and page.locator(".ta").screenshot() != before
+    draws_refreshed_tables(page, fresh, POSITIONS)
 
 
 def test_cleanup_leaves_nothing_behind(stage):
-    page = stage(make())
-    page.evaluate("() => cleanup()")
-    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
-    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+    leaves_nothing_behind(stage(make()))
 
 
 @COLOR_SCHEMES
 def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, scheme):
-    path = make(variant=1).save_html(tmp_path / "page.html")
-    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
-    page, errors, asked = context.new_page(), [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector(".ta-svg")
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10
-    assert [f for f in found if f[0] < 4.5 or f[2] < 11] == []
-    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == scheme
-    assert not errors and asked == [path.as_uri()]
-    context.close()
+    exports_a_readable_page(browser, make(variant=1).save_html(tmp_path / "page.html"), scheme)
 
 
 @pytest.mark.parametrize("scheme", NAMES)
 def test_nothing_is_cut_off_or_overlaps(stage, scheme):
-    page = stage(make(scheme=scheme), viewport={"width": 830, "height": 900})
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    clashes = page.evaluate("""() => {
-      const texts = [...document.querySelectorAll('.ta-svg text')].filter((t) => t.textContent);
-      const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
-      return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
-        Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
-        Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b]));
-    }""")
-    assert clashes == []
+    cuts_nothing_off(stage(make(scheme=scheme), viewport={"width": 830, "height": 900}))

@@ -6,10 +6,20 @@ from anatomy.widgets.sparse_scenes import KINDS, LAYERS, SCENES, T
 
 from autograder.recording.widgets import PATTERNS
 
-from .conftest import tables_of
+from .cases import find
 from .learners import unfinished
+from .promises import (
+    SCHEMES,
+    cuts_nothing_off,
+    draws_refreshed_tables,
+    exports_a_readable_page,
+    leaves_nothing_behind,
+    moves_by_keyboard,
+    names_its_controls,
+    settle,
+    trait,
+)
 from .test_sparse_tables import WRONG, show
-from .test_widget_esm import CONTRAST, SCHEMES, find, settle, trait
 
 pytestmark = pytest.mark.browser
 
@@ -18,14 +28,6 @@ CONTROLS = [
     ("slider", "query", "query", "ArrowLeft"), ("slider", "layers", "layers", "ArrowRight"),
 ]
 GRID = "Grid: one row for each query"
-CLASHES = """() => {
-  const texts = [...document.querySelectorAll('.ta-svg text')].filter((t) => t.textContent);
-  const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
-  const out = boxes.filter(([, p]) => p.right > innerWidth || p.left < 0).map(([a]) => a);
-  return out.concat(boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
-    Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
-    Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b])));
-}"""
 
 
 def said(page):
@@ -34,30 +36,11 @@ def said(page):
 
 @pytest.mark.parametrize("role, name, trait_name, key", CONTROLS, ids=[c[2] for c in CONTROLS])
 def test_keyboard_moves_every_control_and_the_picture(stage, role, name, trait_name, key):
-    page = stage(SparseExplorer(PATTERNS))
-    before, picture, words = trait(page, trait_name), page.locator(".ta").screenshot(), said(page)
-    find(page, role, name).focus()
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture  # the focus can be seen
-    page.keyboard.press(key)
-    settle(page)
-    assert trait(page, trait_name) != before and said(page) != words
-    page.wait_for_function("() => model.saves === 1")
-    page.evaluate("() => document.activeElement.blur()")
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture
+    assert moves_by_keyboard(stage(SparseExplorer(PATTERNS)), role, name, trait_name, key)
 
 
 def test_all_controls_are_listed_named_and_keep_their_keys(stage):
-    assert {c[2] for c in CONTROLS} == set(SparseExplorer.controls)
-    page = stage(SparseExplorer(PATTERNS))
-    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
-    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
-    snapshot = page.locator("body").aria_snapshot()
-    for role, name, *_ in CONTROLS:
-        assert f'- {role} "{name}"' in snapshot, snapshot
-    for unnamed in ("- slider:", "- img\n", "- combobox:"):
-        assert unnamed not in snapshot + "\n", snapshot
+    names_its_controls(stage(SparseExplorer(PATTERNS)), SparseExplorer, CONTROLS)
 
 
 def test_every_pattern_and_size_says_what_python_says(stage):
@@ -115,33 +98,20 @@ def test_wrong_cells_are_crossed_out_and_told(stage):
 def test_refresh_and_cleanup(stage):
     fresh = SparseExplorer(dict.fromkeys(PATTERNS, unfinished))
     page = stage(fresh)
-    assert "not written yet" in page.locator(".ta-notice").text_content()
     assert "the reference" in page.locator(".ta-caption").first.text_content()
-    fresh.refresh(PATTERNS)
-    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
-    settle(page)
-    assert page.locator(".ta-notice").is_hidden() and "yours" in page.locator(".ta-caption").first.text_content()
-    page.evaluate("() => cleanup()")
-    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
-    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+    draws_refreshed_tables(page, fresh, PATTERNS)
+    assert "yours" in page.locator(".ta-caption").first.text_content()
+    leaves_nothing_behind(page)
 
 
 @SCHEMES
 def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, scheme):
+    def moves(page):
+        find(page, "slider", "layers").press("ArrowRight")
+        page.wait_for_function("() => document.querySelector('.ta').dataset.key.endsWith(',5')")
+
     path = SparseExplorer(PATTERNS, layers=4).save_html(tmp_path / "page.html")
-    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
-    page, errors, asked = context.new_page(), [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector(".ta-svg")
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10 and [f for f in found if f[0] < 4.5 or f[2] < 11] == []
-    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == scheme
-    find(page, "slider", "layers").press("ArrowRight")
-    page.wait_for_function("() => document.querySelector('.ta').dataset.key.endsWith(',5')")
-    assert not errors and asked == [path.as_uri()]
-    context.close()
+    exports_a_readable_page(browser, path, scheme, moves)
 
 
 @pytest.mark.parametrize("width", [900, 860])
@@ -151,5 +121,4 @@ def test_nothing_is_cut_off_or_overlaps(stage, width):
         for layers in (1, LAYERS):
             page.evaluate("([k, n]) => { model.set('pattern', k); model.set('layers', n); }", [k, layers])
             settle(page)
-            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-            assert page.evaluate(CLASHES) == [], KINDS[k].name
+            cuts_nothing_off(page)

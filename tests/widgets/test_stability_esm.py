@@ -3,10 +3,19 @@
 import pytest
 from anatomy.widgets import SoftmaxStabilityExplorer
 
-from .conftest import tables_of
+from .cases import find
 from .learners import unfinished
+from .promises import (
+    SCHEMES,
+    cuts_nothing_off,
+    draws_refreshed_tables,
+    exports_a_readable_page,
+    leaves_nothing_behind,
+    moves_by_keyboard,
+    names_its_controls,
+    settle,
+)
 from .stability_learners import RIGHT, WRONG
-from .test_widget_esm import CONTRAST, SCHEMES, find, settle, trait
 
 pytestmark = pytest.mark.browser
 
@@ -23,30 +32,11 @@ SILENT = ("quantity", "coefficient")  # what the readout says does not depend on
 @pytest.mark.parametrize("role, name, trait_name, key, state", CONTROLS, ids=[c[2] for c in CONTROLS])
 def test_keyboard_moves_every_control_and_the_picture(stage, role, name, trait_name, key, state):
     page = stage(SoftmaxStabilityExplorer(RIGHT, **state))
-    before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
-    said = page.locator(".ta [aria-live=polite]").text_content()
-    find(page, role, name).focus()
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture  # the focus can be seen
-    page.keyboard.press(key)
-    settle(page)
-    assert trait(page, trait_name) != before
-    page.wait_for_function("() => model.saves === 1")
-    page.evaluate("() => document.activeElement.blur()")
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture
-    assert (page.locator(".ta [aria-live=polite]").text_content() != said) == (trait_name not in SILENT)
+    assert moves_by_keyboard(page, role, name, trait_name, key) == (trait_name not in SILENT)
 
 
 def test_all_controls_are_listed_named_and_keep_their_keys(stage):
-    assert {c[2] for c in CONTROLS} == set(SoftmaxStabilityExplorer.controls)
-    page = stage(SoftmaxStabilityExplorer(RIGHT))
-    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
-    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
-    snapshot = page.locator("body").aria_snapshot()
-    for role, name, *_ in CONTROLS:
-        assert f'- {role} "{name}"' in snapshot, snapshot
-    assert "- img\n" not in snapshot + "\n", "a picture without a name"
+    names_its_controls(stage(SoftmaxStabilityExplorer(RIGHT)), SoftmaxStabilityExplorer, CONTROLS)
 
 
 def test_only_the_control_that_counts_is_enabled(stage):
@@ -102,42 +92,16 @@ def test_functions_that_give_nan_are_said_not_drawn(stage):
 def test_refresh_and_cleanup(stage):
     fresh = SoftmaxStabilityExplorer(dict.fromkeys(RIGHT, unfinished))
     page = stage(fresh)
-    assert "not written yet" in page.locator(".ta-notice").text_content()
-    fresh.refresh(RIGHT)
-    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
-    settle(page)
-    assert page.locator(".ta-notice").is_hidden()
-    page.evaluate("() => cleanup()")
-    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
-    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+    draws_refreshed_tables(page, fresh, RIGHT)
+    leaves_nothing_behind(page)
 
 
 @SCHEMES
 def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, scheme):
-    path = SoftmaxStabilityExplorer(RIGHT).save_html(tmp_path / "page.html")
-    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
-    page, errors, asked = context.new_page(), [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector(".ta-svg")
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10 and [f for f in found if f[0] < 4.5 or f[2] < 11] == [] and not errors
-    assert asked == [path.as_uri()]
-    context.close()
+    exports_a_readable_page(browser, SoftmaxStabilityExplorer(RIGHT).save_html(tmp_path / "page.html"), scheme)
 
 
 @pytest.mark.parametrize("width", [900, 860, 830])
 @pytest.mark.parametrize("state", [{}, {"factor": 36, "coefficient": 1.0, "gain": 8.0}, {**RUN, "step": 19}])
 def test_nothing_is_cut_off_or_overlaps(stage, state, width):
-    page = stage(SoftmaxStabilityExplorer(RIGHT, **state), viewport={"width": width, "height": 900})
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    clashes = page.evaluate("""() => {
-      const texts = [...document.querySelectorAll('.ta-svg text')].filter((t) => t.textContent);
-      const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
-      const out = boxes.filter(([, p]) => p.right > innerWidth || p.left < 0).map(([a]) => a);
-      return out.concat(boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
-        Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
-        Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b])));
-    }""")
-    assert clashes == []
+    cuts_nothing_off(stage(SoftmaxStabilityExplorer(RIGHT, **state), viewport={"width": width, "height": 900}))

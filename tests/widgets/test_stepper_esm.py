@@ -3,10 +3,19 @@
 import pytest
 from anatomy.widgets import CacheStepper
 
-from .conftest import tables_of
 from .learners import unfinished
+from .promises import (
+    SCHEMES,
+    cuts_nothing_off,
+    draws_refreshed_tables,
+    exports_a_readable_page,
+    leaves_nothing_behind,
+    moves_by_keyboard,
+    names_its_controls,
+    settle,
+    trait,
+)
 from .test_stepper_tables import restarting, right, right_turning, top_left
-from .test_widget_esm import CONTRAST, SCHEMES, find, settle, trait
 
 pytestmark = pytest.mark.browser
 
@@ -21,19 +30,7 @@ CONTROLS = [
 @pytest.mark.parametrize("role, name, trait_name, key", CONTROLS, ids=[c[1] for c in CONTROLS])
 def test_keyboard_moves_every_control_and_the_picture(stage, role, name, trait_name, key):
     page = stage(CacheStepper(right, right_turning, **(POSITIONS if trait_name == "origin" else {})))
-    before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
-    said = page.locator(".ta [aria-live=polite]").text_content()
-    find(page, role, name).focus()
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture  # the focus can be seen
-    page.keyboard.press(key)
-    settle(page)
-    assert trait(page, trait_name) != before
-    page.wait_for_function("() => model.saves === 1")
-    page.evaluate("() => document.activeElement.blur()")
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture
-    assert page.locator(".ta [aria-live=polite]").text_content() != said
+    assert moves_by_keyboard(page, role, name, trait_name, key)
 
 
 def test_a_learner_cuts_the_text_where_they_like(stage):
@@ -67,13 +64,7 @@ def test_positions_and_scores_are_written_out(stage):
 
 
 def test_all_controls_are_listed_named_and_keep_their_keys(stage):
-    assert {c[2] for c in CONTROLS} == set(CacheStepper.controls)
-    page = stage(CacheStepper(right, right_turning, **POSITIONS))
-    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
-    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
-    snapshot = page.locator("body").aria_snapshot()
-    for role, name, *_ in CONTROLS:
-        assert f'- {role} "{name}"' in snapshot, snapshot
+    names_its_controls(stage(CacheStepper(right, right_turning, **POSITIONS)), CacheStepper, CONTROLS)
 
 
 def test_page_and_python_say_the_same(stage):
@@ -97,41 +88,18 @@ def test_a_wrong_mask_is_told(stage):
 def test_refresh_and_cleanup(stage):
     fresh = CacheStepper(unfinished)
     page = stage(fresh)
-    assert "not written yet" in page.locator(".ta-notice").text_content()
-    fresh.refresh(right)
-    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
-    settle(page)
-    assert page.locator(".ta-notice").is_hidden()
-    page.evaluate("() => cleanup()")
-    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
-    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+    draws_refreshed_tables(page, fresh, right)
+    leaves_nothing_behind(page)
 
 
 @SCHEMES
 @pytest.mark.parametrize("view", [0, 1])
 def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, scheme, view):
-    path = CacheStepper(right, right_turning, view=view, step=3).save_html(tmp_path / "page.html")
-    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(path.as_uri())
-    page.wait_for_selector(".ta-svg")
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10 and [f for f in found if f[0] < 4.5 or f[2] < 11] == [] and not errors
-    context.close()
+    widget = CacheStepper(right, right_turning, view=view, step=3)
+    exports_a_readable_page(browser, widget.save_html(tmp_path / "page.html"), scheme)
 
 
 @pytest.mark.parametrize("state", [{}, {"store": 1, "plan": [1] * 8, "step": 7}, {"store": 2, "plan": [8], "step": 0},
                                    {"view": 1, "origin": 1, "store": 2, "plan": [5, 3]}])
 def test_nothing_is_cut_off_or_overlaps(stage, state):
-    page = stage(CacheStepper(right, **state), viewport={"width": 860, "height": 900})
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    clashes = page.evaluate("""() => {
-      const texts = [...document.querySelectorAll('.ta-svg text')].filter((t) => t.textContent);
-      const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
-      const out = boxes.filter(([, p]) => p.right > innerWidth || p.left < 0).map(([a]) => a);
-      return out.concat(boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
-        Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
-        Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b])));
-    }""")
-    assert clashes == []
+    cuts_nothing_off(stage(CacheStepper(right, **state), viewport={"width": 860, "height": 900}))

@@ -9,60 +9,34 @@ from anatomy.widgets import (
 )
 
 from .cases import WIDGETS, find, make
-from .conftest import tables_of
 from .learners import columns_attention, right_frequencies, sign_rope, unfinished
+from .promises import (
+    SCHEMES,
+    cuts_nothing_off,
+    draws_refreshed_tables,
+    exports_a_readable_page,
+    leaves_nothing_behind,
+    moves_by_keyboard,
+    names_its_controls,
+    settle,
+    trait,
+)
 
 pytestmark = pytest.mark.browser
 
 CONTROLS = [(widget, *control) for widget, (_, controls) in WIDGETS.items() for control in controls]
 EACH = pytest.mark.parametrize("widget", WIDGETS, ids=lambda w: w.__name__)
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
-
-
-def settle(page):
-    """Two frames: one for the drawing that was asked for, one for it to be on the screen."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def trait(page, name):
-    return page.evaluate("(name) => model.get(name)", name)
 
 
 @pytest.mark.parametrize("widget, role, name, trait_name, key", CONTROLS,
                          ids=[f"{c[0].__name__}-{c[3]}" for c in CONTROLS])
 def test_keyboard_moves_every_control_and_the_picture(stage, widget, role, name, trait_name, key):
-    page = stage(make(widget))
-    before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
-    control = find(page, role, name)
-    control.focus()
-    settle(page)
-    focused = page.locator(".ta").screenshot()
-    assert focused != picture  # the focus can be seen
-    page.keyboard.press(key)
-    settle(page)
-    assert trait(page, trait_name) != before
-    page.wait_for_function("() => model.saves === 1")  # Python hears of it as well, a little later
-    page.evaluate("() => document.activeElement.blur()")
-    settle(page)
-    assert page.locator(".ta").screenshot() != picture
+    moves_by_keyboard(stage(make(widget)), role, name, trait_name, key)
 
 
 @EACH
 def test_every_focusable_element_keeps_its_keys_and_has_a_name(stage, widget):
-    page = stage(make(widget))
-    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
-    assert page.evaluate(f"() => [...{elements}].length") >= len(WIDGETS[widget][1])
-    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
-    snapshot = page.locator("body").aria_snapshot()
-    for role, name, *_ in WIDGETS[widget][1]:
-        assert f'- {role} "{name}"' in snapshot, snapshot
-    for unnamed in ("- slider:", "- button:", "- img\n", "- combobox:", "- radio\n"):
-        assert unnamed not in snapshot + "\n", snapshot
-
-
-@EACH
-def test_all_controls_are_listed_here(stage, widget):
-    assert {c[2] for c in WIDGETS[widget][1]} == set(widget.controls)
+    names_its_controls(stage(make(widget)), widget, WIDGETS[widget][1])
 
 
 @EACH
@@ -96,11 +70,7 @@ def test_readout_is_live_and_follows(stage, widget):
 
 @EACH
 def test_cleanup_leaves_nothing_behind(stage, widget):
-    page = stage(make(widget))
-    assert page.evaluate("() => held.media > 0 && held.observers > 0")  # else the counting counts nothing
-    page.evaluate("() => cleanup()")
-    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
-    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+    leaves_nothing_behind(stage(make(widget)))
 
 
 @EACH
@@ -119,14 +89,7 @@ def test_python_hears_the_last_state_even_when_the_view_closes(stage, widget):
 @EACH
 def test_refreshed_tables_are_drawn(stage, widget):
     fresh = widget(unfinished)
-    page = stage(fresh)
-    before = page.locator(".ta").screenshot()
-    assert "not written yet" in page.locator(".ta-notice").text_content()
-    fresh.refresh(WIDGETS[widget][0])
-    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
-    settle(page)
-    assert page.locator(".ta-notice").is_hidden()
-    assert page.locator(".ta").screenshot() != before
+    draws_refreshed_tables(stage(fresh), fresh, WIDGETS[widget][0])
 
 
 @EACH
@@ -149,65 +112,17 @@ def test_exported_page_works_from_a_file(browser, tmp_path, widget, scheme):
     context.close()
 
 
-CONTRAST = """() => {
-  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
-  const light = (rgb) => rgb.slice(0, 3).map((v) => v / 255)
-    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = (e) => {
-    for (; e; e = e.parentElement) {
-      const color = numbers(getComputedStyle(e).backgroundColor);
-      if (color.length === 3 || color[3] === 1) return color;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  for (const e of document.querySelectorAll('.ta *')) {
-    const own = [...e.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim());
-    if (!own || e.dataset.ink || !e.getClientRects().length) continue;
-    const style = getComputedStyle(e);
-    const ink = numbers(e.namespaceURI.includes('svg') ? style.fill : style.color);
-    const [a, b] = [light(ink), light(behind(e))].sort((x, y) => y - x);
-    found.push([(a + 0.05) / (b + 0.05), e.textContent.trim().slice(0, 40), parseFloat(style.fontSize)]);
-  }
-  return found;
-}"""
-
-
 @EACH
 @SCHEMES
 def test_all_words_can_be_read(browser, tmp_path, widget, scheme):
-    """Contrast of at least 4.5 (WCAG AA) and 11 px, in the exported page, in either scheme."""
-    wrong = widget(unfinished)
-    path = wrong.save_html(tmp_path / "page.html")
-    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.wait_for_selector(".ta-svg")
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 10
-    assert [f for f in found if f[0] < 4.5] == []
-    assert [f for f in found if f[2] < 11] == []
-    context.close()
+    exports_a_readable_page(browser, widget(unfinished).save_html(tmp_path / "page.html"), scheme)
 
 
 @EACH
 @pytest.mark.parametrize("width", [900, 830])
 def test_nothing_is_cut_off_or_overlaps(stage, widget, width):
     page = stage(make(widget), viewport={"width": width, "height": 900})
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    clashes = page.evaluate("""() => {
-      const texts = [...document.querySelectorAll('.ta-svg text:not(.ta-strong)')].filter((t) => t.textContent);
-      const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
-      const clash = [];
-      boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
-        const w = Math.min(p.right, q.right) - Math.max(p.left, q.left);
-        const h = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-        if (w > 1 && h > 3) clash.push([a, b]);
-      }));
-      return clash;
-    }""")
-    assert clashes == []
+    cuts_nothing_off(page, ".ta-svg text:not(.ta-strong)")
 
 
 @EACH
