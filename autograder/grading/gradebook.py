@@ -62,8 +62,9 @@ class GradebookWriter:
         self.gradebook = _patiently(lambda: self._open(course_id), db_url)
 
     def _open(self, course_id):
-        gradebook = Gradebook(_patient(self.db_url), course_id)
-        TABLE.create(gradebook.engine, checkfirst=True)
+        with _alone(self.db_url):
+            gradebook = Gradebook(_patient(self.db_url), course_id)
+            TABLE.create(gradebook.engine, checkfirst=True)
         return gradebook
 
     def __enter__(self):
@@ -206,23 +207,9 @@ class GradebookWriter:
         """The unit's assignment as ``nbgrader generate_assignment`` would store it."""
         if unit in self._units:
             return
-        with self._alone():
+        with _alone(self.db_url):
             self._retry(lambda: self._update_unit(unit))
         self._units.add(unit)
-
-    @contextmanager
-    def _alone(self):
-        """Keeps other graders of the same PostgreSQL database from making the same assignment meanwhile: nbgrader does
-        it in many transactions. SQLite has one writer anyway."""
-        if self.gradebook.engine.dialect.name != "postgresql":
-            yield
-            return
-        with self.gradebook.engine.connect() as connection:
-            connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
-            try:
-                yield
-            finally:
-                connection.execute(sa.text("SELECT pg_advisory_unlock(:n)"), {"n": LOCK})
 
     def _update_unit(self, unit):
         trusted = master(unit)
@@ -263,6 +250,19 @@ class GradebookWriter:
         return _patiently(work, self.db_url, undo)
 
 
+@contextmanager
+def _alone(db_url):
+    """Keeps other graders of the same PostgreSQL database from making the same tables, course or assignment meanwhile:
+    nbgrader does it in many transactions, and logs a traceback where it was second. SQLite has one writer anyway."""
+    if sa.engine.make_url(db_url).get_backend_name() != "postgresql":
+        yield
+        return
+    engine = sa.create_engine(db_url, poolclass=sa.pool.NullPool)  # closing the connection gives the lock back
+    with engine.connect() as connection:
+        connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
+        yield
+
+
 def _patiently(work, db_url, undo=lambda: None):
     """Runs a transaction, again while others hold the database or were first to create the same thing.
 
@@ -299,7 +299,11 @@ def _passing(error):
 
 def _sentence(error, db_url):
     text = str(getattr(error, "orig", None) or error).split("\n")[0]
-    name = sa.engine.make_url(db_url).render_as_string(hide_password=True)
+    try:
+        name = sa.engine.make_url(db_url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return ("CourseDirectory.db_url in nbgrader_config.py is not the address of a database: write it like "
+                "sqlite:///gradebook.db or postgresql+psycopg2://user@host/name.")
     if "not a database" in text or "malformed" in text or "corrupt" in text:
         return (f"The gradebook {name} is damaged ({text}). It was left as it is: move it away and grade again (manual "
                 "scores and comments in it are lost), or restore a copy.")

@@ -278,3 +278,8 @@ def test_workers_behind_a_schedulers_address(tmp_path, sandbox):
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
         summary, graded = run_here(root, workers=0, scheduler=cluster.scheduler_address)
     assert len(graded) == 3 and not summary.problems and consistent(root) == 3
+
+
+def test_an_address_that_is_none_is_named():
+    with pytest.raises(GradebookError, match="CourseDirectory.db_url in nbgrader_config.py is not the address"):
+        GradebookWriter("gradebook", "transformer-anatomy")

@@ -5,7 +5,9 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -98,11 +100,47 @@ def test_a_manual_score_survives_there_too(server, graded):
     assert refused.returncode == 2 and "hidden" not in refused.stderr and "Traceback" not in refused.stderr
 
 
-def test_several_graders_at_once(server, tmp_path, sandbox):
-    """They start from an empty gradebook on the same folder: all end well, every score is stored exactly once."""
+def emptied(server):
     with sa.create_engine(server, isolation_level="AUTOCOMMIT").connect() as connection:
         connection.execute(sa.text("DROP SCHEMA public CASCADE"))
         connection.execute(sa.text("CREATE SCHEMA public"))
+
+
+OPEN = """
+import sys, time
+from autograder.grading.gradebook import GradebookWriter
+print("ready", flush=True)
+for moment in sys.stdin:
+    time.sleep(float(moment) - time.time())
+    GradebookWriter(sys.argv[1], "transformer-anatomy").close()
+    print("opened", flush=True)
+"""
+
+
+def test_an_empty_gradebook_opened_by_many_at_the_same_moment(server):
+    """Each creates what is missing, here the course; none meets another's, and nothing is logged."""
+    emptied(server)
+    GradebookWriter(server, "transformer-anatomy").close()
+    processes = [subprocess.Popen([sys.executable, "-c", OPEN, server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    assert all(p.stdout.readline() == "ready\n" for p in processes)
+    for _ in range(15):
+        with sa.create_engine(server).begin() as connection:
+            connection.execute(sa.text("DELETE FROM course"))
+        moment = time.time() + 0.1
+        for process in processes:
+            process.stdin.write(f"{moment}\n")
+            process.stdin.flush()
+        assert all(p.stdout.readline() == "opened\n" for p in processes)
+        assert rows(server, "SELECT id FROM course") == [("transformer-anatomy",)]
+    for process in processes:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0 and err == "", err
+
+
+def test_several_graders_at_once(server, tmp_path, sandbox):
+    """They start from an empty gradebook on the same folder: all end well, every score is stored exactly once."""
+    emptied(server)
     roots = [school(tmp_path / f"grader{i}", server) for i in range(3)]
     processes = [subprocess.Popen(command("--workers", "1"), cwd=root, env=environment(), text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE) for root in roots]
