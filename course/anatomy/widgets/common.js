@@ -219,6 +219,54 @@ function facts(parent, caption, rows) {
   });
 }
 
+/**
+ * N × N scores as colored cells with a color bar; `inset` shortens the bar for the numbers at its ends.
+ * Returns where the cells are, the SVG `over` them, and paint(S, limit, colors, show).
+ */
+function scoreMap(parent, { N, cell, left, right, topEdge, bottom, inset, places, caption, name, down, across }) {
+  const size = N * cell;
+  const [W, H] = [left + size + right, topEdge + size + bottom];
+  const box = html("div", { class: "ta-panel" });
+  box.append(html("p", { class: "ta-caption" }, caption, html("small", {}, "equal along each diagonal?")));
+  const stack = html("div", { class: "ta-stack", style: `width: ${W}px; aspect-ratio: ${W} / ${H}` });
+  const share = (x, whole) => `${(100 * x) / whole}%`;
+  const canvas = html("canvas", {
+    width: N, height: N, "aria-hidden": "true",
+    style: `left: ${share(left, W)}; top: ${share(topEdge, H)}; width: ${share(size, W)}; height: ${share(size, H)}`,
+  });
+  stack.append(canvas);
+  box.append(stack);
+  parent.append(box);
+  const over = picture(stack, W, H, name);
+  over.append(svg("rect", { x: left, y: topEdge, width: size, height: size, class: "ta-axis" }));
+  for (const p of places) {
+    const at = (p + 0.5) * cell;
+    label(over, left - 6, topEdge + at + 4, String(p), "end", "ta-small");
+    label(over, left + at, topEdge + size + 15, String(p), "middle", "ta-small");
+  }
+  label(over, left + size / 2, topEdge + size + 32, across, "middle");
+  const middle = topEdge + size / 2;
+  label(over, 10, middle, down, "middle").setAttribute("transform", `rotate(-90 10 ${middle})`);
+  const stops = ["0%", "50%", "100%"].map((offset) => svg("stop", { offset }));
+  const id = freshId();
+  over.append(svg("defs", {}, svg("linearGradient", { id, x1: 0, x2: 0, y1: 0, y2: 1 }, ...stops)));
+  const bar = { x: left + size + 12, y: topEdge + inset, width: 10, height: size - 2 * inset };
+  over.append(svg("rect", { ...bar, fill: `url(#${id})`, class: "ta-legend" }));
+  const ends = [topEdge + 10, topEdge + size - 3].map((y) => label(over, bar.x - 2, y, "", "start", "ta-small"));
+  label(over, bar.x + 14, middle + 4, "0", "start", "ta-small");
+  return {
+    left, topEdge, cell, over,
+    paint(S, limit, colors, show) {
+      const image = new ImageData(N, N);
+      S.forEach((value, i) => image.data.set([...colors.at(value / limit), 255], 4 * i));
+      canvas.getContext("2d").putImageData(image, 0, 0);
+      [colors.plus, colors.zero, colors.negative].forEach((rgb, i) => stops[i].setAttribute("stop-color", css(rgb)));
+      ends[0].textContent = `+${show(limit)}`;
+      ends[1].textContent = show(-limit);
+    },
+  };
+}
+
 // Python hears of a change when the hand has rested this long: drawing needs no answer, and a message for every key
 // press would have the kernel and the notebook's status bar at work between the next key and its picture.
 const SAVE_MS = 300;

@@ -87,11 +87,6 @@ class NormExplorer(SeveralFunctions):
         return dict(zip(FACTS, row.tolist(), strict=True))
 
     @property
-    def whose(self):
-        own = [self.written(name) for name in self.names]
-        return "your" if all(own) else "partly the reference's" if any(own) else "the reference's"
-
-    @property
     def alt(self):
         found, x = self.facts(), self.vector()
         words = {k: ("unchanged" if found[k] <= TOLERANCE else "changed") for k in self.names}

@@ -55,49 +55,18 @@ function positionWidget(ui) {
 
 /** N × N scores; the row on show is framed. */
 function positionHeat(parent, N) {
-  const cell = 8;
-  const [left, topEdge, size] = [40, 6, N * cell];
-  const [W, H] = [left + size + 54, topEdge + size + 38];
-  const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, "Scores", html("small", {}, "equal along each diagonal?")));
-  const stack = html("div", { class: "ta-stack", style: `width: ${W}px; aspect-ratio: ${W} / ${H}` });
-  const share = (x, whole) => `${(100 * x) / whole}%`;
-  const canvas = html("canvas", {
-    width: N, height: N, "aria-hidden": "true",
-    style: `left: ${share(left, W)}; top: ${share(topEdge, H)}; width: ${share(size, W)}; height: ${share(size, H)}`,
+  const map = scoreMap(parent, {
+    N, cell: 8, left: 40, right: 54, topEdge: 6, bottom: 38, inset: 16, places: [0, 8, 16, 24, N - 1], caption: "Scores",
+    name: "Heatmap of the position part of the scores, query position down, key position across",
+    down: "query position", across: "key position",
   });
-  stack.append(canvas);
-  box.append(stack);
-  parent.append(box);
-  const over = picture(stack, W, H, "Heatmap of the position part of the scores, query position down, key position across");
-  over.append(svg("rect", { x: left, y: topEdge, width: size, height: size, class: "ta-axis" }));
-  for (const p of [0, 8, 16, 24, N - 1]) {
-    const at = (p + 0.5) * cell;
-    label(over, left - 6, topEdge + at + 4, String(p), "end", "ta-small");
-    label(over, left + at, topEdge + size + 15, String(p), "middle", "ta-small");
-  }
-  label(over, left + size / 2, topEdge + size + 32, "key position", "middle");
-  const middle = topEdge + size / 2;
-  label(over, 11, middle, "query position", "middle").setAttribute("transform", `rotate(-90 11 ${middle})`);
-  const frame = svg("rect", { x: left, width: size, height: cell, class: "ta-mark" });
-  over.append(frame);
-  const stops = ["0%", "50%", "100%"].map((offset) => svg("stop", { offset }));
-  const id = freshId();
-  over.append(svg("defs", {}, svg("linearGradient", { id, x1: 0, x2: 0, y1: 0, y2: 1 }, ...stops)));
-  const barX = left + size + 12;
-  over.append(svg("rect", { x: barX, y: topEdge + 16, width: 10, height: size - 32, fill: `url(#${id})`, class: "ta-legend" }));
-  const ends = [topEdge + 10, topEdge + size - 4].map((y) => label(over, barX - 2, y, "", "start", "ta-small"));
-  label(over, barX + 14, middle + 4, "0", "start", "ta-small");
+  const frame = svg("rect", { x: map.left, width: N * map.cell, height: map.cell, class: "ta-mark" });
+  map.over.append(frame);
   return {
     draw(S, query, colors) {
       const limit = Math.max(...[...S].filter(Number.isFinite).map(Math.abs), 1e-9);
-      const image = new ImageData(N, N);
-      S.forEach((value, i) => image.data.set([...colors.at(value / limit), 255], 4 * i));
-      canvas.getContext("2d").putImageData(image, 0, 0);
-      [colors.plus, colors.zero, colors.negative].forEach((rgb, i) => stops[i].setAttribute("stop-color", css(rgb)));
-      ends[0].textContent = `+${short(limit)}`;
-      ends[1].textContent = short(-limit);
-      frame.setAttribute("y", topEdge + query * cell);
+      map.paint(S, limit, colors, short);
+      frame.setAttribute("y", map.topEdge + query * map.cell);
     },
   };
 }

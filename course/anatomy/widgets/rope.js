@@ -194,50 +194,18 @@ function dialPanel(ui, parent) {
 
 /** S[m, n] as a picture of N × N cells: stripes along the diagonals when the score is relative. */
 function heatPanel(parent, N) {
-  const cell = 4;
-  const [left, topEdge, size] = [38, 4, N * cell];
-  const [W, H] = [left + size + 50, topEdge + size + 36];
-  const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, "Scores S[m, n]", html("small", {}, "equal along each diagonal?")));
-  const stack = html("div", { class: "ta-stack", style: `width: ${W}px; aspect-ratio: ${W} / ${H}` });
-  const share = (x, whole) => `${(100 * x) / whole}%`;
-  const canvas = html("canvas", {
-    width: N, height: N, "aria-hidden": "true",
-    style: `left: ${share(left, W)}; top: ${share(topEdge, H)}; width: ${share(size, W)}; height: ${share(size, H)}`,
+  const map = scoreMap(parent, {
+    N, cell: 4, left: 38, right: 50, topEdge: 4, bottom: 36, inset: 14, places: [0, 16, 32, 48, N - 1],
+    caption: "Scores S[m, n]", name: "Heatmap of the score for every query position m (down) and key position n (across)",
+    down: "query position m", across: "key position n",
   });
-  stack.append(canvas);
-  box.append(stack);
-  parent.append(box);
-  const over = picture(stack, W, H, "Heatmap of the score for every query position m (down) and key position n (across)");
-  over.append(svg("rect", { x: left, y: topEdge, width: size, height: size, class: "ta-axis" }));
-  for (const p of [0, 16, 32, 48, N - 1]) {
-    const at = (p + 0.5) * cell;
-    label(over, left - 6, topEdge + at + 4, String(p), "end", "ta-small");
-    label(over, left + at, topEdge + size + 15, String(p), "middle", "ta-small");
-  }
-  label(over, left + size / 2, topEdge + size + 31, "key position n", "middle");
-  const middle = topEdge + size / 2;
-  label(over, 10, middle, "query position m", "middle").setAttribute("transform", `rotate(-90 10 ${middle})`);
+  const { left, topEdge, cell, over } = map;
   const diagonal = line(over, 0, 0, 0, 0, "ta-diagonal");
   const here = svg("rect", { width: 10, height: 10, class: "ta-mark" });
   over.append(here);
-  const stops = ["0%", "50%", "100%"].map((offset) => svg("stop", { offset }));
-  const id = freshId();
-  over.append(svg("defs", {}, svg("linearGradient", { id, x1: 0, x2: 0, y1: 0, y2: 1 }, ...stops)));
-  const barX = left + size + 12;
-  over.append(svg("rect", { x: barX, y: topEdge + 14, width: 10, height: size - 28, fill: `url(#${id})`, class: "ta-legend" }));
-  const ends = [topEdge + 10, topEdge + size - 2].map((y) => label(over, barX + 5, y, "", "middle", "ta-small"));
-  label(over, barX + 14, topEdge + size / 2 + 4, "0", "start", "ta-small");
 
   return {
-    paint(now, colors) {
-      const image = new ImageData(N, N);
-      now.yours.S.forEach((value, i) => image.data.set([...colors.at(value / now.limit), 255], 4 * i));
-      canvas.getContext("2d").putImageData(image, 0, 0);
-      [colors.plus, colors.zero, colors.negative].forEach((rgb, i) => stops[i].setAttribute("stop-color", css(rgb)));
-      ends[0].textContent = `+${fixed(now.limit, 1)}`;
-      ends[1].textContent = fixed(-now.limit, 1);
-    },
+    paint: (now, colors) => map.paint(now.yours.S, now.limit, colors, (v) => fixed(v, 1)),
     mark(m, n) {
       here.setAttribute("x", left + n * cell + cell / 2 - 5);
       here.setAttribute("y", topEdge + m * cell + cell / 2 - 5);

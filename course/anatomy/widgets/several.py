@@ -44,6 +44,11 @@ class SeveralFunctions(TableWidget):
         """True when the function of that name is the learner's."""
         return self._mine is not self._reference and any(k.split("_", 1)[1] == name for k in self._mine)
 
+    @property
+    def whose(self):
+        own = [self.written(name) for name in self.names]
+        return "your" if all(own) else "partly the reference's" if any(own) else "the reference's"
+
     def shown(self, table):
         """The table on show: the learner's, or the reference's where that function is not written."""
         return self._mine.get(table, self._reference[table])

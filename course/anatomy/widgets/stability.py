@@ -169,11 +169,6 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         }
 
     @property
-    def whose(self):
-        own = [self.written(name) for name in self.names]
-        return "your" if all(own) else "partly the reference's" if any(own) else "the reference's"
-
-    @property
     def alt(self):
         n = self.figures()
         at = f"step {self.spec['steps'][self._at() - len(FACTORS)]} of a recorded run" if self.grow == GROWTH[1] else (
