@@ -1,5 +1,5 @@
-"""Specs of unit 10: sums of exponentials, small logits, weight decay, dropout, clipping and loss spikes."""
+"""Specs of unit 10: sums of exponentials, bounded scores, weight decay, dropout, clipping and loss spikes."""
 
-from . import logits, training
+from . import decay, scores, sums, training
 
-EXERCISES = logits.EXERCISES + training.EXERCISES
+EXERCISES = sums.EXERCISES + scores.EXERCISES + decay.EXERCISES + training.EXERCISES

@@ -8,7 +8,7 @@ import dataclasses
 
 from anatomy.experiments import loss_spike as experiment
 
-from autograder.exercises.u10_stability.training import parameter_groups
+from autograder.exercises.u10_stability.decay import parameter_groups
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import optim, stability
