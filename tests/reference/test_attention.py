@@ -12,13 +12,10 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from autograder.reference import attention as ref
+from tests.reference.draws import draw
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 sizes = st.integers(1, 7)
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def loop_attention(q, k, v, mask):

@@ -12,19 +12,9 @@ from transformers.models.llama.modeling_llama import LlamaMLP
 from transformers.models.t5.modeling_t5 import T5DenseActDense, T5DenseGatedActDense
 
 from autograder.reference import activations, ffn
+from tests.reference.draws import draw, seeded
 
 FAST = settings(max_examples=20, deadline=None, derandomize=True)
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def seeded(module, seed=0):
-    torch.manual_seed(seed)
-    for p in module.parameters():
-        nn.init.normal_(p)
-    return module.double().eval()
 
 
 def test_gated_equals_llama(oracle_report):
@@ -74,7 +64,7 @@ def test_plain_gelu_equals_gpt2(oracle_report):
 @given(st.integers(1, 6), st.integers(1, 9), st.sampled_from(sorted(ffn.GATED_VARIANTS)), st.integers(0, 99))
 def test_gated_variants_equal_a_loop(oracle_report, d_model, d_ff, name, seed):
     activation = ffn.GATED_VARIANTS[name]
-    layer = seeded(ffn.GatedFeedForward(d_model, d_ff, activation, bias=True), seed)
+    layer = seeded(ffn.GatedFeedForward(d_model, d_ff, activation, bias=True), seed=seed)
     x = draw(d_model, seed=seed)
     value = {k: v.detach() for k, v in layer.state_dict().items()}
     out = value["down_proj.bias"].clone()

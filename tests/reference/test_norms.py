@@ -13,13 +13,10 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from autograder.reference import norms
+from tests.reference.draws import draw
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 sizes = st.integers(1, 7)
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 # values

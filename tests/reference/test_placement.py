@@ -17,6 +17,7 @@ from autograder.reference.activations import gelu, silu
 from autograder.reference.attention import MultiHeadAttention
 from autograder.reference.ffn import FeedForward, GatedFeedForward
 from autograder.reference.norms import LayerNorm, RMSNorm
+from tests.reference.draws import draw, seeded
 from tests.reference.hf_float64 import float64
 
 D_MODEL, HEADS, D_FF = 16, 4, 24
@@ -30,17 +31,6 @@ WIRINGS = {
     "parallel": placement.ParallelBlock,
     "parallel, two norms": placement.ParallelBlockTwoNorms,
 }
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def seeded(module, scale=0.3):
-    torch.manual_seed(0)
-    for p in module.parameters():
-        nn.init.normal_(p, std=scale)
-    return module.double().eval()
 
 
 class Adapter(nn.Module):

@@ -18,14 +18,11 @@ from transformers.models.marian.modeling_marian import MarianSinusoidalPositiona
 from autograder.reference.attention import MultiHeadAttention, attention_weights, split_heads
 from autograder.reference.positions import alibi, learned, recurrent, relative, sinusoidal, tupe
 from autograder.reference.rope import interleaved_to_half_permutation
+from tests.reference.draws import draw
 from tests.reference.hf_float64 import float64
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 even = st.integers(1, 12).map(lambda n: 2 * n)
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 # relative positions

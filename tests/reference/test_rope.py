@@ -7,25 +7,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import GPTNeoXConfig, LlamaConfig
+from transformers import GPTNeoXConfig
 from transformers.models.gpt_neox import modeling_gpt_neox as neox
 from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 
 from autograder.reference import rope
+from tests.reference.draws import draw, draw_ids, llama_config
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 sizes = st.integers(1, 5)
 even = st.integers(1, 8).map(lambda n: 2 * n)
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def draw_ids(*shape, seed=0, high=500):
-    """Position ids with offsets, gaps and repeats."""
-    return torch.randint(0, high, shape, generator=torch.Generator().manual_seed(seed))
 
 
 def loop_rope(x, ids, base, pair):
@@ -246,18 +238,6 @@ def test_partial_rope_errors(rotary):
 
 
 # Hugging Face
-
-
-def llama_config(head_dim=16, max_positions=2048, **parameters):
-    parameters = {"rope_type": "default", "rope_theta": 10000.0, **parameters}
-    return LlamaConfig(
-        hidden_size=4 * head_dim,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        head_dim=head_dim,
-        max_position_embeddings=max_positions,
-        rope_parameters=parameters,
-    )
 
 
 @pytest.mark.parametrize("B, T, D, theta", [(1, 7, 16, 10000.0), (3, 5, 10, 10000.0), (2, 9, 64, 500000.0)])

@@ -6,33 +6,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama import modeling_llama as llama
 
 from autograder.reference import rope, rope_scaling
+from tests.reference.draws import draw, draw_ids, llama_config
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
-
-
-def draw(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def draw_ids(*shape, seed=0, high=500):
-    return torch.randint(0, high, shape, generator=torch.Generator().manual_seed(seed))
-
-
-def llama_config(head_dim=16, max_positions=2048, **parameters):
-    parameters = {"rope_type": "default", "rope_theta": 10000.0, **parameters}
-    return LlamaConfig(
-        hidden_size=4 * head_dim,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        head_dim=head_dim,
-        max_position_embeddings=max_positions,
-        rope_parameters=parameters,
-    )
 
 
 def test_position_interpolation():
