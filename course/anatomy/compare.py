@@ -119,7 +119,8 @@ def _tensor_difference(expected, got, atol, rtol, where):
                               *_side_by_side(expected, got, g.isnan() & ~e.isnan()))
         eps = torch.finfo(expected.dtype).eps
         allowed = atol + (rtol if rtol is not None else 64 * eps) * e.abs()
-        wrong = ~(((e - g).abs() <= allowed) | same_special)
+        # Beside an infinity every number is within a relative tolerance, zero and the other infinity too.
+        wrong = ~(((e - g).abs() <= allowed) & e.isfinite() | same_special)
         if not wrong.any():
             return None
     share = f"{int(wrong.sum())} of {wrong.numel()} entries differ" if wrong.numel() > 1 else "the entry differs"

@@ -1,0 +1,30 @@
+"""Comparing numbers that have no neighborhood: infinities and NaN."""
+
+import math
+
+import pytest
+import torch
+from anatomy.compare import difference
+
+INF, NAN = math.inf, math.nan
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
+@pytest.mark.parametrize(("expected", "got", "equal"), [
+    ([1.0, -INF], [1.0, -INF], True),
+    ([1.0, NAN], [1.0, NAN], True),
+    ([1.0, -INF], [1.0, 0.0], False),
+    ([1.0, -INF], [1.0, INF], False),
+    ([1.0, -INF], [1.0, -1e4], False),
+    ([1.0, -INF], [1.0, NAN], False),
+    ([1.0, 2.0], [1.0, INF], False),
+    ([1.0, NAN], [1.0, 2.0], False),
+])
+def test_an_infinity_equals_only_itself(expected, got, equal, dtype):
+    expected, got = torch.tensor(expected, dtype=dtype), torch.tensor(got, dtype=dtype)
+    assert (difference(expected, got, {id(expected): 1e-3}) is None) is equal
+
+
+@pytest.mark.parametrize(("got", "equal"), [(INF, True), (-INF, False), (1e300, False), (NAN, False)])
+def test_a_plain_number_too(got, equal):
+    assert (difference(INF, got) is None) is equal
