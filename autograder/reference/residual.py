@@ -85,7 +85,7 @@ def watch(layers: Iterable[Map], x: Tensor) -> tuple[Tensor, list[float | None]]
 
 def exponent(depths: Sequence[int], norms: Sequence[float]) -> float:
     """Slope of ln(norm) against ln(depth), by least squares: -0.5 where norms fall as 1/√depth."""
-    x, y = torch.tensor(depths).double().log(), torch.tensor(norms).double().log()
+    x, y = (torch.tensor(values, dtype=torch.float64).log() for values in (depths, norms))
     x, y = x - x.mean(), y - y.mean()
     return float((x @ y) / (x @ x))
 

