@@ -3,9 +3,7 @@
 Needs torch, numpy and safetensors; what needs more is left out where that is missing, and said so.
 """
 
-import argparse
 import sys
-from pathlib import Path
 
 from autograder.recording import precision, record
 
@@ -13,11 +11,7 @@ from autograder.recording import precision, record
 def main(argv=None):
     """Runs all three (the widgets' tables only for the whole course); returns an exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
-    parser.add_argument("--out", type=Path, default=record.ROOT / "assets" / "recordings")
-    options = parser.parse_args(argv)
+    options = record.arguments(__doc__.split("\n")[0], argv)
     status = record.main(argv) or precision.main(argv)
     if status or options.unit:
         return status

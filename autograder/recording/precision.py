@@ -8,11 +8,9 @@ gradient that cancels to nearly 0, a slope that underflows) is measured relative
 would be off by 100 % in any arithmetic that rounds. Results of other devices in the file stay as they are.
 """
 
-import argparse
 import datetime
 import json
 import sys
-from pathlib import Path
 
 import torch
 from anatomy import runner
@@ -20,7 +18,7 @@ from anatomy import runner
 from autograder import exercises
 from autograder.judge.make_record import PUBLIC_SEED, case_seed
 from autograder.judge.spec import Source
-from autograder.recording.record import ROOT, available, device_facts, exact, replace
+from autograder.recording.record import arguments, available, device_facts, replace
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -124,15 +122,7 @@ def record(out, device="cpu", units=None):
 
 def main(argv=None):
     """Command line; returns an exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
-    parser.add_argument("--out", type=Path, default=ROOT / "assets" / "recordings")
-    options = parser.parse_args(argv)
-    if options.device.startswith("cuda") and not torch.cuda.is_available():
-        print("No CUDA device here. Record on the CPU with DEVICE=cpu; the file will say so.", file=sys.stderr)
-        return 2
-    exact(options.device)
+    options = arguments(__doc__.split("\n")[0], argv)
     record(options.out, options.device, options.unit)
     return 0
 

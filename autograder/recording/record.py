@@ -173,17 +173,27 @@ def write_unit(unit, out, device="cpu"):
     return len(data["exercises"]), sum(len(content) for _, content in pairs)
 
 
-def main(argv=None):
-    """Command line; returns an exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def demand(device):
+    """Ends the process with a sentence where the device is not there: nothing is recorded on another one instead."""
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        sys.exit("No CUDA device here. Record with --device cpu (make: DEVICE=cpu); the files will say so.")
+
+
+def arguments(description, argv=None):
+    """Options of a recorder's command line, device, unit and out; the device is there, and set to exact arithmetic."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
     parser.add_argument("--out", type=Path, default=ROOT / "assets" / "recordings")
     options = parser.parse_args(argv)
-    if options.device.startswith("cuda") and not torch.cuda.is_available():
-        print("No CUDA device here. Record on the CPU with DEVICE=cpu; the manifest will say so.", file=sys.stderr)
-        return 2
+    demand(options.device)
     exact(options.device)
+    return options
+
+
+def main(argv=None):
+    """Command line; returns an exit status."""
+    options = arguments(__doc__.split("\n")[0], argv)
     try:
         chosen = options.unit or exercises.units()
         for unit in chosen:

@@ -7,7 +7,8 @@ import re
 import pytest
 import torch
 
-from autograder.recording import record
+from autograder.recording import precision, record
+from autograder.recording.__main__ import main as record_all
 
 RECORDINGS = record.ROOT / "assets" / "recordings"
 UNITS = json.loads((RECORDINGS / "manifest.json").read_text())
@@ -50,8 +51,10 @@ def test_the_date_stays_while_nothing_changes(tmp_path):
     assert record.made(old, "cpu", "make record", 2, [file])["date"] == first["date"]
 
 
-def test_no_gpu_no_recording(tmp_path, capsys):
+@pytest.mark.parametrize("main", [record.main, precision.main, record_all], ids=["record", "precision", "all"])
+def test_no_gpu_no_recording(tmp_path, main):
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    assert record.main(["--device", "cuda", "--out", str(tmp_path)]) == 2 and not list(tmp_path.iterdir())
-    assert "No CUDA device here" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="No CUDA device here"):
+        main(["--device", "cuda", "--out", str(tmp_path)])
+    assert not list(tmp_path.iterdir())

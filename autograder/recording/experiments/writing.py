@@ -3,12 +3,10 @@
 import argparse
 import datetime
 import json
-import os
-import sys
 
 import torch
 
-from autograder.recording.record import ROOT, device_facts
+from autograder.recording.record import ROOT, demand, device_facts, replace
 
 SETTINGS = ("small", "large")
 
@@ -45,8 +43,7 @@ def arguments(description):
 
 def prepare(device):
     """Exits with a sentence where the device is not there; TF32 off, one thread on the CPU."""
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        sys.exit("No CUDA device here. Record with --device cpu; the file will say so.")
+    demand(device)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     if device == "cpu":
         torch.set_num_threads(1)
@@ -64,9 +61,7 @@ def save(name, data, options, seeds):
         made["seconds"] = round(options.seconds)
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{name}.json"
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps({"made": made, **data}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    replace(path, (json.dumps({"made": made, **data}, indent=1, sort_keys=True) + "\n").encode())
     print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB", flush=True)
 
 

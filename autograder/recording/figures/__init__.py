@@ -7,15 +7,13 @@ text); numbers in the text are computed from the data.
 
 import io
 import json
-import os
-from pathlib import Path
 
 import matplotlib as mpl
 from anatomy import plots
 
 from autograder.recording.figures import depth, lengths, machine, training
+from autograder.recording.record import ROOT, replace
 
-ROOT = Path(__file__).resolve().parents[3]
 DRAWINGS = {function.__name__: function for function in (
     depth.effective_depth, depth.gradient_flow, depth.warmup, lengths.length, machine.decode, machine.norm_bandwidth,
     machine.roofline, machine.sparse_attention, training.ffn_variants, training.leak, training.loss_spike,
@@ -58,10 +56,3 @@ def write_all(experiments=ROOT / "assets" / "experiments", out=ROOT / "assets" /
     if any((experiments / "large").glob("*.json")):
         alts |= {f"large/{name}": alt for name, alt in write(experiments / "large", out / "large").items()}
     return alts
-
-
-def replace(path, content):
-    """Writes a file in one step."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
