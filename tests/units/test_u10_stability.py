@@ -11,7 +11,8 @@ from anatomy.experiments import loss_spike as spikes
 from anatomy.experiments import recorded
 
 from autograder.build.source import ROOT
-from autograder.exercises.u10_stability.training import parameter_groups, spike_height
+from autograder.exercises.u10_stability.decay import parameter_groups
+from autograder.exercises.u10_stability.training import spike_height
 from autograder.reference import optim, stability
 
 CHANGES = spikes.remedies(stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups,
