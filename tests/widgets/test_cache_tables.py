@@ -1,7 +1,5 @@
 """Tier 1 of CacheCalculator: its tables, its arithmetic, mistakes, notices, and where the figures come from."""
 
-import base64
-import io
 import re
 
 import numpy as np
@@ -10,21 +8,17 @@ import transformers
 from anatomy.widgets import CacheCalculator, WrongOutput, cache
 from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.cache_models import GPUS, MODELS
-from PIL import Image
 
 from autograder.reference import gqa, mla
 
+from .cache_learners import right_bytes
 from .learners import unfinished
 
 NAMES = [m.name for m in MODELS]
 
 
-def right(n_layers, n_kv_heads, head_dim, itemsize=2):
-    return 2 * n_layers * n_kv_heads * head_dim * itemsize
-
-
 def per_token(name, **state):
-    return CacheCalculator(right, model=NAMES.index(name), **state).figures()["per_token"]
+    return CacheCalculator(right_bytes, model=NAMES.index(name), **state).figures()["per_token"]
 
 
 @pytest.mark.parametrize("name, expected", [
@@ -50,30 +44,31 @@ def test_kinds_and_itemsizes():
 
 
 def test_a_window_stops_growing_and_hybrid_stacks_add_up():
-    mistral = [CacheCalculator(right, model=NAMES.index("Mistral 7B"), tokens=n).figures() for n in (2048, 4096, 65536)]
+    mistral = [CacheCalculator(right_bytes, model=NAMES.index("Mistral 7B"), tokens=n).figures()
+               for n in (2048, 4096, 65536)]
     assert mistral[0]["per_user"] * 2 == mistral[1]["per_user"] == mistral[2]["per_user"]
-    gemma = CacheCalculator(right, model=NAMES.index("Gemma 3 27B"), tokens=32768).figures()
+    gemma = CacheCalculator(right_bytes, model=NAMES.index("Gemma 3 27B"), tokens=32768).figures()
     layer = gqa.kv_bytes_per_token(1, 16, 128)
     assert gemma["per_user"] == 10 * layer * 32768 + 52 * layer * 1024
-    full = CacheCalculator(right, model=NAMES.index("Gemma 3 27B"), tokens=32768, stack=1).figures()
+    full = CacheCalculator(right_bytes, model=NAMES.index("Gemma 3 27B"), tokens=32768, stack=1).figures()
     assert full["per_user"] == 62 * layer * 32768
 
 
 def test_users_and_time():
-    n = CacheCalculator(right, users=16).figures()  # LLaMA-2 7B on an A100 of 80 GB, 4,096 tokens
+    n = CacheCalculator(right_bytes, users=16).figures()  # LLaMA-2 7B on an A100 of 80 GB, 4,096 tokens
     assert n["fit"] == gqa.users_that_fit(GPUS[1].memory, int(n["weights"]), 524_288, 4096) == 30
     assert n["seconds"] == pytest.approx((13.48e9 + 16 * 2**31) / 2.039e12)
 
 
 @pytest.mark.parametrize("wrong", [
-    lambda n_layers, n_kv_heads, head_dim, itemsize=2: right(n_layers, n_kv_heads, head_dim),
+    lambda n_layers, n_kv_heads, head_dim, itemsize=2: right_bytes(n_layers, n_kv_heads, head_dim),
     lambda n_layers, n_kv_heads, head_dim, itemsize=2: n_layers * n_kv_heads * head_dim * itemsize,
     lambda n_layers, n_kv_heads, head_dim, itemsize=2: 0,
 ])
 def test_mistakes_show(wrong):
     widget = CacheCalculator(wrong)
     assert np.frombuffer(widget.tables["gap"], "<f4")[0] > 0.4 and "differs from the recorded" in widget.alt
-    assert "agrees with" in CacheCalculator(right).alt
+    assert "agrees with" in CacheCalculator(right_bytes).alt
 
 
 def test_notices_and_errors():
@@ -125,7 +120,7 @@ def test_sizes_equal_the_released_defaults(name, config):
 
 def test_every_figure_names_its_source_and_shows_it():
     assert len(set(NAMES)) == len(NAMES)
-    shown = CacheCalculator(right).spec
+    shown = CacheCalculator(right_bytes).spec
     for model, text in zip(MODELS, shown["sources"], strict=True):
         assert re.search(r"arXiv:\d{4}\.\d{5}", model.source) and model.source in text and model.checked in text
         assert f"{model.layers} layers" in text
@@ -133,12 +128,3 @@ def test_every_figure_names_its_source_and_shows_it():
         assert (model.full is None) == (model.window == 0)
     for gpu, text in zip(GPUS, shown["gpuSources"], strict=True):
         assert "data sheet" in gpu.source and gpu.source in text
-
-
-def test_bundle_and_page(tmp_path):
-    widget = CacheCalculator(right)
-    data, metadata = widget._repr_mimebundle_()
-    assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).width > 600
-    assert data["text/plain"] == widget.alt == metadata["image/png"]["alt"] and widget.png() == widget.png()
-    page = widget.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert not any(word in page for word in ("http:", "https:", 'src="//', "@import", "url("))

@@ -10,39 +10,16 @@ from anatomy.widgets import GradientFlowExplorer, WrongOutput
 from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 
-from .cases import find
+from .cases import words
+from .gradient_learners import WIRED
 from .learners import unfinished
-from .promises import (
-    SCHEMES,
-    cuts_nothing_off,
-    draws_refreshed_tables,
-    exports_a_readable_page,
-    leaves_nothing_behind,
-    settle,
-    trait,
-)
 
-RIGHT = {
-    "post_ln": lambda x, f, n: n(f(x) + x),
-    "pre_ln": lambda x, f, n: f(n(x)) + x,
-    "sandwich": lambda x, f, a, b: b(f(a(x))) + x,
-    "norm_inside": lambda x, f, n: n(f(x)) + x,
-    "deepnorm": lambda x, f, n, alpha: n(f(x) + alpha * x),
-    "parallel": lambda x, a, f, n: a(n(x)) + f(n(x)) + x,
-}
-CONTROLS = [
-    ("combobox", "wiring", "wiring", "ArrowDown"),
-    ("combobox", "compare with", "other", "ArrowDown"),
-    ("slider", "number of layers", "depth", "ArrowRight"),
-    ("slider", "width d", "width", "ArrowRight"),
-    ("slider", "seed", "seed", "ArrowRight"),
-]
 browser_test = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def right():
-    return GradientFlowExplorer(RIGHT)
+    return GradientFlowExplorer(WIRED)
 
 
 def test_right_functions_give_the_recorded_curves(right):
@@ -57,7 +34,7 @@ def test_right_functions_give_the_recorded_curves(right):
 
 
 def test_a_curve_equals_a_loop_over_parameters():
-    layers = gradient_flow.build(RIGHT, "Post-LN", 3, 32, seed=1)
+    layers = gradient_flow.build(WIRED, "Post-LN", 3, 32, seed=1)
     x, target = gradient_flow.batch(32, 1)
     for layer in layers:
         x = layer(x)
@@ -69,11 +46,11 @@ def test_a_curve_equals_a_loop_over_parameters():
             if "proj.weight" in name:
                 total += sum(v * v for v in p.grad.flatten().tolist())
         by_hand.append(math.sqrt(total))
-    assert gradient_flow.curve(RIGHT, "Post-LN", 3, 32, seed=1) == pytest.approx(by_hand, rel=1e-4)
+    assert gradient_flow.curve(WIRED, "Post-LN", 3, 32, seed=1) == pytest.approx(by_hand, rel=1e-4)
 
 
 def test_the_facts_say_what_the_curves_show():
-    widget = GradientFlowExplorer(RIGHT, depth=96, width=128)
+    widget = GradientFlowExplorer(WIRED, depth=96, width=128)
     assert widget.whose == "the recorded (cpu)" if widget._recorded["made"]["device"] == "cpu" else True
     slopes = {n: widget.facts(i)["slope"] for i, n in enumerate(NAMES)}
     assert abs(slopes["Post-LN"]) < 0.1 and all(-0.7 < slopes[n] < -0.4 for n in ("Pre-LN", "sandwich", "parallel"))
@@ -82,24 +59,24 @@ def test_the_facts_say_what_the_curves_show():
 
 
 @pytest.mark.parametrize("name, wrong, shown", [
-    ("pre_ln", RIGHT["post_ln"], "Pre-LN"),
+    ("pre_ln", WIRED["post_ln"], "Pre-LN"),
     ("post_ln", lambda x, f, n: n(f(x)), "Post-LN"),
     ("deepnorm", lambda x, f, n, alpha: n(x + f(x)), "DeepNorm"),
     ("sandwich", lambda x, f, a, b: x + f(a(x)), "pre+post"),
     ("parallel", lambda x, a, f, n: x + a(n(x)), "parallel"),
 ])
 def test_mistakes_show(name, wrong, shown):
-    widget = GradientFlowExplorer({**RIGHT, name: wrong}, wiring=shown)
+    widget = GradientFlowExplorer({**WIRED, name: wrong}, wiring=shown)
     assert widget.facts(NAMES.index(shown))["far"] > 5 * TOLERANCE and "broken" in widget.alt
     others = [i for i, n in enumerate(NAMES) if WIRINGS[n].function != name]
     assert max(widget.facts(i)["far"] for i in others) < TOLERANCE
 
 
 def test_each_unwritten_function_falls_back_by_itself():
-    widget = GradientFlowExplorer({**RIGHT, "sandwich": unfinished})
+    widget = GradientFlowExplorer({**WIRED, "sandwich": unfinished})
     assert widget.notice == "Showing the reference for sandwich: not written yet"
     assert [widget.is_live(i) for i in range(len(NAMES))] == [n not in ("sandwich", "pre+post") for n in NAMES]
-    widget.refresh(RIGHT)
+    widget.refresh(WIRED)
     assert widget.notice == "" and widget.is_live(2)
     assert GradientFlowExplorer().notice == NOTHING_GIVEN
 
@@ -116,47 +93,9 @@ def test_wrong_names_results_and_errors():
         GradientFlowExplorer({"pre_ln": lambda x, f, n: 1 / 0})
 
 
-def test_bundle_has_view_picture_and_words(right):
-    data, metadata = right._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in data and data["image/png"]
-    assert data["text/plain"] == right.alt == metadata["image/png"]["alt"]
-    assert right.png() == right.png()
-
-
-@browser_test
-@pytest.mark.parametrize("role, name, trait_name, key", CONTROLS, ids=[c[2] for c in CONTROLS])
-def test_keyboard_moves_every_control_and_the_picture(stage, right, role, name, trait_name, key):
-    page = stage(right)
-    before, picture = trait(page, trait_name), page.locator(".ta").screenshot()
-    find(page, role, name).focus()
-    page.keyboard.press(key)
-    settle(page)
-    page.evaluate("() => document.activeElement.blur()")
-    settle(page)
-    page.wait_for_function("() => model.saves === 1")  # a select reports its change a moment later
-    assert trait(page, trait_name) != before
-    assert page.locator(".ta").screenshot() != picture
-
-
-@browser_test
-def test_controls_are_named_and_the_readout_is_live(stage, right):
-    assert {c[2] for c in CONTROLS} == set(GradientFlowExplorer.controls)
-    page = stage(right)
-    snapshot = page.locator("body").aria_snapshot()
-    assert all(f'- {role} "{name}"' in snapshot for role, name, *_ in CONTROLS), snapshot
-    readout = page.locator(".ta [aria-live=polite]")
-    before = readout.text_content()
-    find(page, "slider", "number of layers").press("End")
-    settle(page)
-    assert readout.text_content() != before and "NaN" not in readout.text_content()
-    assert page.locator(".ta-caption small").first.text_content().startswith("blue: recorded")
-    assert page.evaluate("() => [...document.querySelectorAll('.ta :is(input, select, button)')]"
-                         ".every((e) => e.dataset.lmSuppressShortcuts === 'true')")
-
-
 @browser_test
 def test_page_and_python_show_the_same_numbers(stage):
-    widget = GradientFlowExplorer(RIGHT, wiring="norm inside", other="DeepNorm", depth=96, width=64, seed=2)
+    widget = GradientFlowExplorer(WIRED, wiring="norm inside", other="DeepNorm", depth=96, width=64, seed=2)
     numbers = stage(widget).locator(".ta-number").all_text_contents()
     one = widget.facts(widget.wiring)
     assert float(numbers[0].replace(",", "")) == pytest.approx(one["first_to_last"], rel=5e-3)
@@ -166,33 +105,8 @@ def test_page_and_python_show_the_same_numbers(stage):
 
 @browser_test
 def test_a_wrong_wiring_is_called_so_and_broken_curves_are_not_drawn(stage):
-    page = stage(GradientFlowExplorer({**RIGHT, "post_ln": RIGHT["pre_ln"]}))
-    assert page.locator(".ta-word").all_text_contents()[3::4] == ["differs", "same"]
-    page = stage(GradientFlowExplorer({**RIGHT, "post_ln": lambda x, f, n: n(x + f(x)) * float("nan")}))
+    page = stage(GradientFlowExplorer({**WIRED, "post_ln": WIRED["pre_ln"]}))
+    assert words(page)[3::4] == ["differs", "same"]
+    page = stage(GradientFlowExplorer({**WIRED, "post_ln": lambda x, f, n: n(x + f(x)) * float("nan")}))
     assert page.locator(".ta-number").all_text_contents()[3] == "NaN"
     assert "NaN" not in "".join(page.locator("path").evaluate_all("(all) => all.map((p) => p.getAttribute('d'))"))
-
-
-@browser_test
-def test_refreshed_tables_are_drawn_and_cleanup_leaves_nothing(stage):
-    fresh = GradientFlowExplorer(dict.fromkeys(RIGHT, unfinished))
-    page = stage(fresh)
-    draws_refreshed_tables(page, fresh, RIGHT)
-    leaves_nothing_behind(page)
-
-
-@browser_test
-@SCHEMES
-def test_exported_page_works_and_reads_well_in_either_scheme(browser, tmp_path, right, scheme):
-    path = right.save_html(tmp_path / "page.html")
-    text = path.read_text(encoding="utf-8")
-    assert not any(word in text for word in ("http:", "https:", "@import", "url(", "integrity="))
-    exports_a_readable_page(browser, path, scheme)
-
-
-@browser_test
-@pytest.mark.parametrize("width", [900, 830])
-@pytest.mark.parametrize("depth", [6, 96])
-def test_nothing_is_cut_off_or_overlaps(stage, width, depth):
-    widget = GradientFlowExplorer(RIGHT, wiring="norm inside", depth=depth)
-    cuts_nothing_off(stage(widget, viewport={"width": width, "height": 900}))

@@ -1,7 +1,5 @@
 """Tier 1 of PositionExplorer: tables against loops, facts, notices, the display bundle, the recording."""
 
-import base64
-import io
 import math
 
 import numpy as np
@@ -10,7 +8,6 @@ import torch
 from anatomy.widgets import PositionExplorer, WrongOutput
 from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.position import CLIPS, NAMES, SCHEMES, SLOPES, TOLERANCE, D, T, profile
-from PIL import Image
 from torch import nn
 
 from .learners import unfinished
@@ -145,19 +142,3 @@ def test_a_variant_beyond_the_last_shows_the_last(right):
 def test_not_a_number_is_said_and_drawn():
     widget = PositionExplorer(sinusoid=lambda p, d: torch.full((len(p), d), float("nan")))
     assert "key none highest" in widget.alt and "(broken)" in widget.alt and widget.png()
-
-
-def test_bundle_has_view_picture_and_words(right):
-    right.scheme, right.variant = 0, 1
-    data, metadata = right._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in data
-    assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).width > 600
-    assert data["text/plain"] == right.alt == metadata["image/png"]["alt"]
-    assert right.png() == right.png()
-
-
-def test_exported_page_reaches_for_nothing(tmp_path, right):
-    page = right.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    for word in ("http:", "https:", "src=\"//", "@import", "url(", "integrity="):
-        assert word not in page.replace("url(#${id})", ""), word
-    assert page.count("<script") == 2 and "<img alt=\"" in page

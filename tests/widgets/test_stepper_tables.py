@@ -1,54 +1,20 @@
 """Tier 1 of CacheStepper: what each step computes, reads and keeps; positions and scores; mistakes and notices."""
 
-import base64
-import io
 import itertools
 import math
 
 import numpy as np
 import pytest
-import torch
 import traitlets
 from anatomy.widgets import CacheStepper, WrongOutput
 from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.stepper import LENGTH, PLANS, TOLERANCE, node_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
+from .cache_learners import restarting, right_step, right_turning, top_left, turning
 from .learners import unfinished
 
-
-def right(q, k, v, past=None):
-    if past is not None:
-        k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    mask = torch.ones(q.shape[2], k.shape[2]).tril(k.shape[2] - q.shape[2]) == 0
-    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(mask, -torch.inf)
-    return scores.softmax(-1) @ v, (k, v)
-
-
-def top_left(q, k, v, past=None):
-    """The mask of a chunk that stands at position 0."""
-    if past is not None:
-        k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    mask = torch.ones(q.shape[2], k.shape[2]).tril() == 0
-    return (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(mask, -torch.inf).softmax(-1) @ v, (k, v)
-
-
-def turn(x, at):
-    a, b = x[..., 0], x[..., 1]
-    return torch.stack([a * at.cos() - b * at.sin(), a * at.sin() + b * at.cos()], -1)
-
-
-def turning(positions):
-    def step(q, k, v, past=None):
-        at = positions(0 if past is None else past[0].shape[2], torch.arange(q.shape[2])).float()
-        return right(turn(q, at), turn(k, at), v, past)
-    return step
-
-
-right_turning = turning(lambda start, t: start + t)
-restarting = turning(lambda start, t: t)
 behind_by_one = turning(lambda start, t: start + t + 1)
 EVERY_PLAN = [tuple(np.diff([0, *cuts, LENGTH])) for n in range(LENGTH)
               for cuts in itertools.combinations(range(1, LENGTH), n)]
@@ -65,7 +31,7 @@ def test_plans_cover_the_text():
 
 
 def test_every_step_of_every_plan_equals_the_full_forward():
-    widget = CacheStepper(right, right_turning)
+    widget = CacheStepper(right_step, right_turning)
     for plan, view in itertools.product(EVERY_PLAN, (0, 1)):
         widget.plan, widget.view = ints(plan), view
         for widget.step in range(len(plan)):
@@ -76,14 +42,14 @@ def test_every_step_of_every_plan_equals_the_full_forward():
 
 
 def test_what_a_step_does():
-    one = CacheStepper(right, step=3).figures()  # a prompt of 4, then the third single token
+    one = CacheStepper(right_step, step=3).figures()  # a prompt of 4, then the third single token
     assert (one["start"], one["stop"], one["read"], one["stored"]) == (6, 7, 7, 7)
-    rolling = CacheStepper(right, step=3, store=1).figures()
+    rolling = CacheStepper(right_step, step=3, store=1).figures()
     assert (rolling["first"], rolling["read"], rolling["stored"]) == (4, 3, 3)
     assert rolling["slots"] == [6, 4, 5], "token p lies in slot p mod 3"
-    chunk = CacheStepper(right, plan=[4, 4], step=1, store=1).figures()  # tokens 4 to 7, and 2 and 3 before them
+    chunk = CacheStepper(right_step, plan=[4, 4], step=1, store=1).figures()  # tokens 4 to 7, and 2 and 3 before them
     assert (chunk["first"], chunk["read"]) == (2, 6)
-    pages = CacheStepper(right, step=3, store=2).figures()  # tokens 0 to 2 in block 2, 3 to 5 in block 0, 6 in block 1
+    pages = CacheStepper(right_step, step=3, store=2).figures()  # tokens 0 to 2 in block 2, then block 0, then 1
     assert pages["slots"] == [3, 4, 5, 6, None, None, 0, 1, 2]
 
 
@@ -98,7 +64,7 @@ def by_hand(inputs, at_q, at_k, t, s):
 @given(st.sampled_from(EVERY_PLAN), st.data())
 @settings(max_examples=40, deadline=None)
 def test_scores_and_positions_are_those_of_plain_trigonometry(plan, data):
-    widget = CacheStepper(right, restarting, plan=ints(plan), view=1)
+    widget = CacheStepper(right_step, restarting, plan=ints(plan), view=1)
     widget.step = data.draw(st.integers(0, len(plan) - 1))
     n = widget.figures()
     inside = [i for size in plan for i in range(size)]
@@ -114,18 +80,18 @@ def test_scores_and_positions_are_those_of_plain_trigonometry(plan, data):
 
 
 def test_wrong_offsets_are_seen():
-    straight = CacheStepper(right, right_turning, view=1, step=2)
-    wrong = CacheStepper(right, right_turning, view=1, step=2, origin=1)
+    straight = CacheStepper(right_step, right_turning, view=1, step=2)
+    wrong = CacheStepper(right_step, right_turning, view=1, step=2, origin=1)
     assert straight.figures()["change"] < 1e-5 and wrong.figures()["change"] > 0.1 and wrong.figures()["gap"] > 0.02
     assert straight.figures()["positions"] == [0, 1, 2, 3, 4, 5]
     assert wrong.figures()["positions"] == [0, 1, 2, 3, 0, 0]
-    late = CacheStepper(right, behind_by_one, view=1, step=2).figures()
+    late = CacheStepper(right_step, behind_by_one, view=1, step=2).figures()
     assert late["positions"] == [1, 2, 3, 4, 5, 6] and late["change"] < 1e-5, "only differences count"
-    raw = CacheStepper(right, right, view=1, step=2).figures()
+    raw = CacheStepper(right_step, right_step, view=1, step=2).figures()
     assert raw["positions"] == [0] * 6 and raw["change"] > 0.1
-    backward = CacheStepper(right, turning(lambda start, t: -(start + t)), view=1, step=2).figures()
+    backward = CacheStepper(right_step, turning(lambda start, t: -(start + t)), view=1, step=2).figures()
     assert backward["positions"] == [0] + [None] * 5
-    assert "at positions 0 unknown unknown" in CacheStepper(right, turning(lambda s, t: -(s + t)), view=1).alt
+    assert "at positions 0 unknown unknown" in CacheStepper(right_step, turning(lambda s, t: -(s + t)), view=1).alt
     assert "differs from" in wrong.alt and "every chunk counted from 0" in wrong.alt and "0 1 2 3 0 0" in wrong.alt
 
 
@@ -133,21 +99,21 @@ def test_a_mistake_shows_where_it_is_made():
     assert CacheStepper(top_left, plan=[LENGTH], step=0).figures()["gap"] <= TOLERANCE, "right without a past"
     wrong = CacheStepper(top_left, step=3)
     assert wrong.figures()["gap"] > 0.1 and "differs from" in wrong.alt
-    assert "equals" in CacheStepper(right, step=3).alt
+    assert "equals" in CacheStepper(right_step, step=3).alt
 
 
 def test_a_plan_must_add_up():
     for plan in ([4, 3], [4, 0, 4], [9, -1], []):
         with pytest.raises(traitlets.TraitError, match="add up to 8"):
-            CacheStepper(right, plan=plan)
+            CacheStepper(right_step, plan=plan)
 
 
 def test_notices_and_errors():
     assert CacheStepper(unfinished).notice == "Showing the reference for cached_attention: not written yet"
-    assert CacheStepper(right, unfinished).notice == "Showing the reference for rotary_step: not written yet"
+    assert CacheStepper(right_step, unfinished).notice == "Showing the reference for rotary_step: not written yet"
     assert CacheStepper().notice == NOTHING_GIVEN
-    assert "the reference's rotary_step" in CacheStepper(right, view=1).alt
-    assert "your rotary_step" in CacheStepper(right, right_turning, view=1).alt
+    assert "the reference's rotary_step" in CacheStepper(right_step, view=1).alt
+    assert "your rotary_step" in CacheStepper(right_step, right_turning, view=1).alt
     with pytest.raises(WrongOutput, match="the pair"):
         CacheStepper(lambda q, k, v, past=None: v)
     with pytest.raises(WrongOutput, match="the pair"):
@@ -156,13 +122,3 @@ def test_notices_and_errors():
         CacheStepper(lambda q, k, v, past=None: (v[:, :, :, :1], (k, v)))
     with pytest.raises(ZeroDivisionError):
         CacheStepper(lambda *args: 1 / 0)
-
-
-def test_bundle_and_page(tmp_path):
-    for state in ({}, {"view": 1, "origin": 1}):
-        widget = CacheStepper(right, right_turning, **state)
-        data, metadata = widget._repr_mimebundle_()
-        assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).width > 600
-        assert data["text/plain"] == widget.alt == metadata["image/png"]["alt"] and widget.png() == widget.png()
-    page = widget.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert not any(word in page for word in ("http:", "https:", 'src="//', "@import", "url("))

@@ -47,8 +47,9 @@ function attentionWidget(ui) {
       const sum = mine.reduce((a, b) => a + b, 0);
       const bits = mine.reduce((a, b) => a - (b === 0 ? 0 : b * Math.log2(b)), 0);
       const most = Math.log2(here.reduce((a, b) => a + b, 0));
+      const top = Math.max(...mine);
       ui.say(`“${words()[query]}”: row sum ${fixed(sum)}, entropy ${fixed(bits, 2)} bits ` +
-        `of at most ${fixed(most, 2)}; largest weight ${fixed(Math.max(...mine), 2)}`);
+        `of at most ${fixed(most, 2)}; largest weight ${fixed(top, 2)} on “${words()[mine.indexOf(top)]}”`);
       ui.root.dataset.key = `${s},${h},${query},${setting}`;
     },
   };

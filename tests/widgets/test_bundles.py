@@ -1,0 +1,38 @@
+"""What every widget leaves in a notebook and in a page of its own, read without a browser."""
+
+import base64
+import io
+import re
+
+import pytest
+from PIL import Image
+
+from .cases import CASES
+
+EACH = pytest.mark.parametrize("name", CASES)
+# What would load something from elsewhere; url(#…) names a shape of the same drawing.
+REACHES = re.compile(r"""https?:|src=["']?//|@import|integrity=|url\((?!#)""")
+
+
+@EACH
+@pytest.mark.parametrize("crowded", [0, -1])
+def test_bundle_has_view_picture_and_words(name, crowded):
+    case = CASES[name]
+    made = case.make(**case.crowded[crowded])
+    data, metadata = made._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).width > 600
+    assert data["text/plain"] == made.alt == metadata["image/png"]["alt"] and len(made.alt) > 100
+    assert made.png() == made.png()
+
+
+@EACH
+def test_exported_page_reaches_for_nothing(tmp_path, name):
+    page = CASES[name].usual.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not REACHES.findall(page)
+    assert page.count("<script") == 2 and "<img alt=\"" in page
+
+
+@EACH
+def test_script_loads_no_module(name):
+    assert not [line for line in CASES[name].widget._esm.splitlines() if line.lstrip().startswith("import ")]

@@ -1,0 +1,183 @@
+"""What every widget promises in a browser: keys, names, themes, room, fresh tables, a page of its own, no leftovers."""
+
+import anatomy.widgets
+import pytest
+
+from .cases import CASES, find, said, settle, trait
+from .conftest import tables_of
+
+pytestmark = pytest.mark.browser
+
+EACH = pytest.mark.parametrize("name", CASES)
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+MOVES = [(name, *control, *[{}] * (5 - len(control))) for name, case in CASES.items() for control in case.controls]
+CLASHES = """(selector) => {
+  const texts = [...document.querySelectorAll(selector)].filter((t) => t.textContent);
+  const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
+  const out = boxes.filter(([, p]) => p.right > innerWidth || p.left < 0).map(([a]) => a);
+  return out.concat(boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
+    Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
+    Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b])));
+}"""
+CONTRAST = """() => {
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const color = numbers(getComputedStyle(e).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const e of document.querySelectorAll('.ta *')) {
+    const own = [...e.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim());
+    if (!own || e.dataset.ink || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e);
+    const ink = numbers(e.namespaceURI.includes('svg') ? style.fill : style.color);
+    const [a, b] = [light(ink), light(behind(e))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), e.textContent.trim().slice(0, 40), parseFloat(style.fontSize)]);
+  }
+  return found;
+}"""
+
+
+def test_every_widget_is_here():
+    kinds = {n for n in anatomy.widgets.__all__ if hasattr(getattr(anatomy.widgets, n), "controls")} - {"TableWidget"}
+    assert set(CASES) == kinds and len(kinds) == 15
+
+
+@pytest.mark.parametrize("name, role, label, moved, key, state", MOVES, ids=[f"{m[0]}-{m[2]}" for m in MOVES])
+def test_keyboard_moves_every_control_and_the_picture(stage, name, role, label, moved, key, state):
+    """The focus can be seen; a key changes the trait, the picture and what is read out, and is saved once."""
+    case = CASES[name]
+    page = stage(case.make(**state) if state else case.usual)
+    before, picture, heard = trait(page, moved), page.locator(".ta").screenshot(), said(page)
+    find(page, role, label).focus()
+    settle(page)
+    assert page.locator(".ta").screenshot() != picture, "the focus cannot be seen"
+    page.keyboard.press(key)
+    settle(page)
+    assert trait(page, moved) != before
+    page.wait_for_function("() => model.saves === 1")
+    page.evaluate("() => document.activeElement.blur()")
+    settle(page)
+    assert page.locator(".ta").screenshot() != picture
+    assert (said(page) != heard) == (moved not in case.silent) and "NaN" not in said(page)
+
+
+@EACH
+def test_controls_have_names_and_keep_their_keys(stage, name):
+    """All traits that can be moved are listed; every control has a name and keeps its keys from the notebook's
+    shortcuts; the tab key reaches each, and the focus can be seen there."""
+    case = CASES[name]
+    assert {c[2] for c in case.controls} == set(case.widget.controls)
+    page = stage(case.usual)
+    elements = "document.querySelectorAll('.ta :is(input, select, button, [tabindex])')"
+    assert page.evaluate(f"() => [...{elements}].length") >= len(case.controls)
+    assert page.evaluate(f"() => [...{elements}].every((e) => e.dataset.lmSuppressShortcuts === 'true')")
+    snapshot = page.locator("body").aria_snapshot()
+    for unnamed in ("- slider:", "- button:", "- img\n", "- combobox:", "- radio\n"):
+        assert unnamed not in snapshot + "\n", snapshot
+    enabled = {label for _, label, *rest in case.controls if len(rest) == 2}  # others rest in the first state
+    assert enabled <= _reached_by_tab(page, page.evaluate(f"() => [...{elements}].length"))
+
+
+def _reached_by_tab(page, count):
+    """Names of the controls that ``count`` tabs and a few more reach; each shows its focus."""
+    reached = set()
+    for _ in range(count + 2):
+        page.keyboard.press("Tab")
+        label, style, width = page.evaluate("""() => {
+          const e = document.activeElement;
+          const named = (e.type === 'radio' && e.closest('fieldset')?.querySelector('legend')) || e.labels?.[0];
+          const name = e.labels?.length ? named.textContent.trim() : '';
+          return [name, getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e).outlineWidth)];
+        }""")
+        if label:
+            reached.add(label)
+            assert style != "none" and width >= 2, label
+    return reached
+
+
+@EACH
+def test_refreshed_tables_are_drawn_and_cleanup_leaves_nothing(stage, name):
+    """Stubs show the reference and say so; right functions are drawn without a notice; after cleanup there is no
+    listener, no observer and no element left."""
+    case = CASES[name]
+    fresh = case.stubs()
+    page = stage(fresh)
+    before = page.locator(".ta").screenshot()
+    assert "not written yet" in page.locator(".ta-notice").text_content()
+    fresh.refresh(case.given[0])
+    page.evaluate("([tables, notice]) => replaceTables(tables, notice)", [tables_of(fresh), fresh.notice])
+    settle(page)
+    assert page.locator(".ta-notice").is_hidden() and page.locator(".ta").screenshot() != before
+    assert page.evaluate("() => held.media > 0 && held.observers > 0"), "the counting counts nothing"
+    page.evaluate("() => cleanup()")
+    assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
+    assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta').length]") == [0, 0, 0]
+
+
+@EACH
+def test_python_hears_the_last_state_even_when_the_view_closes(stage, name):
+    page = stage(CASES[name].usual)
+    role, label, _, key = CASES[name].controls[0][:4]
+    for _ in range(3):
+        find(page, role, label).press(key)
+    page.evaluate("() => cleanup()")
+    saves = page.evaluate("() => model.saves")
+    assert 1 <= saves <= 3  # the last at least; fewer than three when the keys come fast
+    page.wait_for_timeout(400)
+    assert page.evaluate("() => model.saves") == saves
+
+
+@EACH
+@SCHEMES
+def test_exported_page_works_from_a_file_and_reads_well(browser, tmp_path, name, scheme):
+    """It works offline, asks for nothing else, follows the color scheme, and its text is large and dark enough."""
+    case = CASES[name]
+    path = case.make().save_html(tmp_path / "page.html")
+    context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
+    page, errors, asked = context.new_page(), [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector(".ta-svg")
+    found = page.evaluate(CONTRAST)
+    assert len(found) > 10
+    assert [f for f in found if f[0] < 4.5 or f[2] < 11] == []
+    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == scheme
+    role, label, _, key = case.controls[0][:4]
+    before = page.locator(".ta").screenshot()
+    find(page, role, label).press(key)
+    settle(page)
+    page.evaluate("() => document.activeElement.blur()")
+    assert page.locator(".ta").screenshot() != before
+    assert not errors and asked == [path.as_uri()]
+    context.close()
+
+
+@EACH
+@pytest.mark.parametrize("width", [900, 830])
+def test_nothing_is_cut_off_or_overlaps(stage, name, width):
+    """The page needs no sideways scrolling; no text of the drawing leaves it or lies on another."""
+    case = CASES[name]
+    page = stage(case.usual, viewport={"width": width, "height": 900})
+    for state in case.crowded:
+        page.evaluate("(state) => Object.entries(state).forEach(([k, v]) => model.set(k, v))", state)
+        settle(page)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), state
+        assert page.evaluate(CLASHES, case.drawn) == [], state
+
+
+@EACH
+def test_lab_theme_wins_over_the_systems(stage, name):
+    page = stage(CASES[name].usual, color_scheme="light")
+    before = page.locator(".ta").screenshot()
+    page.evaluate("() => { document.body.dataset.jpThemeLight = 'false' }")
+    settle(page)
+    assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == "dark"
+    assert page.locator(".ta").screenshot() != before
