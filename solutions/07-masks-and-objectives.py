@@ -1026,7 +1026,7 @@ for _ in range(200):
 
 # %%
 after = [F.normalize(t(v), dim=-1).detach() for t, v in zip(towers, views)]
-with described("Two 64 by 64 tables of cosines: patternless before training, a sharp bright diagonal after it."):
+with described("Two 64 by 64 tables of cosines: patternless before training, after it a dark blue diagonal of cosines near 1."):
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.6))
     for panel, (a, b), title in zip(panels, (before, after), ("before", "after 200 steps")):
         found = ((a @ b.T).argmax(-1) == torch.arange(64)).float().mean()

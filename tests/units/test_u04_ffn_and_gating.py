@@ -160,3 +160,13 @@ def test_two_mistakes_at_once_are_named_one_after_the_other():
     assert verdict.mistakes[0].name == "erf_of_x"
     verdict = evaluate("activation.gelu", act.gelu, wrong_constant)
     assert verdict.mistakes[0].name == "wrong_constant"
+
+
+def test_of_two_mistakes_that_fit_the_nearer_one_is_named():
+    """Both give 10923 for 10922.67; of these only one also agrees wherever this learner is right."""
+    def rounds_once(d_model, multiple_of=1):
+        if d_model < 1 or multiple_of < 1:
+            raise ValueError("in words of one's own")
+        return math.ceil(8 * d_model / 3 / multiple_of) * multiple_of
+
+    assert [m.name for m in evaluate("ffn.matched_width", rounds_once).mistakes] == ["ceiling_first"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from anatomy import evaluate
 from anatomy.experiments import leak
 from torch import nn
 
@@ -168,3 +169,14 @@ def test_two_towers_do_not_see_each_other():
     same = torch.randn(1, 6).expand(8, 6)
     assert ref.info_nce(torch.randn(8, 6), same) == pytest.approx(math.log(8), abs=1e-5)
     assert F.softmax(torch.tensor([10.0, 0.0]), -1)[0] == pytest.approx(0.99995, abs=1e-5)
+
+
+def test_a_learner_who_lacks_one_check_is_told_so():
+    """Mistakes without any check fail there too, but their masks are wrong."""
+    def unchecked_below(T, S=None):
+        S = T if S is None else S
+        if S < T:
+            raise ValueError("too few keys")
+        return torch.arange(S) <= torch.arange(S - T, S)[:, None]
+
+    assert [m.name for m in evaluate("mask.rectangular", unchecked_below).mistakes] == ["unchecked"]

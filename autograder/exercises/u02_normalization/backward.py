@@ -88,6 +88,11 @@ layer_norm_backward = Exercise(
         Mutant("sum_for_mean", backward(lambda x_hat, inverse, g: inverse * (
             g - mean(g) - x_hat * (g * x_hat).sum(-1, keepdim=True))),
                "The projection on x̂ takes the sum of g·x̂. It is the mean, because x̂ has length √d."),
+        Mutant("x_hat_forgotten", backward(lambda x_hat, inverse, g: inverse * (g - mean(g) - mean(g * x_hat))),
+               "mean(g·x̂) is a number per token. The direction that it removes is x̂: subtract x̂·mean(g·x̂)."),
+        Mutant("x_for_x_hat", lambda grad, x, weight, eps=1e-5: backward(lambda x_hat, inverse, g: inverse * (
+            g - mean(g) - x * mean(g * x_hat)))(grad, x, weight, eps),
+               "The projection uses x. It runs along the normalized x̂: subtract x̂·mean(g·x̂)."),
         Mutant("one_mean", backward(lambda x_hat, inverse, g: inverse * (g - g.mean() - x_hat * (g * x_hat).mean())),
                "The two means run over all tokens. Each token has its own: mean(-1, keepdim=True)."),
         Mutant("not_scaled", backward(lambda x_hat, inverse, g: g - mean(g) - x_hat * mean(g * x_hat)),
@@ -98,6 +103,15 @@ layer_norm_backward = Exercise(
                "The weight is multiplied at the end. It belongs into g = grad·weight, before the projections."),
         Mutant("dweight_without_x", backward(dweight=lambda grad, x_hat: total(grad)),
                "dweight is the sum of grad. The weight multiplies x̂, so it is the sum of grad·x̂."),
+        Mutant("dweight_weighted", lambda grad, x, weight, eps=1e-5: backward(dweight=lambda grad, x_hat: total(
+            grad * weight * x_hat))(grad, x, weight, eps),
+               "dweight contains the weight. That factor belongs to g, for dx alone: dweight is the sum of grad·x̂."),
+        Mutant("dweight_of_x", lambda grad, x, weight, eps=1e-5: backward(dweight=lambda grad, x_hat: total(grad * x))(
+            grad, x, weight, eps),
+               "dweight is the sum of grad·x. The weight multiplies the normalized x̂: sum grad·x̂."),
+        Mutant("averaged", backward(dweight=lambda grad, x_hat: (grad * x_hat).flatten(0, -2).mean(0),
+                                    dbias=lambda grad: grad.flatten(0, -2).mean(0)),
+               "dweight and dbias are means over the tokens. Every token adds its share: take sums."),
         Mutant("not_summed", backward(dweight=lambda grad, x_hat: grad * x_hat, dbias=lambda grad: grad),
                "dweight and dbias keep the shape of x. All tokens share one weight: sum over them, shape (d,)."),
     ],

@@ -79,8 +79,15 @@ layer_norm = Exercise(
         Mutant("deviation_plus_eps", lambda x, weight, bias, eps=1e-5: weight * (x - x.mean(-1, keepdim=True)) / (
             x.std(-1, keepdim=True) + eps) + bias,
                "Two things: x.std() divides by d − 1, and ε is added to the deviation. Use √(mean of squares + ε)."),
+        Mutant("eps_fixed", lambda x, weight, bias, eps=1e-5: layer()(x, weight, bias),
+               "ε stands in your code as a number. Use the argument eps, which may be another."),
         Mutant("no_eps", layer(scale=lambda variance, eps: torch.sqrt(variance)),
                "ε is missing: equal entries give 0/0. Add it to the variance, inside the root."),
+        Mutant("sum", layer(spread=lambda c: c.pow(2).sum(-1, keepdim=True)),
+               "The squares are added up. The variance is their mean: divide by d."),
+        Mutant("squares_of_x", lambda x, weight, bias, eps=1e-5: weight * (x - x.mean(-1, keepdim=True)) / torch.sqrt(
+            x.pow(2).mean(-1, keepdim=True) + eps) + bias,
+               "The squares are those of x. The variance is the mean square of the centered vector."),
         Mutant("divides_by_variance", layer(scale=lambda variance, eps: variance + eps),
                "The centered vector is divided by the variance. Take the square root of (variance + ε) first."),
         Mutant("not_centered", layer(center=lambda x: x),
@@ -91,6 +98,8 @@ layer_norm = Exercise(
         Mutant("first_axis", over_first_axis,
                "The statistics run over the first axis, that is over the batch. LayerNorm runs over the last one."),
         Mutant("no_bias", layer(finish=lambda y, w, b: y * w), "The bias is not added."),
+        Mutant("no_weight", layer(finish=lambda y, w, b: y + b), "The weight is not used."),
+        Mutant("bare", layer(finish=lambda y, w, b: y), "Weight and bias are not used: y·weight + bias comes last."),
         Mutant("bias_scaled", layer(finish=lambda y, w, b: (y + b) * w),
                "The bias is multiplied by the weight. Scale first, then add: y·weight + bias."),
     ],
@@ -136,6 +145,8 @@ rms_norm = Exercise(
                "You divide by √(sum of squares), the length. RMS takes the mean of the squares: off by √d."),
         Mutant("eps_outside", rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True)) + eps),
                "ε is added after the root. It stands inside: √(mean of squares + ε)."),
+        Mutant("eps_fixed", lambda x, weight, eps=1e-6: rms()(x, weight),
+               "ε stands in your code as a number. Use the argument eps, which may be another."),
         Mutant("no_eps", rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True))),
                "ε is missing: a vector of zeros gives 0/0. Add it inside the root."),
         Mutant("centered", lambda x, weight, eps=1e-6: weight * (x - x.mean(-1, keepdim=True)) / torch.sqrt(
@@ -229,6 +240,8 @@ invariance = Exercise(
     mutants=[
         Mutant("signed", summary(lambda norm, x, scale, shift: float((norm(scale * x + shift) - norm(x)).max())),
                "The largest signed change. An entry may also fall: take the absolute value first."),
+        Mutant("abs_last", summary(lambda norm, x, scale, shift: abs(float((norm(scale * x + shift) - norm(x)).max()))),
+               "The maximum comes before the absolute value, so an entry that falls is overlooked. Take abs first."),
         Mutant("mean", summary(lambda norm, x, scale, shift: float((norm(scale * x + shift) - norm(x)).abs().mean())),
                "This is the mean change. The largest is asked for."),
         Mutant("shift_first", summary(lambda norm, x, scale, shift: largest_change(norm, x, scale, scale * shift)),

@@ -83,6 +83,11 @@ def _on_normed(self, x):
     return h + self.ffn(h)
 
 
+def _ffn_first(self, x):
+    x = x + self.ffn(self.ffn_norm(x))
+    return x + self.attention(self.attention_norm(x))
+
+
 def _residual_of_block(self, x):
     h = x + self.attention(self.attention_norm(x))
     return x + self.ffn(self.ffn_norm(h))
@@ -135,6 +140,10 @@ BLOCK = Exercise(
         Mutant("residual_of_block", wrong(_residual_of_block),
                "The second sum starts from the block's input, so attention's output is lost to the stream. Add to the "
                "stream after the first step."),
+        Mutant("first_step_lost", wrong(lambda self, x: x + self.ffn(self.ffn_norm(x))),
+               "Attention leaves no trace. Keep what the first step returns, x = pre_ln(…), and let the second one "
+               "start from it."),
+        Mutant("ffn_first", wrong(_ffn_first), "The feed-forward step comes first. Attention is the first of the two."),
     ],
 )
 

@@ -74,7 +74,8 @@ DEEPNORM = Exercise(
         Mutant("alpha_on_branch", (_step(lambda x, f, n, a: n(x + a * f(x))), ONE, BOTH),
                "α multiplies the sublayer's output. DeepNorm makes the residual heavier: norm(α·x + F(x))."),
         Mutant("alpha_on_both", (_step(lambda x, f, n, a: n(a * (x + f(x)))), ONE, BOTH),
-               "α multiplies the whole sum, and the norm removes it again. It belongs to x alone."),
+               "α has no effect: it is not used, or it multiplies the whole sum, where the norm removes it again. It "
+               "belongs to x alone."),
         Mutant("alpha_inside", (_step(lambda x, f, n, a: n(a * x + f(a * x))), ONE, BOTH),
                "The sublayer sees α·x. It reads x itself; only the residual is multiplied."),
         Mutant("alpha_outside", (_step(lambda x, f, n, a: a * x + n(f(x))), ONE, BOTH),
@@ -86,6 +87,12 @@ DEEPNORM = Exercise(
                "β grows with depth here. It shrinks the weights: the exponent is −¼."),
         Mutant("eight_and_two", (ref.deepnorm, _scale(lambda n: (8 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
                "The 2 and the 8 are exchanged. α = (2N)^¼ and β = (8N)^−¼."),
+        Mutant("beta_first", (ref.deepnorm, _scale(lambda n: (8 * n) ** -0.25, lambda n: (2 * n) ** 0.25), BOTH),
+               "β comes first. A pair is (α, β)."),
+        Mutant("divided_by_four", (ref.deepnorm, _scale(lambda n: (2 * n) ** 1 / 4, lambda n: (8 * n) ** -1 / 4), _both(
+                   lambda n, m: (0.81 * (n**4 * m) ** 1 / 16, 0.87 * (n**4 * m) ** -1 / 16),
+                   lambda n, m: ((3 * m) ** 1 / 4, (12 * m) ** -1 / 4))),
+               "In Python x ** 1 / 4 is (x ** 1) / 4. Put the exponent in parentheses, or write 0.25."),
         Mutant("decoder_as_alone", (ref.deepnorm, ONE, _both(right_encoder, lambda n, m: (
                    (2 * m) ** 0.25, (8 * m) ** -0.25))),
                "This decoder has 2M and 8M, as a stack of its own. Beside an encoder each layer has three sublayers: "

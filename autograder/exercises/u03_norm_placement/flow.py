@@ -139,6 +139,9 @@ HOOKS = Exercise(
         Mutant("hook_returns", hook_returns,
                "The hook returns something, and torch uses that in place of the gradient. A hook that only listens "
                "returns nothing."),
+        Mutant("nothing_heard", lambda layers, x: (ref.watch(layers, x)[0], [None] * len(layers)),
+               "The entries are still None after the backward pass: no hook has written to them. x.grad is empty for "
+               "what is computed on the way; register a hook on it."),
     ],
 )
 

@@ -28,6 +28,8 @@ WARMUP = Exercise(
         Case("first step", "peak 0.8 and 4 steps of warm-up: step 0 takes a quarter of the peak, 0.2",
              lambda g: call(0, 0.8, 4)),
         Case("top of the ramp", "step 3 is the fourth step and takes the whole peak", lambda g: call(3, 0.8, 4)),
+        Case("first after it", "step 4 comes right after the ramp, and does not climb beyond the peak",
+             lambda g: call(4, 0.8, 4)),
         Case("after it", "long after the ramp the rate is still the peak",
              lambda g: call(g.integer(500, 900), g.number(0.1, 0.9), g.integer(10, 90))),
         Case("on the ramp", "a step in the middle of the ramp",
@@ -40,6 +42,8 @@ WARMUP = Exercise(
                "warmup."),
         Mutant("no_end", lambda step, peak, warmup: peak * (step + 1) / max(warmup, 1),
                "The rate goes on growing after the warm-up. It stays at the peak from then on."),
+        Mutant("overshoots", lambda step, peak, warmup: peak if step > warmup else peak * (step + 1) / max(warmup, 1),
+               "Step number warmup still climbs, beyond the peak. The last stair is step warmup − 1."),
         Mutant("ramp_only", lambda step, peak, warmup: peak * (step + 1) / warmup if step < warmup else 0.0,
                "After the warm-up the rate is 0, and nothing is learned any more. It stays at the peak."),
         Mutant("divides_by_zero", lambda step, peak, warmup: peak * min(1.0, (step + 1) / warmup),
@@ -114,6 +118,9 @@ CHANGES = Exercise(
                "the mean."),
         Mutant("ratio_of_means", _changes(lambda a, b: (b - a).norm(dim=-1).mean() / a.norm(dim=-1).mean()),
                "This divides the mean step by the mean length. Take the ratio of each token first, then the mean."),
+        Mutant("one_number", lambda streams: unchecked(streams).mean(),
+               "This is one number for the whole stack. Take the mean over sentences and tokens only, "
+               "mean(dim=(1, 2)), for one number per layer."),
         Mutant("growth", _changes(lambda a, b: ((b.norm(dim=-1) - a.norm(dim=-1)).abs() / a.norm(dim=-1)).mean()),
                "Only the change of length is measured. A vector can turn without getting longer: take the norm of the "
                "difference."),

@@ -42,6 +42,10 @@ def pre_no_residual(x, sublayer, norm):
     return sublayer(norm(x))
 
 
+def both_ends(x, sublayer, norm):
+    return norm(x + sublayer(norm(x)))
+
+
 POST_AND_PRE = Exercise(
     id="placement.post_and_pre", unit=UNIT, title="Two places for one norm", points=1, difficulty=1, minutes=6,
     signature="post_ln(x, sublayer, norm)", targets=("post_ln", "pre_ln"), reference=(ref.post_ln, ref.pre_ln),
@@ -78,6 +82,12 @@ POST_AND_PRE = Exercise(
                "pre_ln normalizes what leaves the sublayer. Pre-LN normalizes what enters it: sublayer(norm(x))."),
         Mutant("post_from_normed", (on_normed, ref.pre_ln),
                "post_ln normalizes x before the sublayer. In Post-LN the sublayer sees x, and the norm comes last."),
+        Mutant("post_twice", (both_ends, ref.pre_ln),
+               "post_ln normalizes twice. Its sublayer sees the raw x; the only norm comes last, on the sum."),
+        Mutant("pre_twice", (ref.post_ln, both_ends),
+               "pre_ln normalizes the sum as well. Its only norm stands before the sublayer: x + sublayer(norm(x))."),
+        Mutant("pre_wrong_branch", (ref.post_ln, lambda x, sublayer, norm: norm(x) + sublayer(x)),
+               "pre_ln normalizes the residual path, and the sublayer sees the raw x. It is the other way round."),
     ],
 )
 
@@ -137,6 +147,10 @@ SANDWICH = Exercise(
                "norm_inside normalizes the sum. Normalize the sublayer's output alone, then add x."),
         Mutant("inside_no_residual", (ref.sandwich, post_no_residual),
                "norm_inside forgets the residual. Add x after the norm."),
+        Mutant("sandwich_no_residual", (_as_sandwich(lambda x, f, a, b: b(f(a(x)))), ref.norm_inside),
+               "sandwich forgets the residual. Add x to what norm_out gives."),
+        Mutant("inside_as_sandwich", (ref.sandwich, lambda x, sublayer, norm: x + norm(sublayer(norm(x)))),
+               "norm_inside normalizes before the sublayer as well. There is one norm, on what the sublayer gives."),
     ],
 )
 
@@ -206,6 +220,10 @@ PARALLEL_BLOCK = Exercise(
                "The feed-forward branch reads attention's output. Parallel branches do not see each other: add them."),
         Mutant("no_residual", (_as_parallel(lambda x, a, f, n: a(n(x)) + f(n(x))), ref.fuse),
                "The residual is missing. Add x to the two branches."),
+        Mutant("from_normed", (_as_parallel(lambda x, a, f, n: n(x) + a(n(x)) + f(n(x))), ref.fuse),
+               "The branches are added to norm(x). The residual path carries x itself."),
+        Mutant("no_norm", (_as_parallel(lambda x, a, f, n: x + a(x) + f(x)), ref.fuse),
+               "norm is not used. Both branches read h = norm(x)."),
         Mutant("out_below", (ref.parallel, lambda q, k, v, up, o, down: (
                    torch.cat([q, k, v, up]), torch.cat([o, down.T]))),
                "w_o and w_down stand below each other. They read different numbers and write to the same d, so their "

@@ -71,6 +71,8 @@ family = Exercise(
                "Your relu turns negative inputs into positive ones. They should become 0."),
         Mutant("leaky_max", instead(FAMILY, 1, lambda x, slope=0.01: torch.maximum(x, slope * x)),
                "max(x, slope·x) is leaky ReLU only for slopes below 1. Decide by the sign of x instead."),
+        Mutant("leaky_slope_fixed", instead(FAMILY, 1, lambda x, slope=0.01: torch.where(x > 0, x, 0.01 * x)),
+               "Your leaky_relu always uses 0.01. Use the argument slope."),
         Mutant("leaky_sign", instead(FAMILY, 1, lambda x, slope=0.01: torch.where(x > 0, x, -slope * x)),
                "The negative side of your leaky_relu points up: multiply x by slope, without a minus."),
         Mutant("elu_zero_times_inf", instead(FAMILY, 2, lambda x, alpha=1.0: (x > 0) * x + (x <= 0) * alpha * (
@@ -82,6 +84,11 @@ family = Exercise(
         Mutant("elu_alpha_inside", instead(FAMILY, 2, lambda x, alpha=1.0: torch.where(
             x > 0, x, torch.expm1(alpha * x.clamp(max=0)))),
                "In elu, alpha multiplies (e^x − 1). It does not stand inside the exponential."),
+        Mutant("elu_alpha_ignored", instead(FAMILY, 2, lambda x, alpha=1.0: ref.elu(x)),
+               "Your elu ignores alpha: the negative side is alpha·(e^x − 1)."),
+        Mutant("elu_one_in_exponent", instead(FAMILY, 2, lambda x, alpha=1.0: torch.where(
+            x > 0, x, alpha * torch.exp(x - 1))),
+               "In elu the 1 is subtracted from e^x, not from x: alpha·(e^x − 1)."),
         Mutant("square_of_everything", instead(FAMILY, 3, torch.square),
                "Your squared_relu squares negative inputs too. Cut them to 0 first, then square."),
     ],
@@ -90,6 +97,14 @@ family = Exercise(
 # ---- GELU -------------------------------------------------------------------------------------------------
 
 ROOT = math.sqrt(2 / math.pi)
+
+
+def density(x):
+    return torch.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def cumulative(x):
+    return 0.5 * (1 + torch.erf(x / math.sqrt(2)))
 
 
 def tanh_form(x, constant=ROOT, inner=lambda x: x + 0.044715 * x**3):
@@ -124,6 +139,8 @@ gelu = Exercise(
                "Φ(x) is ½(1 + erf(x/√2)): the division by √2 inside erf is missing."),
         Mutant("density", (lambda x: x * torch.exp(-x * x / 2) / math.sqrt(2 * math.pi), ref.gelu_tanh),
                "Your gelu multiplies x by the normal density φ(x). It needs the cumulative Φ(x)."),
+        Mutant("cumulative", (cumulative, ref.gelu_tanh),
+               "This is Φ(x), the probability to keep x. GELU is x times it."),
         Mutant("square_for_cube", (ref.gelu, lambda x: tanh_form(x, inner=lambda x: x + 0.044715 * x**2)),
                "The small term inside the tanh is 0.044715·x³. Yours is x²."),
         Mutant("cube_of_all", (ref.gelu, lambda x: tanh_form(x, inner=lambda x: x + (0.044715 * x)**3)),
@@ -168,18 +185,12 @@ swish = Exercise(
                "e^(βx) overflows for large inputs and ∞/∞ is NaN. Use torch.sigmoid, or 1/(1 + e^(−βx))."),
         Mutant("tanh_gate", lambda x, beta=1.0: x * torch.tanh(beta * x),
                "The gate of Swish is the sigmoid, between 0 and 1. Yours is the tanh."),
+        Mutant("gate_turned", lambda x, beta=1.0: x * torch.sigmoid(-beta * x),
+               "The gate closes where it should open: a minus is missing or one too many. σ(z) = 1/(1 + e^(−z))."),
     ],
 )
 
 # ---- slopes -----------------------------------------------------------------------------------------------
-
-
-def density(x):
-    return torch.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-
-
-def cumulative(x):
-    return 0.5 * (1 + torch.erf(x / math.sqrt(2)))
 
 
 def sigmoid_plain(x):
@@ -228,6 +239,8 @@ derivatives = Exercise(
                "In the second term of SiLU's slope the factor x is missing: f(x) + x·f′(x)."),
         Mutant("gelu_cumulative_only", instead(SLOPES, 2, cumulative),
                "The slope of x·Φ(x) has two terms. Yours is Φ(x) alone; x·φ(x) is missing."),
+        Mutant("gelu_second_term_only", instead(SLOPES, 2, lambda x: x * density(x)),
+               "The slope of x·Φ(x) has two terms. Yours is x·φ(x) alone; Φ(x) is missing."),
         Mutant("gelu_lost_x", instead(SLOPES, 2, lambda x: cumulative(x) + density(x)),
                "In GELU's slope the density is multiplied by x: Φ(x) + x·φ(x)."),
         Mutant("density_without_root", instead(SLOPES, 2, lambda x: cumulative(x) + x * torch.exp(
@@ -283,6 +296,10 @@ softmax_jacobian = Exercise(
                "Every entry has the wrong sign: it is diag(p) − p pᵀ."),
         Mutant("rows_mixed", one_row,
                "The rows of a batch are mixed: pᵀp adds up over the batch. Use p[..., :, None] * p[..., None, :]."),
+        Mutant("inner_product", lambda p: torch.diag_embed(p) - (p * p).sum(-1)[..., None, None],
+               "p @ p.T of a vector is one number. Every pair is needed: p[..., :, None] * p[..., None, :]."),
+        Mutant("identity", lambda p: torch.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :],
+               "The diagonal has a 1 in place of p_i: torch.diag_embed(p), not the identity."),
     ],
 )
 

@@ -217,6 +217,14 @@ class Unchecked(ByEmbedding):
         return self.weight[position_ids]
 
 
+class NotLoadable(nn.Module):
+    """A table in a layer of its own."""
+
+    def __init__(self, max_positions, d_model):
+        super().__init__()
+        self.embedding = nn.Embedding(max_positions, d_model)
+
+
 class NegativeWraps(ByEmbedding):
     def forward(self, position_ids):
         if (position_ids >= len(self.weight)).any():
@@ -275,6 +283,8 @@ LEARNED = Exercise(
         Mutant("unchecked", Unchecked,
                "Reading is right, the check is missing. Beyond the end torch raises an IndexError, and −1 silently "
                "reads the last row; raise a ValueError for both."),
+        Mutant("not_loadable", NotLoadable,
+               "The weights do not load. The only parameter is weight: nn.Parameter, (max_positions, d_model)."),
         Mutant("negative_wraps", NegativeWraps,
                "Negative positions read from the end of the table without a word. Raise a ValueError for them too."),
         Mutant("off_by_one", OffByOne,

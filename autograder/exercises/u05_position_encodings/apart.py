@@ -76,6 +76,11 @@ DISENTANGLED = Exercise(
         Mutant("query_twice", _deberta(p2c=lambda qc, kc, qr, d: torch.einsum("bhid,hijd->bhij", qc, qr[:, d.T])),
                "The third term takes the query's content. It is position to content: the key's content kc meets the "
                "position query qr."),
+        Mutant("key_table_twice", lambda qc, kc, kr, qr: deberta.deberta_scores(qc, kc, kr, kr),
+               "The third term uses kr. It is position to content: the key's content kc meets qr."),
+        Mutant("third_term_by_query", _deberta(
+                   p2c=lambda qc, kc, qr, d: torch.einsum("bhid,hijd->bhij", kc, qr[:, d.T])),
+               "In the third term kc carries the letter of the query. Its rows are keys: bhjd, not bhid."),
         Mutant("no_third_term", _deberta(terms=(1, 1, 0)),
                "The third term is missing: the key's content against qr, position to content."),
         Mutant("no_second_term", _deberta(terms=(1, 0, 1)),

@@ -106,8 +106,8 @@ LOOKING = Exercise(
     ],
     mutants=[
         Mutant("looks_ahead", lambda back, d_model, base=10000.0: shift_matrix(-back, d_model, base),
-               "This head looks ahead. Rows are multiplied from the right here, x @ W, so the matrix that acts on "
-               "columns has to be transposed."),
+               "This head looks ahead. The matrix for columns is that of −back, and for rows, x @ W, it is transposed: "
+               "one of the two, the minus or the transpose, is missing."),
         Mutant("stands_still", lambda back, d_model, base=10000.0: torch.eye(d_model),
                "The identity scores the query's own place highest. W_Q must turn PE[p] into PE[p − back]."),
         Mutant("first_pair_only", first_pair_only,

@@ -57,6 +57,13 @@ def _shaw(index=shaw.shaw_index, after=False, keys=1.0, values=1.0):
     return wrong
 
 
+def upside_down(q, k, v, rel_k, rel_v, mask=None, offset=0):
+    if mask is None:
+        return shaw.shaw_attention(q, k, v, rel_k, rel_v, None, offset)
+    out = shaw.shaw_attention(q, k, v, rel_k, rel_v, ~mask, offset)
+    return torch.where((~mask).any(-1, keepdim=True), out, math.nan)  # a plain softmax over nothing
+
+
 def _index(change):
     return lambda T, S, k, offset=0: change(torch.arange(S) - offset - torch.arange(T)[:, None], k)
 
@@ -116,6 +123,8 @@ SHAW = Exercise(
         Mutant("mask_ignored", (shaw.shaw_index, lambda q, k, v, rel_k, rel_v, mask=None, offset=0: shaw.shaw_attention(
                    q, k, v, rel_k, rel_v, None, offset)),
                "The mask is not used. Fill forbidden scores with -inf before the softmax."),
+        Mutant("mask_upside_down", (shaw.shaw_index, upside_down),
+               "The mask is upside down. True means may look, so fill where it is False: ~mask."),
         Mutant("unchecked", (_index(lambda r, k: r.clamp(-k, k) + k), shaw.shaw_attention),
                "The numbers are right. Raise a ValueError when k is negative: no table has that size."),
     ],
@@ -252,6 +261,8 @@ FOUR_TERMS = Exercise(
         Mutant("position_not_scaled", _terms(root=lambda D: (math.sqrt(D), 1.0)),
                "The position terms are not divided by √D. All four terms are added first and then scaled."),
         Mutant("unscaled", _terms(root=lambda D: (1.0, 1.0)), "The sum is not divided by √D."),
+        Mutant("u_for_both", lambda q, k, r, u, v: xl.transformer_xl_scores(q, k, r, u, u),
+               "u stands in both terms. u meets the keys (content), v meets the distances (r)."),
     ],
 )
 

@@ -95,6 +95,9 @@ T5_BUCKETS = Exercise(
         Mutant("side_added_in_causal", side_always,
                "With bidirectional=False a future key is moved to an upper half that does not exist. It counts as "
                "distance 0, and nothing is added."),
+        Mutant("causal_turned", _buckets(causal=lambda r: r.clamp(min=0)),
+               "With bidirectional=False the past counts as distance 0 and the future is sorted. A key in the past has "
+               "a negative relative position: turn its sign."),
         Mutant("future_is_near", _buckets(side=lambda r: (-r).clamp(min=0)),
                "All keys in the future get distance 0, also when both sides count. With bidirectional=True the "
                "distance is the absolute value."),
@@ -151,6 +154,12 @@ def _attend(scores):
     return lambda q, k, v, bias, mask=None: attention_weights(scores(q @ k.mT, bias, math.sqrt(q.shape[-1])), mask) @ v
 
 
+def upside_down(q, k, v, bias, mask=None):
+    if mask is None:
+        return t5.t5_attention(q, k, v, bias)
+    return torch.where((~mask).any(-1, keepdim=True), t5.t5_attention(q, k, v, bias, ~mask), math.nan)
+
+
 def bias_after_softmax(q, k, v, bias, mask=None):
     return (attention_weights(q @ k.mT, mask) + bias) @ v
 
@@ -200,6 +209,12 @@ T5_BIAS = Exercise(
         Mutant("heads_last", (lambda weight, T, S, bidirectional=True: weight[t5.t5_relative_bucket(
                    torch.arange(S) - torch.arange(T)[:, None], bidirectional, weight.shape[0])][None], t5.t5_attention),
                "The heads stand on the last axis. Scores have shape (B, H, T, S): move the heads to the front."),
+        Mutant("axes_exchanged", (_rows(order=(2, 1, 0)), t5.t5_attention),
+               "Queries and keys are exchanged: (1, H, S, T). permute(2, 0, 1) keeps the queries before the keys."),
+        Mutant("mask_ignored", (t5_bias, lambda q, k, v, bias, mask=None: t5.t5_attention(q, k, v, bias)),
+               "The mask is not used. Fill forbidden scores with -inf before the softmax."),
+        Mutant("mask_upside_down", (t5_bias, upside_down),
+               "The mask is upside down. True means may look, so fill where it is False: ~mask."),
     ],
 )
 

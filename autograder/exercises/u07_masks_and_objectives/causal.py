@@ -74,8 +74,9 @@ CAUSAL = Exercise(
              lambda g: call(torch.zeros(3, 2), torch.ones(3, 2), torch.tensor([[2.0], [4.0], [9.0]]))),
         Case("batch", "two sentences, three heads, five words, values of another size",
              lambda g: call(g.randn(2, 3, 5, 4), g.randn(2, 3, 5, 4), g.randn(2, 3, 5, 7))),
-        Case("loud future", "the last key scores 10000 with every query, and the earlier queries do not notice",
-             lambda g: call(torch.ones(4, 2), torch.cat([g.randn(3, 2), torch.full((1, 2), 7072.0)]), g.randn(4, 3))),
+        Case("loud future", "the last key scores 10000, the others −200, and the earlier queries do not notice",
+             lambda g: call(torch.ones(4, 2), torch.cat([g.randn(3, 2) - 142, torch.full((1, 2), 7072.0)]),
+                            g.randn(4, 3))),
         Case("no leak", "the gradient of word 1's output is 0 at words 2 and 3: the upper triangle of the Jacobian",
              lambda g: call(g.randn(4, 2), g.randn(4, 2), g.randn(4, 3), grad=[0, 1, 2],
                             cotangent=_row(g, 1, 4, 3)), weight=2),
@@ -105,6 +106,11 @@ CAUSAL = Exercise(
                "keys: use the last axis."),
         Mutant("zero_fill", _fill(_ones, 0.0),
                "Later scores are set to 0, and exp(0) = 1 still gets weight. Set them to -inf."),
+        Mutant("finite_fill", _fill(_ones, -100.0),
+               "Later scores are set to a number that an allowed score can fall below. Set them to -inf."),
+        Mutant("upside_down", _fill(lambda q: ~_ones(q)),
+               "The mask is upside down: what is allowed was filled with -inf. masked_fill fills where its mask is "
+               "True, so give it ~may."),
         Mutant("no_scale", _fill(_ones, scores=lambda q, k: q @ k.mT),
                "The mask is right. The scores are not divided by √D."),
     ],
@@ -147,6 +153,7 @@ RECTANGULAR = Exercise(
         Case("random", "random sizes with T < S", lambda g: call(g.integer(3, 6), g.integer(8, 12)), weight=2),
         Case("too few keys", "3 queries and 2 keys: query 0 would see nothing, so ValueError", lambda g: call(3, 2),
              weight=0.5),
+        Case("no queries", "0 queries ask nothing: ValueError", lambda g: call(0, 3), weight=0.5),
     ],
     mutants=[
         Mutant("no_offset", _tril(lambda T, S: 0),
@@ -165,7 +172,7 @@ RECTANGULAR = Exercise(
         Mutant("as_floats", lambda T, S=None: _tril(lambda T, S: S - T)(T, S).float(),
                "The pattern is right, but these are numbers. Return booleans (a comparison, or dtype=torch.bool)."),
         Mutant("unchecked", _tril(lambda T, S: S - T),
-               "The mask is right where it exists. Raise a ValueError when there are fewer keys than queries."),
+               "The mask is right where it exists. Raise a ValueError for no query, and for fewer keys than queries."),
     ],
 )
 
@@ -266,6 +273,8 @@ PADDED = Exercise(
         Mutant("queries_hidden", (queries_hidden, IDS),
                "Rows of padding are emptied, and padded keys can still be seen. real belongs to the keys, which are "
                "columns: real[:, None, None, :]."),
+        Mutant("queries_too", (lambda real, T=None: MASK(real, T) & queries_hidden(real, T), IDS),
+               "Padding's own rows are emptied as well. real speaks about keys only: what padding sees, nobody reads."),
         Mutant("no_head_axis", (no_head_axis, IDS),
                "The shape is (B, T, S). Scores are (B, H, T, S), so the sentences would line up with the heads: add "
                "an axis of size 1."),

@@ -75,6 +75,8 @@ INFO = Exercise(
         Case("cold", "temperature 0.01: logits up to 100, and exp(100) is beyond float32", _cold, rtol=1e-4),
         Case("zero", "a temperature of 0 raises ValueError", lambda g: call(g.randn(3, 4), g.randn(3, 4),
                                                                            temperature=0.0), weight=0.5),
+        Case("negative", "a temperature of −1 raises ValueError", lambda g: call(g.randn(3, 4), g.randn(3, 4),
+                                                                              temperature=-1.0), weight=0.5),
     ],
     mutants=[
         Mutant("no_lengths", _wrong(lambda q, k, t: q @ k.mT / t),
@@ -99,6 +101,8 @@ INFO = Exercise(
                "This is the sum over the queries. Take the mean."),
         Mutant("probability", _wrong(loss=lambda s: -torch.softmax(s, -1).diagonal().mean()),
                "The logarithm is missing: the loss is −log of the right key's probability."),
+        Mutant("softmax_twice", _wrong(lambda q, k, t: torch.softmax(_unit(q) @ _unit(k).mT / t, -1)),
+               "The softmax is taken twice. cross_entropy takes it itself: give it the cosines over the temperature."),
         Mutant("overflows", _wrong(loss=naive),
                "exp of a logit of 100 is infinite in float32, and the ratio is NaN. Use log_softmax, logsumexp or "
                "cross_entropy."),

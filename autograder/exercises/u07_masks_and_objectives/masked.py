@@ -131,6 +131,8 @@ MASKED = Exercise(
         Mutant("no_tokens_stay", (SELECT, _apply(random=lambda s, u: s & (u >= 0.8))),
                "No selected token stays as it is. Random tokens end below 0.9; from there on the token is kept, and "
                "still predicted."),
+        Mutant("random_over_mask", (SELECT, _apply(random=lambda s, u: s & (u < 0.9))),
+               "Random tokens are written over the [MASK] tokens. They belong to draws from 0.8 to below 0.9 only."),
         Mutant("unselected_too", (SELECT, _apply(masked=lambda s, u: u < 0.8, random=lambda s, u: (u >= 0.8) & (
                    u < 0.9))),
                "Tokens that were not selected change, too. All three actions apply to selected tokens only."),
@@ -186,6 +188,13 @@ def _nsp(second=lambda docs, d, s, r: docs[r[0]][r[1]], label=lambda r: int(r is
     return wrong
 
 
+def same_document_allowed(documents, document, sentence, replacement):
+    first, following, _ = NSP(documents, document, sentence, None)
+    if replacement is None:
+        return first, following, 0
+    return first, documents[replacement[0]][replacement[1]], 1
+
+
 def _documents(g):
     """Three documents of three sentences of two to four ids, all ids different, so that no two sentences agree."""
     ids = (torch.randperm(80, generator=g.generator) + 10).tolist()
@@ -218,6 +227,11 @@ SENTENCES = Exercise(
         Mutant("nsp_ignores", (_nsp(second=lambda docs, d, s, r: docs[d][(s + 1) % len(docs[d])]), SOP),
                "nsp_pair returns the true next sentence with label 1. With a replacement, the second sentence is "
                "documents[r[0]][r[1]]."),
+        Mutant("same_document_allowed", (same_document_allowed, SOP),
+               "Raise a ValueError when the replacement comes from the same document: it could be the true successor."),
+        Mutant("bool_labels", (_nsp(label=lambda r: r is not None), lambda first, second, swap: (
+                   (second, first, True) if swap else (first, second, False))),
+               "The pairs are right, the labels are True and False. Return the numbers 1 and 0: int(…)."),
         Mutant("nsp_own_document", (_nsp(second=lambda docs, d, s, r: docs[d][r[1]]), SOP),
                "The replacement's document is ignored. It names a document and a sentence: documents[r[0]][r[1]]."),
         Mutant("nsp_swapped_index", (_nsp(second=lambda docs, d, s, r: docs[r[1] % len(docs)][r[0] % len(docs[0])]),

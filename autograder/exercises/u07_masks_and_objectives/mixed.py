@@ -45,6 +45,7 @@ PREFIX = Exercise(
         Case("random", "random sizes, with words before and after the end of the prefix",
              lambda g: call(g.integer(8, 11), g.integer(3, 6)), weight=2),
         Case("too long", "a prefix of 5 does not fit 4 words: ValueError", lambda g: call(4, 5), weight=0.5),
+        Case("negative", "a prefix of −1 words does not exist: ValueError", lambda g: call(4, -1), weight=0.5),
     ],
     mutants=[
         Mutant("causal_only", _prefix(lambda q, k, p: k <= q),
