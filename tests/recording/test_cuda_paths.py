@@ -1,57 +1,19 @@
 """What runs with ``--device cuda``, run without a GPU: on a device that is only pretended, which refuses to mix."""
 
-import importlib
 import json
 
 import numpy as np
 import pytest
 import torch
-from anatomy.experiments import ffn_variants as variants
 
 from autograder import exercises
 from autograder.judge.make_record import make_record
 from autograder.recording import figures, precision, record, widgets
 from autograder.recording.__main__ import main as record_all
 from autograder.recording.experiments import sparse_attention
-from autograder.recording.experiments.__main__ import NAMES
+from autograder.recording.experiments.__main__ import NAMES, TIMED
 from tests.recording.pretend_cuda import NAME, Event, OnCuda, pretend_cuda
-
-
-def script(name):
-    return importlib.import_module(f"autograder.recording.experiments.{name}")
-
-
-MODEL = variants.Setting(d_model=16, layers=2, steps=3, batch=8)
-TINY = {
-    "word_order": lambda m: m.Setting(length=8, steps=2, every=1, seeds=1),
-    "leak": lambda m: m.Setting(steps=2, every=1, seeds=1, written=4),
-    "warmup": lambda m: m.Setting(runs=((2, 1e-3, m.WIRINGS),), steps=20, warmup=5, seeds=1),
-    "unit_health": lambda m: m.Setting(MODEL, rates=(1e-2,), steps=(1, 2), seeds=1),
-    "ffn_variants": lambda m: m.Setting(MODEL, rates=(1e-2,), seeds=1),
-    "decode": lambda m: m.Setting(B=2, H=4, D=8, groups=(1, 4), lengths=(8,)),
-    "effective_depth": lambda m: m.Setting(depths=(2,), width=16, layers=2, steps=2, warmup=1, seeds=1),
-    "gradient_flow": lambda m: m.Setting(widths=(16, 128), depths=(2,), init_widths=(16,), init_depths=(2,), seeds=1),
-    "length": lambda m: m.Setting(steps=1, tuning_steps=1, seeds=1, rows=32),
-    "norm_bandwidth": lambda m: m.Setting(sizes=((4, 16),), dtypes=("float32", "bfloat16"), rounds=1),
-    "roofline": lambda m: m.Setting(d_model=32, heads=4, head_dim=8, latent=16, rotary=8, d_ff=64, contexts=(8, 16),
-                                    prompts=(4,), batches=(1,), roofline_context=8, copied=4096, square=16, rounds=2,
-                                    repeats=1),
-    "sparse_attention": lambda m: m.Setting(heads=2, head_dim=8, window=8, lengths=(16, 32), longest_dense=16,
-                                            rounds=1, repeats=1),
-    "loss_spike": lambda m: m.experiment.Setting(d_model=8, heads=2, layers=1, length=6, batch=4, steps=4),
-}
-TIMES = ("decode", "norm_bandwidth", "roofline", "sparse_attention")
-
-
-def record_tiny(name, device, out, monkeypatch):
-    """An experiment's data at a tiny setting, and where they lie."""
-    module = script(name)
-    if name == "sparse_attention":  # block masks are made inside torch, out of the pretended device's sight
-        monkeypatch.setattr(module, "flex_window", lambda T, w, device: module.ways(T, TINY[name](module), "cpu")[
-            "window, gathered"][0])
-    module.main(["--device", device, "--out", str(out)], TINY[name](module))
-    path = out / ("large" if device == "cuda" else "") / f"{name}.json"
-    return json.loads(path.read_text())
+from tests.recording.tiny import TINY, record_tiny
 
 
 def test_every_experiment_is_tried():
@@ -66,7 +28,7 @@ def test_an_experiment_stays_on_its_device(name, tmp_path, monkeypatch):
     assert there["made"]["name"] == NAME and there["made"]["setting"] == "large" and here["made"]["setting"] == "small"
     assert there["made"]["command"].endswith("--device cuda --setting large")
     apart = ("made", "setting")
-    if name not in TIMES:  # the pretended card computes on the CPU: same draws, same numbers
+    if name not in TIMED:  # the pretended card computes on the CPU: same draws, same numbers
         assert {k: v for k, v in there.items() if k not in apart} == {k: v for k, v in here.items() if k not in apart}
     picture, alt = figures.draw(name, there)
     assert NAME.encode() in picture and alt.endswith(f"Measured on {NAME}.")

@@ -1,8 +1,11 @@
 """Small experiments that a notebook runs live; each takes the learner's own functions as arguments.
 
 ``recorded("ffn_variants")`` loads the measurements of the larger runs, which a notebook draws beside its own.
+``show_large("ffn_variants")`` shows the figure of the size that needs a GPU, where that has been recorded.
 """
 
+import base64
+import html
 import json
 
 from ..records import MissingRecording, assets_dir
@@ -24,3 +27,23 @@ def where(record):
     """One line that says where a recording was made, for captions: ``cpu (x86_64), torch 2.13.0, 2026-01-31``."""
     made = record["made"]
     return f"{made['device']} ({made['name']}), torch {made['torch']}, {made['date']}"
+
+
+def show_large(name):
+    """Shows the figure of an experiment's large setting, with its device in the caption; nothing where there is none.
+
+    The large setting asks more than a laptop has. Its data lie in ``assets/experiments/large``, its figure, with an
+    alternative text, in ``assets/figures/large``.
+    """
+    folder = assets_dir() / "figures" / "large"
+    path = folder / f"{name}.svg"
+    if not path.exists():
+        return
+    from IPython.display import display
+
+    alt = json.loads((folder / "alt.json").read_text(encoding="utf-8"))[name]
+    caption = f"The same experiment, larger. Recorded on {where(recorded(f'large/{name}'))}."
+    picture = base64.b64encode(path.read_bytes()).decode()
+    display({"text/plain": f"{caption} {alt}", "text/html": (
+        f'<figure style="margin: 0"><img src="data:image/svg+xml;base64,{picture}" alt="{html.escape(alt)}" '
+        f'style="max-width: 100%"><figcaption>{html.escape(caption)}</figcaption></figure>')}, raw=True)

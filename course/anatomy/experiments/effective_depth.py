@@ -1,11 +1,9 @@
 """How much does each layer change what flows through the stack, and how much is lost when one layer is skipped?"""
 
-import json
-
 import torch
 from torch import nn
 
-from ..records import MissingRecording, assets_dir
+from . import recorded as load
 from .warmup import BATCH, VOCABULARY, T
 from .wirings import build
 
@@ -56,7 +54,4 @@ def recorded():
     Raises:
         MissingRecording: the file is not there.
     """
-    path = assets_dir() / "experiments" / "effective_depth.json"
-    if not path.exists():
-        raise MissingRecording(f"{path.name} is missing in {path.parent}: unpack the course again.")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return load("effective_depth")

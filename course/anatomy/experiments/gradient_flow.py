@@ -1,11 +1,9 @@
 """How large is the gradient that each layer's weights get, in stacks that have not been trained yet?"""
 
-import json
-
 import torch
 from torch.nn import functional as F
 
-from ..records import MissingRecording, assets_dir
+from . import recorded as load
 from .wirings import build, run
 
 DEPTHS = (6, 12, 24, 48, 96)
@@ -55,10 +53,7 @@ def recorded():
     Raises:
         MissingRecording: the file is not there.
     """
-    path = assets_dir() / "experiments" / "gradient_flow.json"
-    if not path.exists():
-        raise MissingRecording(f"{path.name} is missing in {path.parent}: unpack the course again.")
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = load("gradient_flow")
     return {"made": data["made"], "curves": {n: _sizes(t) for n, t in data["curves"].items()},
             "inits": {n: {i: _sizes(t) for i, t in inits.items()} for n, inits in data["inits"].items()}}
 
@@ -67,4 +62,3 @@ def _sizes(table):
     # A curve is one string of numbers in the file, which keeps the file short.
     return {int(w): {int(depth): [[float(v) for v in c.split()] for c in seeds] for depth, seeds in depths.items()}
             for w, depths in table.items()}
-

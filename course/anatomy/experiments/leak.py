@@ -7,13 +7,12 @@ per word. Animals agree with their number word and the verb with the first of th
 right or wrong. Runs on the CPU in seconds.
 """
 
-import json
 import math
 
 import torch
 from torch import nn
 
-from ..records import MissingRecording, assets_dir
+from . import recorded as load
 
 NUMBERS = ("one", "two")
 ANIMALS = (("dog", "dogs"), ("cat", "cats"), ("bird", "birds"), ("horse", "horses"))
@@ -175,7 +174,4 @@ def recorded():
     Raises:
         MissingRecording: the file is not there.
     """
-    path = assets_dir() / "experiments" / "leak.json"
-    if not path.exists():
-        raise MissingRecording(f"{path.name} is missing in {path.parent}: unpack the course again.")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return load("leak")

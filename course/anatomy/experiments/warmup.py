@@ -3,13 +3,11 @@
 Sixteen tokens, so a model that has learned nothing has loss ln 16 = 2.77. Adam, weights after Xavier.
 """
 
-import json
-
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..records import MissingRecording, assets_dir
+from . import recorded as load
 from .wirings import build, run
 
 VOCABULARY, BACK, T, BATCH, D_MODEL = 16, 2, 12, 32, 32
@@ -73,11 +71,7 @@ def recorded():
     Raises:
         MissingRecording: the file is not there.
     """
-    path = assets_dir() / "experiments" / "warmup.json"
-    if not path.exists():
-        raise MissingRecording(f"{path.name} is missing in {path.parent}: unpack the course again.")
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = load("warmup")
     for row in data["rows"]:
         row["losses"] = [float(v) for v in row["losses"].split()]
     return data
-

@@ -4,12 +4,10 @@ Sentences of random words hold word 0 and word 1 once each; the answer is 1 wher
 order decides it, so a model that cannot see order stays at chance. Runs on the CPU in a second or two.
 """
 
-import json
-
 import torch
 from torch import nn
 
-from ..records import MissingRecording, assets_dir
+from . import recorded as load
 
 VOCABULARY = 12
 SETTINGS = {"no positions": {}, "vector per place": {"positions": True}, "causal mask": {"causal": True}}
@@ -90,7 +88,4 @@ def recorded():
     Raises:
         MissingRecording: the file is not there.
     """
-    path = assets_dir() / "experiments" / "word_order.json"
-    if not path.exists():
-        raise MissingRecording(f"{path.name} is missing in {path.parent}: unpack the course again.")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return load("word_order")
