@@ -65,6 +65,12 @@ def test_attention_masked_cells_say_so_and_wrong_sums_show(stage):
     assert words(page) == ["broken", "", "differs"]
 
 
+def test_attention_says_which_word_and_survives_nan(stage):
+    assert "largest weight 0.37 on “river”" in said(stage(CASES["AttentionExplorer"].make(sentence=2, query=2)))
+    heard = said(stage(AttentionExplorer(lambda q, k, v, mask=None: v * float("nan"))))
+    assert "largest weight NaN" in heard and "undefined" not in heard
+
+
 def test_attention_numbers_in_cells_can_be_read(stage):
     """Black or white on every shade between the page and the palette's ends."""
     page = stage(CASES["AttentionExplorer"].make())

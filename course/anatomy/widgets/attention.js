@@ -48,8 +48,9 @@ function attentionWidget(ui) {
       const bits = mine.reduce((a, b) => a - (b === 0 ? 0 : b * Math.log2(b)), 0);
       const most = Math.log2(here.reduce((a, b) => a + b, 0));
       const top = Math.max(...mine);
+      const where = Number.isNaN(top) ? "" : ` on “${words()[mine.indexOf(top)]}”`;
       ui.say(`“${words()[query]}”: row sum ${fixed(sum)}, entropy ${fixed(bits, 2)} bits ` +
-        `of at most ${fixed(most, 2)}; largest weight ${fixed(top, 2)} on “${words()[mine.indexOf(top)]}”`);
+        `of at most ${fixed(most, 2)}; largest weight ${fixed(top, 2)}${where}`);
       ui.root.dataset.key = `${s},${h},${query},${setting}`;
     },
   };
