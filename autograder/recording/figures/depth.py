@@ -56,9 +56,13 @@ def effective_depth(data):
                           f"trained, {data['layers']} layers: loss without it", width=4)
     for name, stacks in data["fresh"].items():
         band(axes[0], range(1, depth + 1), stacks[str(depth)], name)
+    whole = {}
     for name in data["fresh"]:
-        runs = [r["without"] for r in data["trained"] if r["wiring"] == name]
-        band(axes[1], range(1, data["layers"] + 1), runs, name)
+        rows = [r for r in data["trained"] if r["wiring"] == name]
+        line = band(axes[1], range(1, data["layers"] + 1), [r["without"] for r in rows], name)
+        whole[name] = mean(r["loss"] for r in rows)
+        axes[1].axhline(whole[name], color=line.get_color(), ls=line.get_linestyle(), lw=0.8,
+                        label=f"{name}, all layers")
     axes[0].set(yscale="log", xlabel="layer", ylabel="relative change of the stream")
     axes[1].set(yscale="log", xlabel="layer left out", ylabel="loss (nats)")
     ticks(axes[0].yaxis), ticks(axes[1].yaxis)
@@ -67,6 +71,7 @@ def effective_depth(data):
                      f"{mean(r[-1] for r in s[str(depth)]):.2f} in the last" for n, s in data["fresh"].items())
     costs = {n: [mean(c) for c in zip(*(r["without"] for r in data["trained"] if r["wiring"] == n), strict=True)]
              for n in data["fresh"]}
-    worst = "; ".join(f"{n} {max(c):.2g} without layer {c.index(max(c)) + 1}" for n, c in costs.items())
+    worst = "; ".join(f"{n} {max(c):.2g} without layer {c.index(max(c)) + 1}, {whole[n]:.2g} with all"
+                      for n, c in costs.items())
     return figure, (f"Left: relative change that each of {depth} layers makes before training, {told}. Right: loss of "
                     f"trained {data['layers']}-layer stacks when one layer is left out, largest: {worst}.")

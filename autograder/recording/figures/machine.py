@@ -78,7 +78,7 @@ def roofline(data):
     axes[1].axhline(1, color="#777777", lw=1)
     if data["made"]["device"] != "cpu":
         axes[1].axhline(0.8, color="#777777", lw=1, ls=":", label="80 % of the copy")
-    axes[1].set(xscale="log", xlabel="context (tokens)", ylabel="cache bytes per second, copy = 1", ylim=(0, None))
+    axes[1].set(xscale="log", xlabel="context (tokens)", ylabel="cache bytes/s, copy = 1", ylim=(0, None))
     axes[2].set(xscale="log", yscale="log", xlabel="context (tokens)", ylabel=f"tokens/s, {users} users")
     axes[1].legend(fontsize=9)
     ticks(axes[2].yaxis, [n * 10**k for k in range(7) for n in (1, 2, 5)])
