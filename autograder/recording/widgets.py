@@ -33,7 +33,7 @@ from safetensors.numpy import save
 from torch.utils._pytree import tree_map
 
 from autograder.exercises.u00_start_here import weighted_average
-from autograder.exercises.u07_masks_and_objectives.spans import blank_infilling
+from autograder.exercises.u07_masks_and_objectives.blanks import blank_infilling
 from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention, rotary_step
 from autograder.recording.record import ROOT, made
 from autograder.reference import activations, masks, objectives, residual
