@@ -49,7 +49,7 @@ def refuse_operators(operators):
                 raise RuntimeError(f"{name} is not allowed in this exercise")
 
             for operator in behind:
-                for key in ("CPU", "AutogradCPU"):
+                for key in ("CPU", "AutogradCPU", "SparseCPU"):
                     try:
                         library.impl(operator, refuse, key, allow_override=True)
                     except RuntimeError:  # operators of other backends only

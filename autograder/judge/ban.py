@@ -12,6 +12,7 @@ import re
 from functools import cache
 
 import torch
+from anatomy.runner import forbidden_names
 
 
 @cache
@@ -31,7 +32,7 @@ def operators_behind(name):
 
 def ban_of(forbidden):
     """dict of a forbidden name → operators, for ``asked.refuse_operators``; names without an operator are left out."""
-    return {n: operators_behind(n) for n in sorted(forbidden) if operators_behind(n)}
+    return {n: operators_behind(n) for n in sorted(forbidden_names(forbidden)) if operators_behind(n)}
 
 
 _REFUSED = re.compile(r"(\w{1,60}) is not allowed in this exercise")
@@ -41,5 +42,5 @@ def note_refusals(outcome, forbidden):
     """Adds to ``outcome["used"]`` the names whose refusal the student's code ran into (compiled code adds lines)."""
     for result in outcome["results"]:
         for name in _REFUSED.findall(result["raises"][1]) if "raises" in result else ():
-            if name in forbidden and name not in outcome["used"]:
+            if name in forbidden_names(forbidden) and name not in outcome["used"]:
                 outcome["used"].append(name)

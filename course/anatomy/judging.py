@@ -5,7 +5,7 @@ references run live by the grader). Outcomes are data that may come from a hosti
 failed case with a sentence, never an exception.
 """
 
-from . import codec, diagnosis
+from . import codec, diagnosis, runner
 from .compare import Difference, difference, show
 from .symbolic import NotAnExpression
 from .verdict import CaseResult, Mistake, Verdict
@@ -18,10 +18,11 @@ def judge(record, outcomes, seconds=0.0):
     ``({"missing": [names]}, {})``.
     """
     cases, first, used = [], None, set()
+    forbidden = runner.forbidden_names(record.forbidden)
     total = sum(c.weight for c in record.cases) or 1.0
     for case, (outcome, tensors) in zip(record.cases, outcomes, strict=True):
         problem = _problem(case, outcome, tensors)
-        used |= set(outcome.get("used") or []) & set(record.forbidden) if isinstance(outcome, dict) else set()
+        used |= set(outcome.get("used") or []) & forbidden if isinstance(outcome, dict) else set()
         worth = record.points * case.weight / total
         result = CaseResult(case.name, case.shows, problem is None, worth if problem is None else 0.0, worth)
         if problem is not None:

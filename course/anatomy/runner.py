@@ -31,6 +31,18 @@ FUNCTION_ARGUMENTS = {
     "layer_norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]),
     "rms_norm": lambda x: torch.nn.functional.rms_norm(x, x.shape[-1:]),
 }
+# What computes the same, or all but a constant of it, under another name: forbidden along with it.
+RELATIVES = {
+    "softmax": ("_sparse_softmax",), "logsumexp": ("logcumsumexp",), "rms_norm": ("local_response_norm",),
+    "multi_head_attention_forward": ("_native_multi_head_attention",),
+    "scaled_dot_product_attention": ("_native_multi_head_attention",),
+    "leaky_relu": ("prelu", "rrelu"), "elu": ("celu", "selu"),
+}
+
+
+def forbidden_names(forbidden):
+    """The torch functions that an exercise's ``forbidden`` stands for: those named and their relatives."""
+    return frozenset(forbidden).union(*(RELATIVES.get(name, ()) for name in forbidden))
 
 
 class _Watch(TorchFunctionMode):
@@ -38,7 +50,7 @@ class _Watch(TorchFunctionMode):
 
     def __init__(self, forbidden):
         super().__init__()
-        self.forbidden, self.used = frozenset(forbidden), set()
+        self.forbidden, self.used = forbidden_names(forbidden), set()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         name = getattr(func, "__name__", "")

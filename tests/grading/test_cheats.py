@@ -18,7 +18,7 @@ from autograder.grading.running import run
 from autograder.judge.make_record import student_key
 from autograder.judge.trusted import judge_exercise
 
-from .cheats import ATTENTION, CHEATS, START
+from .cheats import CHEATS, START
 
 KEY = student_key("course secret", "eve", START)
 TRACES = [ROOT / ".unpickled", ROOT / ".left-behind",
@@ -100,9 +100,9 @@ def test_the_forbidden_built_ins_would_pass_if_they_were_allowed(cheat, sandbox)
     """So that the suite does not pass because its cheats are broken."""
     from autograder.grading.rebuild import rebuild
 
-    exercise = next(e for e in master(ATTENTION).exercises if e.id == "attention.softmax")
+    exercise = master(cheat.unit).answers[cheat.solve]
     with sandbox() as session:
-        run(rebuild(cheat.data, ATTENTION).notebook, (), session, KEY)
+        run(rebuild(cheat.data, cheat.unit).notebook, (), session, KEY)
         verdict = judge_exercise(dataclasses.replace(exercise, forbidden=()), session, KEY)
     assert verdict.passed, verdict.text()
 

@@ -19,12 +19,13 @@ WRONG = "def weighted_average(values, weights):\n    return values[0] * 0\n"
 @dataclass(frozen=True)
 class Cheat:
     """name and technique; book: the submission's notebook (dict); slow: runs into a limit; seen: technique of the
-    sign that the instructor's report must show, None where nothing can be seen."""
+    sign that the instructor's report must show, None where nothing can be seen; solve: the answer cell it uses."""
 
     name: str
     technique: str
     book: dict
     unit: str = START
+    solve: str = SOLVE
     slow: bool = False
     seen: str | None = ""
 
@@ -65,7 +66,7 @@ def answer(name, technique, source, *, unit=START, solve=SOLVE, slow=False, seen
     """A cheat that lives in the answer cell."""
     book = released(unit)
     find(book, solve)["source"] = source
-    CHEATS.append(Cheat(name, technique, book, unit, slow, technique if seen == "" else seen))
+    CHEATS.append(Cheat(name, technique, book, unit, solve, slow, technique if seen == "" else seen))
 
 
 def notebook(name, technique, seen=""):
