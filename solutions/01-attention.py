@@ -575,6 +575,7 @@ predict("attention.p5", "Without positions and without a mask, the accuracy afte
         ["50 %", "75 %", "100 %"])
 
 # %%
+from anatomy.experiments import show_large
 from anatomy.experiments.word_order import SETTINGS, recorded, train_reader
 
 curves = {name: train_reader(MultiHeadAttention, **setting) for name, setting in SETTINGS.items()}
@@ -589,6 +590,7 @@ with described("Accuracy against training steps, your run with sentences of 8 wo
             panels[1].plot(*zip(*seed), color=f"C{i}", ls=("-", "--", "-.")[i], lw=1)
     panels[0].set(xlabel="training step", ylabel="accuracy", title="yours: 8 words"), panels[0].legend()
     panels[1].set(xlabel="training step", title="recorded: 32 words, 5 seeds each")
+show_large("word_order")
 
 # %%
 reveal("attention.p5", lambda: f"{curves['no positions'][-1][1]:.1%}",

@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import sympy as sp
 import torch
 from anatomy import check, predict, progress, quiz, reveal
-from anatomy.experiments import length, recorded, where
+from anatomy.experiments import length, recorded, show_large, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import RopeExplorer, WavelengthExplorer
 
@@ -1109,6 +1109,7 @@ with described("Live curves in color over recorded gray bands. Plain RoPE falls 
 # Gray bands: the same model trained five times longer with three seeds, from the worst to the best. Color: your run just now.
 
 # %%
+show_large("length")
 where(recorded("length"))
 
 # %% [markdown]

@@ -97,6 +97,11 @@ def zero_fill(q, k, v, mask=None):
     return _attend(ref.attention_scores(q, k), v, mask, fill=0.0)
 
 
+def mask_added(q, k, v, mask=None):
+    scores = ref.attention_scores(q, k)
+    return _attend(scores if mask is None else scores + mask, v, None)
+
+
 def mask_ignored(q, k, v, mask=None):
     return _attend(ref.attention_scores(q, k), v, None)
 
@@ -157,6 +162,8 @@ ATTENTION = Exercise(
                "sum to 1. Put -inf into the scores before the softmax."),
         Mutant("zero_fill", zero_fill, "Forbidden scores are set to 0, and exp(0) = 1 still gets weight. Set them to "
                "-inf before the softmax."),
+        Mutant("mask_added", mask_added, "The mask is added to the scores: True counts as 1 and False as 0, so "
+               "a forbidden key keeps its weight. Set the scores to -inf where the mask is False."),
         Mutant("mask_ignored", mask_ignored, "Without a mask this is right, but the mask is never used. Set the scores "
                "to -inf where the mask is False."),
     ],

@@ -46,6 +46,11 @@ def one_sum(x, dim=-1):
     return e / e.sum()
 
 
+def one_sum_own_peaks(x, dim=-1):
+    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return e / e.sum()
+
+
 def lost_axis(x, dim=-1):
     e = torch.exp(x - x.amax(dim=dim, keepdim=True))
     return e / e.sum(dim=dim)
@@ -101,6 +106,8 @@ SOFTMAX = Exercise(
                "and in the sum."),
         Mutant("one_sum", one_sum, "The sum runs over the whole tensor, so all entries together sum to 1. Sum along "
                "dim only."),
+        Mutant("one_sum_own_peaks", one_sum_own_peaks, "The maximum is taken along dim, the sum over the whole tensor, "
+               "so all entries together sum to 1. Sum along dim too."),
         Mutant("lost_axis", lost_axis, "The sum lost its axis, so the division lines up with the wrong slices. Sum "
                "with keepdim=True."),
         Mutant("lost_both", lost_both, "The maximum and the sum lost their axis, so they line up with the wrong "

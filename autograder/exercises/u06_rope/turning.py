@@ -61,6 +61,16 @@ def overwritten(x, position_ids, base=10000.0):
     return out.to(x.dtype)
 
 
+def both_plus(x, position_ids, base=10000.0):
+    cos, sin = tables(x, position_ids, base)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos + odd * sin, even * sin + odd * cos], -1).flatten(-2).to(x.dtype)
+
+
+def half_exponent(x, position_ids, base=10000.0):
+    return R.apply_rope(x, position_ids, base**0.5)  # base^(−i/D) is √base^(−2i/D)
+
+
 def without_head_axis(x, position_ids, base=10000.0):
     angle = position_ids[..., None] * R.rope_frequencies(x.shape[-1], base)
     cos, sin = angle.cos(), angle.sin()
@@ -142,6 +152,14 @@ APPLY = Exercise(
     mutants=[
         Mutant("clockwise", lambda x, position_ids, base=10000.0: R.apply_rope(x, -position_ids, base),
                "The pairs turn backwards: the sine has the wrong sign. The first entry is even·cos − odd·sin."),
+        Mutant("both_plus", both_plus,
+               "Both entries add their terms, so pairs are stretched and not turned. A rotation has one minus: "
+               "even·cos − odd·sin and even·sin + odd·cos."),
+        Mutant("one_ahead", lambda x, position_ids, base=10000.0: R.apply_rope(x, position_ids + 1, base),
+               "Every pair turns one step too far, as if places counted from 1. The angle is position_ids times θ: "
+               "place 0 does not turn."),
+        Mutant("half_exponent", half_exponent,
+               "The exponent is −i/D for pair i. It is −2i/D: your rope_frequencies has it right."),
         Mutant("halves_paired", R.apply_rope_half,
                "Feature i is paired with feature i + D/2. Here pair i is the neighbors 2i and 2i + 1: take "
                "x[..., 0::2] and x[..., 1::2]."),
