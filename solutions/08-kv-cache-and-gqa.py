@@ -248,8 +248,11 @@ predict("cache.p6", "A prompt of 4, then one token at a time, each chunk counted
         ["the one with itself", "those with the prompt", "none"])
 
 # %%
-reveal("cache.p6", lambda: "Only the score with itself: distance 0 either way.",
-       "The distance to key 3 becomes −3 instead of 2, to key 4 it becomes 0 instead of 1.")
+torch.manual_seed(0)
+q, k = torch.randn(2, 6, 2)
+right, wrong = ((rotate(q, at) @ rotate(k, at).T)[5] for at in (torch.arange(6), torch.tensor([0, 1, 2, 3, 0, 0])))
+reveal("cache.p6", lambda: f"right for key {torch.isclose(right, wrong, atol=1e-5).nonzero().flatten().tolist()} alone",
+       "Token 5 and itself are at distance 0 either way. To key 3 it becomes −3 instead of 2, to key 4 it is 0, not 1.")
 
 # %% [markdown]
 # Positions below are read off the keys that **your** `rotary_step` stores, and scores off its result. Switch to the wrong offset and compare with the right scores, then try plans of your own.
@@ -588,7 +591,7 @@ reveal("cache.p4", lambda: [round(intensity(B, 1, 4096, 32, 32, 128), 3) for B i
 #
 # $$\frac{4HSD}{2GSD \cdot b} = \frac{2}{b} \cdot \frac{H}{G}$$
 #
-# In 2 bytes: $H/G$ FLOPs per byte. Where does that lie under the roof of a chip with 312 TFLOP/s and 2.0 TB/s (an A100, by its data sheet)?
+# In 2 bytes: $H/G$ FLOPs per byte. Where does that lie under the roof of a chip with 312 TFLOP/s and 2.0 TB/s (an A100 of 80 GB in bfloat16, by NVIDIA's data sheet)?
 
 # %%
 peak, bandwidth = 312e12, 2.0e12

@@ -50,7 +50,7 @@ predict("sparse.p1", "32 windows of 4,096 keys on top of each other. Can word 13
 # %% [markdown]
 # ## 1. Windows
 #
-# Full attention scores $n^2$ pairs. Yet in many layers of trained models only few weights are large, often those of near neighbors ([1904.10509](https://arxiv.org/abs/1904.10509), section 3). So let each word look at its neighbors only.
+# Full attention scores $n^2$ pairs. Yet in most layers of a trained model of images only few weights were large, in early layers those of near neighbors ([1904.10509](https://arxiv.org/abs/1904.10509), section 4.1). So let each word look at its neighbors only.
 #
 # All masks here are boolean, $(T, T)$, True = may look. Rows are queries, columns are keys, places count from 0.
 

@@ -539,7 +539,7 @@ with described("Loss, largest score and gradient length of the two runs. At the 
         for name, run in runs.items():
             panel.semilogy(run[curve], label=name, lw=1.2)
         panel.set(xlabel="step", title={"score": "largest |score|", "gradient": "length of the gradient"}.get(curve, curve))
-    panels[0].legend(fontsize=8)
+    panels[0].legend(fontsize=8, loc="lower left")
 
 # %% [markdown]
 # When does each number sound the alarm? Let that be the first step at which it is more than twice as large as it ever gets in the healthy run; for the loss, the first step above 0.1 after it was below.

@@ -72,6 +72,9 @@ BYTES = Exercise(
         Mutant("product", (KV, _both(lambda source, target: source * target)),
                "Source and target tokens are multiplied, as if there were an entry for each pair. The two caches lie "
                "side by side: add the tokens."),
+        Mutant("both_twice", (KV, _both(lambda source, target: 2 * (source + target))),
+               "encoder_decoder_bytes is twice too large. The key and the value are already counted in "
+               "kv_bytes_per_token; each token stands in one of the two caches."),
         Mutant("source_per_step", (KV, _both(lambda source, target: target * (source + 1))),
                "The source is counted again for each target token. Its keys and values are stored once."),
     ],
@@ -95,6 +98,18 @@ def _users(count):
     return wrong
 
 
+def users_checked(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user):
+    if min(bytes_per_token, tokens_per_user) < 1:
+        raise ValueError("a user needs at least one byte")
+    return max(0, memory_bytes - weight_bytes) // (bytes_per_token * tokens_per_user)
+
+
+def sizes_checked(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user):
+    if min(memory_bytes, weight_bytes) < 0:
+        raise ValueError("negative size")
+    return max(0, memory_bytes - weight_bytes) // (bytes_per_token * tokens_per_user)
+
+
 GB = 10**9
 
 USERS_THAT_FIT = Exercise(
@@ -111,6 +126,7 @@ USERS_THAT_FIT = Exercise(
         Case("too large", "weights that do not fit leave room for nobody: 0",
              lambda g: call(24 * GB, 26 * GB, 1000, 10)),
         Case("no tokens", "users of no tokens: ValueError", lambda g: call(24 * GB, 2 * GB, 1000, 0), weight=0.5),
+        Case("negative", "weights of −1 bytes: ValueError", lambda g: call(24 * GB, -1, 1000, 10), weight=0.5),
     ],
     mutants=[
         Mutant("weights_forgotten", _users(lambda m, w, user, token: m // user),
@@ -123,7 +139,12 @@ USERS_THAT_FIT = Exercise(
                "The result is a fraction of a user. Use // to get a whole number."),
         Mutant("tokens", _users(lambda m, w, user, token: max(0, m - w) // token),
                "This is the number of tokens that fit. Each user needs tokens_per_user of them."),
-        Mutant("unchecked", _users(lambda m, w, user, token: max(0, m - w) // max(1, user)),
+        Mutant("users_checked", users_checked,
+               "Right for what can be. Raise a ValueError for negative memory or weights as well."),
+        Mutant("sizes_checked", sizes_checked,
+               "A user without any tokens makes this divide by zero. Raise a ValueError first: a user needs at least "
+               "one byte and one token."),
+        Mutant("unchecked", _users(lambda m, w, user, token: max(0, m - w) // user),
                "The numbers are right. Raise a ValueError for negative sizes, or users without tokens."),
     ],
 )
@@ -196,10 +217,17 @@ INTENSITY = Exercise(
                "One cache is counted for all users. Each of the B users has keys and values of their own."),
         Mutant("no_result", (_cost(numbers=lambda B, T, S, H, G, D: B * D * (H * T + 2 * G * S)), RS),
                "The result is not counted. It is written to memory once, and is as large as the queries."),
+        Mutant("scores_moved", (_cost(numbers=lambda B, T, S, H, G, D: 2 * B * D * (H * T + G * S) + B * H * T * S),
+                                RS),
+               "The scores are counted as bytes. They stay on the chip: only q, k, v and the result are moved."),
+        Mutant("one_query", (_cost(flops=lambda B, T, S, H, G, D: 4 * B * H * S * D), RS),
+               "The FLOPs are those of one query. Each of the T queries meets S keys."),
         Mutant("numbers", (_cost(size=lambda i: 1), RS),
                "The second result counts numbers. Multiply by itemsize to get bytes."),
         Mutant("sum", (AC, lambda flops, moved, peak_flops, bandwidth: flops / peak_flops + moved / bandwidth),
                "The two times are added. They overlap: the slower one decides, so take the maximum."),
+        Mutant("rate", (AC, lambda flops, moved, peak_flops, bandwidth: min(peak_flops, flops / moved * bandwidth)),
+               "roofline_seconds returns a rate, in FLOP per second. The time is the FLOPs divided by it."),
         Mutant("fastest", (AC, lambda flops, moved, peak_flops, bandwidth: min(flops / peak_flops, moved / bandwidth)),
                "The faster of the two times is returned. A step is done when both are: take the maximum."),
     ],

@@ -86,16 +86,28 @@ def _causal(self, scores, values):
     return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
 
 
+def _swapped(self, x, memory):
+    keys, values = self.source(x, memory)
+    return self.attend(self.q_proj(x) @ values.mT / math.sqrt(keys.shape[-1]), keys)
+
+
+def _length_only(self, memory):
+    if self.stored is not None and self.stored[0].shape[1] != memory.shape[1]:
+        raise ValueError("another memory")
+
+
 def _raw_queries(self, x, memory):
     keys, values = self.source(x, memory)
     return self.attend(x @ keys.mT / math.sqrt(keys.shape[-1]), values)
 
 
-def _cross_program(g, d, B, S, plan, state=None, later=None):
-    state = state or {f"{n}_proj.weight": g.randn(d, d, scale=d**-0.5) for n in "qkv"}
+def _cross_program(g, d, B, S, plan, later=None):
+    """A call for each number of target tokens; ``later`` is (B, S) from the second call on."""
+    state = {f"{n}_proj.weight": g.randn(d, d, scale=d**-0.5) for n in "qkv"}
     program = Program().new("CrossAttention", d, state=state)
     for i, T in enumerate(plan):
-        program.call(g.randn(B, T, d), g.randn(B, S if i == 0 or later is None else later, d))
+        b, s = (B, S) if i == 0 or later is None else later
+        program.call(g.randn(b, T, d), g.randn(b, s, d))
     return program
 
 
@@ -119,7 +131,9 @@ CROSS = Exercise(
         Case("three steps", "the memory's contents change after the first call; keys and values do not",
              lambda g: _cross_program(g, 4, 1, 3, [1, 2, 1]), weight=2),
         Case("another length", "a later memory of another length belongs to another request: ValueError",
-             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=5), weight=0.5),
+             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=(1, 5)), weight=0.5),
+        Case("another batch", "a later memory of two sentences, after one: ValueError",
+             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=(2, 3)), weight=0.25),
     ],
     mutants=[
         Mutant("every_time", _cross(source=_every_time),
@@ -135,6 +149,14 @@ CROSS = Exercise(
                "A causal mask hides source tokens. Every target token may look at the whole source."),
         Mutant("raw_queries", _cross(forward=_raw_queries),
                "The queries are x itself. Project them with q_proj, at every step."),
+        Mutant("unscaled", _cross(attend=lambda self, scores, values: (
+                   scores * math.sqrt(values.shape[-1])).softmax(-1) @ values),
+               "The scores are not divided by √d_model."),
+        Mutant("swapped", _cross(forward=_swapped),
+               "Keys and values are exchanged. What k_proj makes is compared with the query, what v_proj makes is "
+               "summed up."),
+        Mutant("length_only", _cross(check=_length_only),
+               "Only the length of a later memory is compared. Compare the whole shape: the batch may differ, too."),
         Mutant("unchecked", _cross(),
                "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
                "stored."),

@@ -55,6 +55,12 @@ def _grouped(repeat, use_mask=True, times=lambda H, G: H // G, repeat_v=None):
     return wrong
 
 
+def _times_mask(q, k, v, mask=None):
+    n = q.shape[1] // k.shape[1]
+    scores = q @ repeat_interleaved(k, n).mT / math.sqrt(q.shape[-1])
+    return (scores if mask is None else scores * mask).softmax(-1) @ repeat_interleaved(v, n)
+
+
 def tile(x, n):
     """a b → a b a b."""
     return x.repeat(1, n, 1, 1)
@@ -122,6 +128,12 @@ GROUPED = Exercise(
                "The mask is read the other way round. True means may look: fill the scores with −∞ where it is False."),
         Mutant("h_times", (R, _grouped(R, times=lambda H, G: H)),
                "Each key-value head is repeated H times. It serves H/G query heads: repeat it that often."),
+        Mutant("g_times", (R, _grouped(R, times=lambda H, G: G)),
+               "Each key-value head is repeated G times. It serves H/G query heads: repeat it that often."),
+        Mutant("unscaled", (R, lambda q, k, v, mask=None: _grouped(R)(q * math.sqrt(q.shape[-1]), k, v, mask)),
+               "repeat_kv is right. In grouped_attention the scores are not divided by √D."),
+        Mutant("times_mask", (R, _times_mask),
+               "Hidden scores are set to 0, and a score of 0 still gets weight. Fill them with −∞ before the softmax."),
         Mutant("unchecked", (R, _grouped(R)),
                "Grouping is right where it fits. Raise a ValueError when G does not divide H."),
     ],

@@ -93,6 +93,8 @@ ROLLING = Exercise(
         Case("long chunk", "window 2 and a chunk of 5: all five come back, two are kept",
              lambda g: _rolling(g, 2, [5, 1, 1], B=1)),
         Case("wide window", "window 9 holds all of 4 tokens", lambda g: _rolling(g, 9, [1, 3]), weight=0.5),
+        Case("window of 1", "window 1: no old token stands before a chunk", lambda g: _rolling(g, 1, [1, 2], B=1),
+             weight=0.5),
     ],
     mutants=[
         Mutant("keeps_all", _tail(lambda both, T, w: both, lambda both, T, w: both),
@@ -114,6 +116,9 @@ ROLLING = Exercise(
                "there, oldest first."),
         Mutant("keeps_first", _tail(kept=lambda both, T, w: both[:, :, :, :w]),
                "The first tokens are kept and new ones dropped. Keep the last ones."),
+        Mutant("minus_zero", _tail(lambda both, T, w: both, lambda both, T, w: both[:, :, :, -(w - 1):]),
+               "Right for windows of 2 and more. For a window of 1 the slice [-(w - 1):] is [-0:], which is "
+               "everything. Count from the front, or treat that window apart."),
         Mutant("new_only", _tail(lambda both, T, w: both[:, :, :, -T:]),
                "Only the new tokens come back. Up to window − 1 old tokens stand before them."),
     ],
@@ -193,6 +198,10 @@ PAGED = Exercise(
         Mutant("swapped", (blocks_needed, lambda table, t, block: (table[t % len(table)], t // len(table)), GA),
                "slot_of deals tokens out block by block, like cards. Consecutive tokens share a block: t // block is "
                "the column, t % block the place."),
+        Mutant("fraction", (lambda length, block: length / block, slot_of, GA),
+               "blocks_needed returns a fraction. A started block is a whole block: round up."),
+        Mutant("place_first", (blocks_needed, lambda table, t, block: (t % block, table[t // block]), GA),
+               "slot_of returns (place, block). The block comes first."),
         Mutant("no_table", (blocks_needed, slot_of, _ordered),
                "gather takes the first blocks of the pool. Take those that the table names, in its order."),
         Mutant("untransposed", (blocks_needed, slot_of, _untransposed),
@@ -236,6 +245,19 @@ def _quantize(amax=lambda x, dim: x.abs().amax(dim=dim, keepdim=True), top=lambd
     return wrong
 
 
+def _with_scale(change):
+    def wrong(x, dim, bits=8):
+        scale = change(x.abs().amax(dim=dim, keepdim=True) / (2 ** (bits - 1) - 1))
+        return torch.round(x / scale).to(torch.int8), scale
+    return wrong
+
+
+def many_bits_checked(x, dim, bits=8):
+    if bits > 8:
+        raise ValueError("int8 holds 8 bits")
+    return _quantize()(x, dim, bits)
+
+
 def dequantize_float(codes, scale):
     """The reference, with its usual dtype."""
     return dequantize(codes, scale)
@@ -259,8 +281,12 @@ QUANTIZE = Exercise(
         Case("there and back", "quantized and restored: at most half a scale away",
              lambda g: call(g.randn(1, 2, 4, 6), -1).call(Ref(0, 0), Ref(0, 1), fn="dequantize")),
         Case("four bits", "codes from −7 to 7", lambda g: call(g.randn(1, 2, 6, 8), -1, bits=4)),
-        Case("zeros", "a slice of zeros has scale 0 and codes 0, and nothing is divided by it",
+        Case("zeros", "a slice of zeros has scale 0 and codes 0",
              lambda g: call(torch.stack([torch.zeros(4), 1 + g.uniform(4)]), -1), weight=0.5),
+        Case("small", "0.2, 0.85 and −1.5, all a hundred million times smaller, in 3 bits: still 0, 2 and −3",
+             lambda g: call(torch.tensor([[0.2e-8, 0.85e-8, -1.5e-8]]), -1, bits=3), weight=0.5),
+        Case("one bit", "1 bit leaves no code but 0: ValueError",
+             lambda g: call(g.randn(2, 3), -1, bits=1), weight=0.5),
         Case("nine bits", "more than 8 bits do not fit into int8: ValueError",
              lambda g: call(g.randn(2, 3), -1, bits=9), weight=0.5),
     ],
@@ -284,6 +310,15 @@ QUANTIZE = Exercise(
                "scale."),
         Mutant("not_integers", (_quantize(dtype=torch.float32), DQ),
                "The codes are whole numbers in a float tensor, so nothing is saved. Convert them to torch.int8."),
+        Mutant("scale_plus_eps", (_with_scale(lambda scale: scale + 1e-8), DQ),
+               "A small number is added to every scale, so small slices lose their codes. Only a scale of 0 needs "
+               "another divisor."),
+        Mutant("scale_clamped", (_with_scale(lambda scale: scale.clamp(min=1e-8)), DQ),
+               "Scales below 1e-8 are raised to it, so small slices lose their codes. Only a scale of 0 needs another "
+               "divisor."),
+        Mutant("many_bits_checked", (many_bits_checked, DQ),
+               "More than 8 bits are refused, fewer than 2 are not. Raise a ValueError there, too: with 1 bit the "
+               "largest code would be 0."),
         Mutant("unchecked", (_quantize(), DQ),
                "The codes are right. Raise a ValueError when bits does not lie in 2 to 8."),
     ],

@@ -168,14 +168,14 @@ def by_positions(q, k, v, past=None):
 
 
 def _step(mask=lambda T, S: torch.ones(T, S).tril(S - T), join=lambda old, new: torch.cat([old, new], dim=-2),
-          keep=lambda k, v, new: (k, v), scale=lambda q: math.sqrt(q.shape[-1])):
+          keep=lambda k, v, new: (k, v), scale=lambda q: math.sqrt(q.shape[-1]), dim=-1):
     def wrong(q, k, v, past=None):
         new = (k, v)
         if past is not None:
             k, v = join(past[0], k), join(past[1], v)
         scores = q @ k.mT / scale(q)
         scores = scores.masked_fill(mask(q.shape[-2], k.shape[-2]) == 0, -math.inf)
-        return scores.softmax(-1) @ v, keep(k, v, new)
+        return scores.softmax(dim) @ v, keep(k, v, new)
     return wrong
 
 
@@ -221,6 +221,9 @@ STEP = Exercise(
                "position S − T + t: use tril with diagonal S − T."),
         Mutant("no_mask", _step(mask=lambda T, S: torch.ones(T, S)),
                "Tokens of one chunk see tokens after them. Inside a chunk the causal mask is still needed."),
+        Mutant("one_ahead", _step(mask=lambda T, S: torch.ones(T, S).tril(S - T + 1)),
+               "Each token of a chunk also sees the one after it. The diagonal is S − T, not S − T + 1: query 0 stands "
+               "at position S − T."),
         Mutant("mask_all_but_self", _step(mask=lambda T, S: torch.ones(T, S).tril(S - T - 1) + (S == 1)),
                "A token does not see itself here. The diagonal S − T belongs to what it may see."),
         Mutant("hidden_zero", _hidden_zero,
@@ -240,6 +243,8 @@ STEP = Exercise(
                "The second result is (values, keys). Return (keys, values), as past is read."),
         Mutant("unscaled", _step(scale=lambda q: 1.0),
                "The scores are not divided by √D."),
+        Mutant("over_queries", _step(dim=-2),
+               "The softmax runs over the queries. The weights of each query sum to 1 over its keys: the last axis."),
     ],
 )
 

@@ -99,6 +99,13 @@ def fixed_by_blocks(T, stride, summary=1):
     return ref.block_mask(T, stride) & causal, row.repeat(T, 1) & causal
 
 
+def few_unchecked(T, stride, summary=1):
+    """Refuses only too many summaries."""
+    if summary > stride:
+        raise ValueError(summary)
+    return pair_by_rules(_OWN, _ENDS)(T, stride, summary)
+
+
 _OWN = lambda i, j, s, c=1: (j <= i) & (i // s == j // s)
 _ENDS = lambda i, j, s, c=1: (j <= i) & (j % s >= s - c)
 
@@ -114,6 +121,7 @@ FIXED = Exercise(
              lambda g: call(10, 4, summary=2), weight=2),
         Case("random", "random sizes", lambda g: call(g.integer(15, 40), g.integer(4, 9), summary=2), weight=2),
         Case("too many", "5 summaries in blocks of 4: ValueError", lambda g: call(8, 4, summary=5), weight=0.5),
+        Case("too few", "blocks without any summary: ValueError", lambda g: call(8, 4, summary=0), weight=0.5),
     ],
     mutants=[
         Mutant("first_of_block", pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s < c)),
@@ -131,6 +139,14 @@ FIXED = Exercise(
         Mutant("one_too_many", pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s >= s - c - 1)),
                "One summary too many in each block. The last c of the places 0 … s − 1 are those with "
                "j % s >= s − c."),
+        Mutant("rows", pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (i % s >= s - c)),
+               "The second mask chooses queries: summaries see everything. Choose keys instead, the columns j: all "
+               "later words see the summaries."),
+        Mutant("others_only", pair_by_rules(_OWN, lambda i, j, s, c=1: (j // s < i // s) & (j % s >= s - c)),
+               "The summaries of the own block are left out. They belong to the second mask as well, from their own "
+               "place on."),
+        Mutant("too_few_unchecked", few_unchecked,
+               "Too many summaries are refused, too few are not. Raise a ValueError below 1, too."),
         Mutant("swapped", pair_by_rules(_ENDS, _OWN),
                "The two masks are in the other order. First the own block, then the summaries."),
         Mutant("unchecked", pair_by_rules(_OWN, _ENDS),
@@ -213,6 +229,10 @@ REACH = Exercise(
         Mutant("no_residual", lambda layers: _product(_steps(layers, eye=False)) > 0,
                "A word forgets itself where the mask hides it. The residual connection keeps it: add the diagonal to "
                "every mask."),
+        Mutant("residual_at_end", lambda layers: (_product(_steps(layers, eye=False)) > 0) | torch.eye(
+                   len(layers[0])).bool(),
+               "The diagonal is opened once, at the end. Every layer has a residual connection: add the diagonal to "
+               "each mask before you multiply."),
         Mutant("transposed", lambda layers: (_product(_steps(layers)) > 0).mT,
                "Rows and columns are exchanged. Rows are outputs, columns the inputs that they depend on."),
         Mutant("counts", lambda layers: _product(_steps(layers)),

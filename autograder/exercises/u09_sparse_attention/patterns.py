@@ -108,6 +108,12 @@ LOCAL = Exercise(
         Mutant("upside_down", _local(causal=lambda i, j, w: ~_CAUSAL(i, j, w),
                                      symmetric=lambda i, j, w: ~_SYMMETRIC(i, j, w)),
                "The masks are upside down: True means may look."),
+        Mutant("even_unchecked", (LC, by_rule(_SYMMETRIC)),
+               "Both masks are right. A symmetric window with an even number of keys has no middle: raise a "
+               "ValueError."),
+        Mutant("below_one_unchecked", (by_rule(_CAUSAL), LS),
+               "Both masks are right. A causal window of less than one key lacks even the own one: raise a "
+               "ValueError."),
         Mutant("unchecked", _local(),
                "Both masks are right. Raise a ValueError for a window below 1, and for a symmetric one that is even."),
     ],
@@ -185,6 +191,13 @@ def global_by_membership(T, w, tokens):
     return ((i - j).abs() * 2 < w) | chosen[:, None] | chosen[None, :]
 
 
+def longformer(T, w, tokens):
+    """Refuses places behind the end, and no negative ones."""
+    if any(t >= T for t in tokens):
+        raise ValueError(tokens)
+    return ref.longformer_mask(T, w, [t % T for t in tokens])
+
+
 def _global(rule):
     def wrong(T, w, tokens):
         i, j = places(T)
@@ -206,6 +219,8 @@ GLOBAL = Exercise(
         Case("random", "random sizes, one global word in the middle",
              lambda g: call(g.integer(12, 30), 2 * g.integer(1, 4) + 1, [g.integer(2, 11)]), weight=2),
         Case("outside", "there is no word 5 in a text of five: ValueError", lambda g: call(5, 3, [5]), weight=0.5),
+        Case("negative", "place −1 is a ValueError, too, although Python would take the last word",
+             lambda g: call(5, 3, [-1]), weight=0.5),
     ],
     mutants=[
         Mutant("rows_only", _global(lambda near, row, column: near | row),
@@ -222,6 +237,13 @@ GLOBAL = Exercise(
                "A pair must be near and have a global partner here. One of the two is enough: use | in place of &."),
         Mutant("no_hubs", _global(lambda near, row, column: near & (row | True)),
                "The global tokens change nothing: this is the window alone."),
+        Mutant("causal_window", lambda T, w, tokens: LC(T, w) | longformer(T, 1, tokens),
+               "The window looks only back. Here it is symmetric: half of its keys lie after the query."),
+        Mutant("one_hub", lambda T, w, tokens: longformer(T, w, tokens[:1]),
+               "Only the first of the global tokens is used. Open the row and the column of each."),
+        Mutant("negative_unchecked", longformer,
+               "Places behind the end are refused, negative ones are not: index −1 quietly opens the last word. Raise "
+               "a ValueError below 0, too."),
         Mutant("unchecked", _global(lambda near, row, column: near | row | column),
                "The mask is right. Raise a ValueError for a global token outside 0 … T − 1: index −1 would quietly "
                "open the last word."),
@@ -293,6 +315,10 @@ RANDOM = Exercise(
                "the end."),
         Mutant("one_argsort", _random(lambda d, k, a: (_hidden(d, a).argsort(-1) < k) & a),
                "argsort gives the key of each rank, not the rank of each key. Apply argsort to its result once more."),
+        Mutant("one_too_many", _random(lambda d, k, a: (_rank(_hidden(d, a)) <= k) & a),
+               "Each query gets one key too many. Ranks count from 0, so the first `keys` ranks are those below keys."),
+        Mutant("upside_down", _random(lambda d, k, a: (_rank(_hidden(d, ~a)) < k) & ~a),
+               "allowed is used upside down: True means may look. Put ∞ where it is False."),
         Mutant("per_key", _random(lambda d, k, a: (_hidden(d, a).argsort(0).argsort(0) < k) & a),
                "Ranks run down the columns: each key gets a number of queries. Rank along the last axis, for each "
                "query."),

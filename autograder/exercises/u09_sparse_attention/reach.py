@@ -71,6 +71,8 @@ GRADIENT = Exercise(
              lambda g: call(_signs(g, 9), [_WINDOW(9, 3)] * 3), weight=2),
         Case("five layers", "twelve words of four numbers, a window of 2, five layers: far gradients are small",
              lambda g: call(g.randn(12, 4, dtype=torch.float64), [_WINDOW(12, 2)] * 5), weight=2),
+        Case("deep", "ten words, a window of 2, eight layers: the farthest gradients are below 1e-6, and not 0",
+             lambda g: call(_signs(g, 10).double(), [_WINDOW(10, 2)] * 8)),
         Case("different layers", "a symmetric window, then blocks: not the same as blocks, then a window",
              lambda g: call(g.randn(10, 3), [ref.local_symmetric_mask(10, 3), ref.block_mask(10, 4)])),
     ],
@@ -81,6 +83,8 @@ GRADIENT = Exercise(
         Mutant("threshold", lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 0.05,
                "Small gradients are dropped. Far words arrive weakly, but they arrive; what is masked is exactly 0. "
                "Compare with 0."),
+        Mutant("tolerance", lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 1e-6,
+               "Very small gradients are taken for 0. What is masked is exactly 0, so no tolerance is needed: > 0."),
         Mutant("transposed", lambda x, layers: gradient_reach(x, layers).mT,
                "Rows and columns are exchanged. Rows are outputs, columns the inputs that they depend on."),
         Mutant("features", lambda x, layers: _jacobian(x, layers).abs().amax((0, 2)) > 0,

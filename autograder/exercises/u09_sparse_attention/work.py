@@ -75,6 +75,11 @@ def _gathered(valid=lambda valid: valid, keys=lambda x, index: x[:, :, index], v
     return wrong
 
 
+def _hidden_late(q, k, v, index, ok):
+    scores = (q.unsqueeze(3) @ k[:, :, index].mT).squeeze(3) / math.sqrt(q.shape[-1])
+    return ((scores.softmax(-1) * ok).unsqueeze(3) @ v[:, :, index]).squeeze(3)
+
+
 def _column(*numbers):
     return torch.tensor(numbers).reshape(1, 1, -1, 1)
 
@@ -150,6 +155,9 @@ GATHER = Exercise(
         Mutant("padding_as_zero", (NI, _gathered(fill=0.0)),
                "Scores of the padding are set to 0, and a score of 0 still gets weight. Set them to −∞ before the "
                "softmax."),
+        Mutant("hidden_after_softmax", (NI, _hidden_late),
+               "Padding is hidden after the softmax, so the weights that are left no longer sum to 1. Put −∞ in its "
+               "place before the softmax."),
         Mutant("values_not_gathered", (NI, _gathered(values=lambda x, index: x[:, :, :index.shape[1]].unsqueeze(2))),
                "The values are not picked with the keys: every query gets the first ones. Use the same index for "
                "both."),

@@ -63,6 +63,10 @@ def _coupled(form):
     return wrong
 
 
+def old_moments(theta, gradient, m, v, step, lr, weight_decay):
+    return adamw_step(theta, gradient, m, v, step, lr, weight_decay)[0], m, v
+
+
 def _by_l2(*inputs):
     return Program().call(*inputs, fn="adam_l2_step")
 
@@ -109,6 +113,10 @@ DECAY = Exercise(
                "The weights grow. Decay multiplies θ by 1 − η·λ, which is below 1."),
         Mutant("no_decay", (_decoupled(lambda t, d, lr, wd: t - lr * d), adam_l2_step),
                "adamw_step has no decay: θ is only moved by the step. Multiply θ by 1 − η·λ first."),
+        Mutant("old_moments", (old_moments, adam_l2_step),
+               "The new θ is right, and the moments that come back are the old ones. Return those of adam_direction."),
+        Mutant("no_penalty", (adamw_step, _coupled(lambda t, g, lr, wd: g)),
+               "AdamW is right. adam_l2_step has no decay: call adam_direction with the gradient plus λ·θ."),
         Mutant("penalty_with_rate", (adamw_step, _coupled(lambda t, g, lr, wd: g + lr * wd * t)),
                "AdamW is right. In adam_l2_step the penalty's gradient is λ·θ: the learning rate comes later, with the "
                "whole step."),

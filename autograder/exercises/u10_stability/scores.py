@@ -55,6 +55,7 @@ _WHOLE = _normed(lambda x, gain, eps: x * torch.rsqrt(x.square().mean((-2, -1), 
 _NO_GAIN = _normed(lambda x, gain, eps: _rms(x, 1.0, eps))
 _NO_EPS = _normed(lambda x, gain, eps: _rms(x, gain, 0.0))
 _NO_KEEPDIM = _normed(lambda x, gain, eps: x * torch.rsqrt(x.square().mean(-1) + eps) * gain)
+_MEAN_SQUARE = _normed(lambda x, gain, eps: x / (x.square().mean(-1, keepdim=True) + eps) * gain)
 _EPS_OUT = _normed(lambda x, gain, eps: x / (x.square().mean(-1, keepdim=True).sqrt() + eps) * gain)
 
 
@@ -89,6 +90,8 @@ QK_NORM = Exercise(
                "divides by the root of the mean square."),
         Mutant("unit_length", (_UNIT, ref.qk_norm_bound), "The vectors have length 1. RMS-norm divides by the root of "
                "the mean of the squares, so that the length is √D."),
+        Mutant("mean_square", (_MEAN_SQUARE, ref.qk_norm_bound), "The vectors are divided by the mean of their "
+               "squares. Take its root."),
         Mutant("all_words", (_WHOLE, ref.qk_norm_bound), "The mean runs over all words of a head. Each vector is "
                "divided by its own root mean square: last axis only."),
         Mutant("no_keepdim", (_NO_KEEPDIM, ref.qk_norm_bound),
@@ -167,6 +170,11 @@ def weights_uncapped(scores, cap, mask=None):
     return torch.softmax(scores if mask is None else scores.masked_fill(~mask, -INF), -1)
 
 
+def capped_only(scores, cap, mask=None):
+    capped = ref.soft_cap(scores, cap)
+    return capped if mask is None else capped.masked_fill(~mask, -INF)
+
+
 def weights_upside_down(scores, cap, mask=None):
     return weights_builtin(scores, cap, None if mask is None else ~mask)
 
@@ -217,6 +225,8 @@ SOFT_CAP = Exercise(
                "cap and the softmax."),
         Mutant("uncapped", (ref.soft_cap, weights_uncapped), "The weights are those of the raw scores. Send the "
                "scores through soft_cap first."),
+        Mutant("no_softmax", (ref.soft_cap, capped_only),
+               "These are capped and masked scores. The weights are their softmax."),
         Mutant("upside_down", (ref.soft_cap, weights_upside_down), "The mask is used upside down. True means may "
                "look: fill where it is False."),
     ],

@@ -71,6 +71,8 @@ LOGSUMEXP = Exercise(
         Case("by hand", "ln 3 and 0 have exponentials 3 and 1, and ln 4 is 1.386; two zeros give ln 2",
              lambda g: call(torch.tensor([[math.log(3), 0.0], [0.0, 0.0]]))),
         Case("other axis", "with dim=0 the columns are added up", lambda g: call(g.randn(4, 3), dim=0)),
+        Case("one row", "one row of three: dim disappears, the axis of the rows stays, and the shape is (1,)",
+             lambda g: call(g.randn(1, 3))),
         Case("overflow", "scores near 1000, whose exponentials do not exist in float32",
              lambda g: call(1000 + g.randn(2, 5))),
         Case("far apart", "two rows that lie 4000 apart", lambda g: call(
@@ -91,6 +93,8 @@ LOGSUMEXP = Exercise(
                "as the shift of such a row."),
         Mutant("no_keepdim", lse_no_keepdim, "The maximum has lost its axis, so it is subtracted along another one, or "
                "does not fit at all. Take it with keepdim=True, and drop the axis at the end."),
+        Mutant("squeezes_all", lambda x, dim=-1: ref.logsumexp(x, dim).squeeze(),
+               "All axes of size 1 disappear. Only dim should: squeeze(dim)."),
         Mutant("mean", lse_mean, "This is the log of the mean. The number of entries must not divide the sum."),
     ],
 )
@@ -181,6 +185,10 @@ Z_LOSS = Exercise(
         Mutant("per_entry", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p / p.numel())),
                "The loss is right. Its gradient is divided by the number of all entries. The loss is a mean over rows: "
                "divide by their number."),
+        Mutant("first_axis", (ref.z_loss, lambda logits, coefficient=1e-4: 2 * coefficient * torch.logsumexp(
+                   logits, -1, keepdim=True) * torch.softmax(logits, -1) / logits.shape[0]),
+               "The loss is right. Its gradient is divided by the size of the first axis. All leading axes together "
+               "make the rows."),
         Mutant("rows_forgotten", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p)),
                "The loss is a mean over rows, so its gradient is divided by the number of rows too."),
     ],
