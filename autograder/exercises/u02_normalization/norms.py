@@ -90,6 +90,8 @@ layer_norm = Exercise(
                "The squares are those of x. The variance is the mean square of the centered vector."),
         Mutant("divides_by_variance", layer(scale=lambda variance, eps: variance + eps),
                "The centered vector is divided by the variance. Take the square root of (variance + ε) first."),
+        Mutant("keepdim_lost", layer(spread=lambda c: c.pow(2).mean(-1)),
+               "The variance has lost its last axis, so it lines up with another one or does not fit: keepdim=True."),
         Mutant("not_centered", layer(center=lambda x: x),
                "The mean is not subtracted: this is RMSNorm with a bias. Center each token first."),
         Mutant("whole_tensor", lambda x, weight, bias, eps=1e-5: (x - x.mean()) / torch.sqrt(
@@ -152,6 +154,8 @@ rms_norm = Exercise(
         Mutant("centered", lambda x, weight, eps=1e-6: weight * (x - x.mean(-1, keepdim=True)) / torch.sqrt(
             x.var(-1, correction=0, keepdim=True) + eps),
                "The mean is subtracted: this is LayerNorm without a bias. RMSNorm does not look at the mean."),
+        Mutant("keepdim_lost", rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1) + eps)),
+               "The mean has lost its last axis, so it lines up with another one or does not fit: keepdim=True."),
         Mutant("deviation", rms(lambda x, eps: torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)),
                "x is divided by its standard deviation. The root mean square is taken about 0, not about the mean."),
         Mutant("no_root", rms(lambda x, eps: x.pow(2).mean(-1, keepdim=True) + eps),

@@ -42,7 +42,7 @@ WARMUP = Exercise(
                "warmup."),
         Mutant("no_end", lambda step, peak, warmup: peak * (step + 1) / max(warmup, 1),
                "The rate goes on growing after the warm-up. It stays at the peak from then on."),
-        Mutant("overshoots", lambda step, peak, warmup: peak if step > warmup else peak * (step + 1) / max(warmup, 1),
+        Mutant("overshoots", lambda step, peak, warmup: peak if step > warmup else peak * (step + 1) / warmup,
                "Step number warmup still climbs, beyond the peak. The last stair is step warmup − 1."),
         Mutant("ramp_only", lambda step, peak, warmup: peak * (step + 1) / warmup if step < warmup else 0.0,
                "After the warm-up the rate is 0, and nothing is learned any more. It stays at the peak."),

@@ -137,6 +137,11 @@ def checked(width):
     return matched_width
 
 
+def unchecked(width):
+    """A wrong width rule without the error: a learner who errs here may or may not have written it."""
+    return lambda d_model, multiple_of=1: width(d_model, multiple_of)
+
+
 matched_width = Exercise(
     id="ffn.matched_width", unit=UNIT, title="Where 11008 comes from", points=2, difficulty=2, minutes=12,
     signature="matched_width(d_model, multiple_of=1)", reference=ref.matched_hidden_size,
@@ -154,17 +159,17 @@ matched_width = Exercise(
         Case("error", "a d_model of 0 is refused with a ValueError", lambda g: call(0, 256), weight=0.5),
     ],
     mutants=[
-        Mutant("four_times", checked(lambda d, m: -(-4 * d // m) * m),
+        Mutant("four_times", unchecked(lambda d, m: -(-4 * d // m) * m),
                "This keeps the width 4·d_model. With three matrices instead of two it must shrink to 2/3 of that."),
-        Mutant("nearest", checked(lambda d, m: round(8 * d / 3 / m) * m),
+        Mutant("nearest", unchecked(lambda d, m: round(8 * d / 3 / m) * m),
                "Rounded to the nearest. The rule rounds 8/3·d_model down to an int, and that up to a multiple."),
-        Mutant("down", checked(lambda d, m: 8 * d // 3 // m * m),
+        Mutant("down", unchecked(lambda d, m: 8 * d // 3 // m * m),
                "Rounded down to a multiple. The published rule rounds up: 10922 becomes 11008, not 10752."),
-        Mutant("ceiling_first", checked(lambda d, m: math.ceil(math.ceil(8 * d / 3) / m) * m),
+        Mutant("ceiling_first", unchecked(lambda d, m: math.ceil(math.ceil(8 * d / 3) / m) * m),
                "8/3·d_model is rounded up here: 10923. Round that down, to 10922, and only then up to a multiple."),
-        Mutant("always_one_more", checked(lambda d, m: (8 * d // 3 // m + 1) * m),
+        Mutant("always_one_more", unchecked(lambda d, m: (8 * d // 3 // m + 1) * m),
                "A width that is a multiple already gets one multiple too many."),
-        Mutant("unchecked", lambda d_model, multiple_of=1: -(-(8 * d_model // 3) // multiple_of) * multiple_of,
+        Mutant("unchecked", unchecked(lambda d, m: -(-(8 * d // 3) // m) * m),
                "Sizes below 1 should raise a ValueError."),
     ],
 )
