@@ -246,7 +246,7 @@ for name, s in scores.items():
 # The random matrices seem to prove it: pairs of equal distance now differ. But matrices are *learned*. Is there a choice that keeps the distance and even adds a direction?
 
 # %% [markdown]
-# With rows for positions, $PE\,W_Q$ holds the queries. Take $W_K = 1$ and let $W_Q$ turn $PE[p]$ into $PE[p - \text{back}]$. Then query $p$ is most like key $p - \text{back}$: a head that looks a fixed number of words back.
+# With rows for positions, $PE\,W_Q$ holds the queries. Take the identity for $W_K$ and let $W_Q$ turn $PE[p]$ into $PE[p - \text{back}]$. Then query $p$ is most like key $p - \text{back}$: a head that looks a fixed number of words back.
 
 # %% [markdown] statement="position.looking_back"
 # Return $W_Q$ with `PE[p] @ W_Q` equal to `PE[p - back]` for every $p$. Mind the side: here the vector is a *row*, multiplied from the left.
