@@ -28,7 +28,7 @@ class ListCache:
 
 
 class _Buffers:
-    """A cache in steps that a mistake can replace; the capacity is not checked."""
+    """A cache in steps that a mistake can replace; it returns views, and the capacity is not checked."""
 
     def __init__(self, B, G, capacity, D):
         self.keys, self.values = torch.zeros(2, B, G, capacity, D)
@@ -40,7 +40,7 @@ class _Buffers:
         self.length = end
 
     def read(self, keys, values):
-        return self.keys[:, :, :self.length].clone(), self.values[:, :, :self.length].clone()
+        return self.keys[:, :, :self.length], self.values[:, :, :self.length]
 
     def append(self, keys, values):
         self.write(keys, values)
@@ -66,7 +66,7 @@ def _write_after_last(self, keys, values):
 def _never_counts(self, keys, values):
     T = keys.shape[2]
     self.keys[:, :, :T], self.values[:, :, :T] = keys, values
-    return self.keys[:, :, :T], self.values[:, :, :T]  # views, so that earlier results are overwritten as well
+    return self.keys[:, :, :T], self.values[:, :, :T]
 
 
 def _write_keys_twice(self, keys, values):
@@ -118,7 +118,7 @@ APPEND = Exercise(
                "The length is set to the size of the last chunk. Add the chunk's size to it."),
         Mutant("new_only", _broken(read=lambda self, keys, values: (keys, values)),
                "Only the new tokens come back. Attention needs all stored keys and values, old and new."),
-        Mutant("whole_buffer", _broken(read=lambda self, keys, values: (self.keys.clone(), self.values.clone())),
+        Mutant("whole_buffer", _broken(read=lambda self, keys, values: (self.keys, self.values)),
                "The whole buffer comes back, with zeros in slots that hold no token. Return the first length slots "
                "only: a zero key still gets weight in a softmax."),
         Mutant("keys_twice", _broken(write=_write_keys_twice),

@@ -315,6 +315,9 @@ RANDOM = Exercise(
                "the end."),
         Mutant("one_argsort", _random(lambda d, k, a: (_hidden(d, a).argsort(-1) < k) & a),
                "argsort gives the key of each rank, not the rank of each key. Apply argsort to its result once more."),
+        Mutant("one_argsort_bare", _random(lambda d, k, a: _hidden(d, a).argsort(-1) < k),
+               "argsort gives the key of each rank, not the rank of each key. Apply argsort to its result once more, "
+               "and AND with allowed at the end."),
         Mutant("one_too_many", _random(lambda d, k, a: (_rank(_hidden(d, a)) <= k) & a),
                "Each query gets one key too many. Ranks count from 0, so the first `keys` ranks are those below keys."),
         Mutant("upside_down", _random(lambda d, k, a: (_rank(_hidden(d, ~a)) < k) & ~a),

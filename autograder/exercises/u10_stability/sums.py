@@ -58,6 +58,11 @@ def lse_no_keepdim(x, dim=-1):
     return peak + torch.log(torch.exp(x - peak).sum(dim=dim))
 
 
+def lse_squeezed(x, dim=-1):
+    peak = x.amax(dim=dim, keepdim=True)
+    return (peak + torch.log(torch.exp(x - peak).sum(dim=dim, keepdim=True))).squeeze()
+
+
 def lse_mean(x, dim=-1):
     return ref.logsumexp(x, dim) - math.log(x.shape[dim])
 
@@ -93,7 +98,7 @@ LOGSUMEXP = Exercise(
                "as the shift of such a row."),
         Mutant("no_keepdim", lse_no_keepdim, "The maximum has lost its axis, so it is subtracted along another one, or "
                "does not fit at all. Take it with keepdim=True, and drop the axis at the end."),
-        Mutant("squeezes_all", lambda x, dim=-1: ref.logsumexp(x, dim).squeeze(),
+        Mutant("squeezes_all", lse_squeezed,
                "All axes of size 1 disappear. Only dim should: squeeze(dim)."),
         Mutant("mean", lse_mean, "This is the log of the mean. The number of entries must not divide the sum."),
     ],
