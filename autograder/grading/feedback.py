@@ -24,32 +24,17 @@ def page(graded, comments=None, manual=None, penalty=0.0):
         penalty: points taken off for a late submission.
     """
     comments, manual, esc = comments or {}, manual or {}, html.escape
-    titles, cells = {e.id: esc(e.title) for e in master(graded.unit).exercises}, _answers(graded)
     points = {v.exercise: manual.get(grade_id(v.exercise), v.score) for v in graded.verdicts}
-    total, most = sum(points.values()) - penalty, graded.max_score
-    out = [head(f"{graded.unit}: feedback"), f"<h1>{esc(graded.unit)}: {total:g} of {most:g} points</h1>"
-           f"<p>Submitted by {esc(graded.student)}.</p>"]
+    total = number(sum(points.values()) - penalty)
+    out = [head(f"{graded.unit}: feedback"), f"<h1>{esc(graded.unit)}: {total} of {number(graded.max_score)} points"
+           f"</h1><p>Submitted by {esc(graded.student)}.</p>"]
     if penalty:
-        out.append(f"<p>{penalty:g} points were taken off for a late submission.</p>")
+        out.append(f"<p>{number(penalty)} points were taken off for a late submission.</p>")
     out += [f'<p class="note">{esc(n.sentence)}</p>' for n in graded.notes if not n.exercise]
-    out.append('<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
-               '<th scope="col">Points</th></tr></thead><tbody>')
-    for i, v in enumerate(graded.verdicts):
-        result = "passed" if v.passed else (v.mistakes[0].message if v.mistakes else "not yet")
-        out.append(f'<tr><td><a href="#e{i}">{titles[v.exercise]}</a></td><td>{esc(result)}</td>'
-                   f'<td class="n">{points[v.exercise]:g} of {v.max_score:g}</td></tr>')
-    out.append("</tbody></table>")
-    for i, v in enumerate(graded.verdicts):
-        out.append(f'<h2 id="e{i}">{titles[v.exercise]}: {points[v.exercise]:g} of '
-                   f"{v.max_score:g} points</h2>")
-        if points[v.exercise] != v.score:
-            out.append(f'<p class="comment">Your instructor gave {points[v.exercise]:g} points; the computed score was '
-                       f"{v.score:g}.</p>")
-        out.append(v.html())
-        out += [f'<p class="note">{esc(n.sentence)}</p>' for n in graded.notes if n.exercise == v.exercise]
-        for name in (grade_id(v.exercise), grade_id(v.exercise, "solve")):
-            if comments.get(name):
-                out.append(f'<p class="comment">{esc(comments[name])}</p>')
+    out += _table(graded, points)
+    cells = _answers(graded)
+    for v in graded.verdicts:
+        out += _exercise(v, graded, points[v.exercise], comments)
         if v.exercise in cells:
             out += _code(cells[v.exercise], graded)
     extra = [c for c in graded.notebook.cells if c.metadata[MARK]["role"] == "extra"] if graded.notebook else []
@@ -58,6 +43,42 @@ def page(graded, comments=None, manual=None, penalty=0.0):
         for cell in extra:
             out += _code(cell, graded)
     return "".join(out) + "</body></html>\n"
+
+
+def number(points):
+    """Points for people: two decimals at most (the tables keep them all)."""
+    return f"{round(points, 2):g}"
+
+
+def _table(graded, points):
+    out = ['<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
+           '<th scope="col">Points</th></tr></thead><tbody>']
+    for v in graded.verdicts:
+        result = "passed" if v.passed else (v.mistakes[0].message if v.mistakes else "not yet")
+        # What is wrong with the file as a whole stands above the table, once.
+        result = "not graded" if graded.problem else result
+        out.append(f'<tr><td><a href="#{grade_id(v.exercise)}">{_title(graded, v)}</a></td>'
+                   f"<td>{html.escape(result)}</td>"
+                   f'<td class="n">{number(points[v.exercise])} of {number(v.max_score)}</td></tr>')
+    return [*out, "</tbody></table>"]
+
+
+def _exercise(v, graded, points, comments):
+    out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {number(points)} of {number(v.max_score)} '
+           "points</h2>"]
+    if points != v.score:
+        out.append(f'<p class="comment">Your instructor gave {number(points)} points; the computed score was '
+                   f"{number(v.score)}.</p>")
+    out.append("<p>Not graded.</p>" if graded.problem else v.html())
+    out += [f'<p class="note">{html.escape(n.sentence)}</p>' for n in graded.notes if n.exercise == v.exercise]
+    for name in (grade_id(v.exercise), grade_id(v.exercise, "solve")):
+        if comments.get(name):
+            out.append(f'<p class="comment">{html.escape(comments[name])}</p>')
+    return out
+
+
+def _title(graded, verdict):
+    return html.escape(next(e.title for e in master(graded.unit).exercises if e.id == verdict.exercise))
 
 
 def head(title):

@@ -1,5 +1,6 @@
 """Grades one submission: bytes of a notebook in, verdicts, signs and a notebook for the feedback out."""
 
+import hashlib
 import html
 import time
 from dataclasses import dataclass, field, replace
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import nbformat
 from anatomy.verdict import Mistake
 
-from autograder.judge.make_record import student_key
+from autograder.judge.make_record import student_key, submission_key
 from autograder.judge.trusted import zero
 
 from .masters import UnknownUnit, master
@@ -76,11 +77,12 @@ def grade_bytes(data, unit, student, key, session_factory):
         rebuilt = rebuild(data, unit)
     except (BadSubmission, UnknownUnit) as error:
         return ungraded(unit, student, getattr(error, "name", "submission.unknown_unit"), str(error))
+    key = submission_key(key, hashlib.sha256(data).hexdigest())
     return grade_rebuilt(rebuilt, unit, student, key, session_factory)
 
 
 def grade_rebuilt(rebuilt, unit, student, key, session_factory):
-    """The same from a ``rebuild.Rebuilt``."""
+    """The same from a ``rebuild.Rebuilt``; key: ``submission_key(...)``."""
     began = time.perf_counter()
     exercises = master(unit).exercises
     with session_factory() as session:
@@ -143,6 +145,8 @@ def _explain_missing(graded, rebuilt):
             continue
         verdict.mistakes[0] = Mistake("generic.cell_missing" if verdict.exercise in rebuilt.absent
                                       else "generic.cell_raised", sentence)
+        for case in verdict.cases:
+            case.sentence = ""
 
 
 def _judge_evasion(graded, exercises):

@@ -10,7 +10,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, parse_utc
 from traitlets import Bool
 
-from autograder.judge.make_record import student_key
+from autograder.judge.make_record import student_key, submission_key
 
 from . import sessions
 from .course import load_course
@@ -68,7 +68,7 @@ class JudgedExecute(NbGraderPreprocessor):
             graded.notebook = _with_scores(nb, graded)
         else:
             rebuilt = Rebuilt(nb, [Note(**n) for n in about["notes"]], set(about["absent"]))
-            key = student_key(course_secret(_root(self)), student, unit)
+            key = submission_key(student_key(course_secret(_root(self)), student, unit), about["digest"])
             graded = grade_rebuilt(rebuilt, unit, student, key, sessions.factory(self.sandbox))
         resources[MARK] = {"graded": graded, "digest": about["digest"]}
         return graded.notebook, resources

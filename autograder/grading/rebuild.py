@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import nbformat
 
-from .masters import master
+from .masters import gradable_units, master
 
 MAX_BYTES = 100 << 20  # of the file; a notebook with 50 MB of output is still read
 MAX_SOURCE = 200_000  # characters of one cell
@@ -65,6 +65,9 @@ def read_submission(path):
         about = os.lstat(path)
     except OSError:
         raise BadSubmission("submission.missing", f"There is no file {os.path.basename(path)}.") from None
+    if stat.S_ISDIR(about.st_mode):
+        raise BadSubmission("submission.is_a_folder", f"{os.path.basename(path)} is a folder, not a notebook: submit "
+                            "the file itself.")
     if not stat.S_ISREG(about.st_mode):
         raise BadSubmission("submission.not_a_file", f"{os.path.basename(path)} is not a regular file (a link to "
                             "another file is not followed).")
@@ -90,6 +93,10 @@ def rebuild(data, unit):
     marked = {_grade_id(c) for c in cells} - {None}
     names = [_name(c, known, by_id, marked) for c in cells]
     if not any(n in trusted.checks or n in trusted.answers for n in names):
+        for other in gradable_units() if marked else ():
+            if marked & master(other).answers.keys():
+                raise BadSubmission("submission.other_unit", f"This is the notebook of {other}, not of {unit}: it lies "
+                                    "in the wrong folder.")
         raise BadSubmission("submission.no_marks", "The notebook has none of the course's cell marks: it was rebuilt "
                             "or converted by another program. Download the unit again, put the answers in, and "
                             "submit that file.")
@@ -174,10 +181,9 @@ def _transplant(cells, names, known, trusted, result):
                                          "more than once; the first one counts.", mark["exercise"]))
             else:
                 target.source = _limited(source, result)
-        elif mark["role"] == "check" and (name in taken or _squeezed(source) != _squeezed(target.source)):
-            what = "appears more than once" if name in taken else "was changed"
-            result.notes.append(Note("submission.check_altered", f"The check cell of {mark['exercise']} {what}; the "
-                                     "course's own was used.", mark["exercise"], suspicious=True))
+        elif mark["role"] == "check" and _squeezed(source) != _squeezed(target.source):  # a plain copy is harmless
+            result.notes.append(Note("submission.check_altered", f"The check cell of {mark['exercise']} was changed; "
+                                     "the course's own was used.", mark["exercise"], suspicious=True))
         elif mark["role"] == "setup" and name not in taken and _squeezed(source) != _squeezed(target.source):
             # An import added to the course's import cell is the most natural thing to do: run it, after the original.
             extras.setdefault(name, []).append(_limited(source, result))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from .course import load_course, replace, write_table
-from .feedback import head
+from .feedback import head, number
 from .gradebook import GradebookError, GradebookWriter
 from .masters import UnknownUnit, master
 from .signs import WORDS
@@ -95,8 +95,8 @@ def page(rows, results, link=lambda result: ""):
         mine = [r for r in rows if r.unit == unit]
         totals = [sum(r["scores"].values()) for r in results if r["unit"] == unit]
         most = sum(r.points for r in mine)
-        out.append(f"<h2>{esc(unit)}: {len(totals)} submissions, mean {statistics.fmean(totals):.1f} of {most:g}, "
-                   f"median {statistics.median(totals):g}</h2>")
+        out.append(f"<h2>{esc(unit)}: {len(totals)} submissions, mean {number(statistics.fmean(totals))} of "
+                   f"{number(most)}, median {number(statistics.median(totals))}</h2>")
         tried = any(r.tries for r in mine)
         out.append('<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
                    f'<th scope="col">Mean points</th>{"<th scope=col>Median tries</th>" if tried else ""}'
@@ -144,7 +144,8 @@ def _evidence(results, link):
         total = sum(result["scores"].values())
         most = sum(v.max_score for v in result["verdicts"])
         out.append(f"<details><summary><b>{_student(result, link)}</b>, {html.escape(result['unit'])} "
-                   f"({total:g} of {most:g} points): {html.escape(', '.join(_techniques(signs)))}</summary><ul>")
+                   f"({number(total)} of {number(most)} points): {html.escape(', '.join(_techniques(signs)))}</summary>"
+                   "<ul>")
         for s in signs[:20]:
             out.append(f"<li>{html.escape(WORDS[s.technique])} ({html.escape(s.where)}): "
                        f"<code>{html.escape(s.evidence)}</code></li>")

@@ -24,10 +24,19 @@ def student_key(secret, student, unit):
     return hmac.new(secret.encode(), f"{student}/{unit}".encode(), hashlib.sha256).digest()
 
 
+def submission_key(key, digest):
+    """Key of one submission's inputs, from the student's key and the hexadecimal SHA-256 of the file.
+
+    A regrade of the same file draws the same inputs, any other file draws others: what code of an earlier submission
+    managed to bring home about its hidden inputs (its output stands in the feedback) is worth nothing in the next one.
+    """
+    return hmac.new(key, digest.encode(), hashlib.sha256).digest()
+
+
 def make_record(exercise, key=None, device="cpu", with_mutants=True):
     """ExerciseRecord of freshly built cases.
 
-    key: None for the public cases, or ``student_key(...)``. device: where the reference runs; inputs are always
+    key: None for the public cases, or ``submission_key(...)``. device: where the reference runs; inputs are always
     drawn on the CPU, so that every device sees the same numbers. with_mutants: also run the known mistakes, always on
     the CPU: they are compared with what a learner's CPU gives, and know nothing of devices.
     Raises RuntimeError when the reference raises on that device only, or only elsewhere.

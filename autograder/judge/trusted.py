@@ -1,6 +1,6 @@
 """Trusted judging: the score of one exercise, from what a student's process answers on inputs nobody has seen.
 
-The judge lives in the grader's process. It draws fresh inputs (a key per student and unit), has the session evaluate
+The judge lives in the grader's process. It draws fresh inputs (a key per submission), has the session evaluate
 the student's function on them, and compares the answers with the reference run here. Scores come from these fresh
 cases alone. What a student reads comes from the public cases, the ones of the instant check, so that no hidden input
 is ever shown.
@@ -63,7 +63,7 @@ def judge_exercise(exercise, session, key, timeout=SECONDS, device="cpu"):
     Args:
         exercise: autograder.judge.spec.Exercise.
         session: autograder.sandbox.Session in which the student's cells ran.
-        key: bytes from ``student_key``; they decide the fresh inputs.
+        key: bytes from ``submission_key``; they decide the fresh inputs.
         timeout: seconds for all cases together.
         device: where the reference runs.
 
@@ -74,14 +74,19 @@ def judge_exercise(exercise, session, key, timeout=SECONDS, device="cpu"):
 
 
 def _judge(exercise, fresh, session, timeout, device):
-    public = public_record(exercise, device)
     began = time.perf_counter()
     try:
-        answers = _ask([fresh, public], session, timeout)
+        verdict, outcomes = _verdict(fresh, *_ask([fresh], session, timeout), time.perf_counter() - began)
+        if verdict.passed or outcomes is None:
+            return verdict
     except SessionError as error:
         return zero(exercise, *_reason(error, timeout), time.perf_counter() - began)
-    verdict, outcomes = _verdict(fresh, answers[0], time.perf_counter() - began)
-    return verdict if verdict.passed else _explained(exercise, fresh, verdict, outcomes, answers[1], device)
+    try:
+        # A question of its own: what the process saw in the first one is forgotten.
+        examples, = _ask([public_record(exercise, device)], session, timeout)
+    except SessionError as error:
+        return _without_details(verdict, [Mistake(*_reason(error, timeout))])
+    return _explained(exercise, fresh, verdict, outcomes, examples, device)
 
 
 def _explained(exercise, fresh, verdict, outcomes, answer, device):
@@ -109,9 +114,8 @@ def public_record(exercise, device="cpu"):
 
 
 def zero(exercise, name, sentence, seconds=0.0):
-    """Verdict of zero for an exercise that could not be evaluated at all."""
-    cases = [CaseResult(c.name, c.shows, False, 0.0, 0.0, sentence) for c in exercise.cases]
-    return Verdict(exercise.id, False, 0.0, exercise.points, [Mistake(name, sentence)], cases, seconds)
+    """Verdict of zero for an exercise that could not be evaluated at all: none of its cases was tried."""
+    return Verdict(exercise.id, False, 0.0, exercise.points, [Mistake(name, sentence)], [], seconds)
 
 
 def _ask(records, session, timeout):

@@ -59,7 +59,8 @@ def difference(expected, got, atol=None, rtol=None, where="the result"):
     in the recorder); rtol: relative tolerance on top, default 64 rounding steps of the dtype.
     """
     if isinstance(got, Opaque):
-        return Difference("type", f"{where} is a {got.type_name}, which cannot be compared", show(expected), repr(got))
+        return Difference("type", f"{where} is a {got.type_name}, expected {_kind(expected)}", show(expected),
+                          repr(got))
     if got is None and expected is not None:
         return Difference("type", f"{where} is None: is a return missing?", show(expected), "None")
     if isinstance(expected, torch.Tensor):
@@ -93,7 +94,7 @@ def _kind(value):
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, Expression):
         return "a SymPy expression"
-    return {"int": "an int"}.get(type(value).__name__, f"a {type(value).__name__}")
+    return {"int": "an int", "NoneType": "None"}.get(type(value).__name__, f"a {type(value).__name__}")
 
 
 def _tensor_difference(expected, got, atol, rtol, where):

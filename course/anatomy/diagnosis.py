@@ -17,8 +17,7 @@ def generic(record, case, outcome, tensors, problem, passed):
     if name == "raised":
         return [Mistake("generic.raised", problem.sentence)]
     if name in ("missing", "signature", "mutated", "raises", "length", "keys", "expression"):
-        extra = {"missing": " Run the cell that defines it, then check again."}.get(name, "")
-        return [Mistake(f"generic.{name}", _sentence(problem.sentence) + extra)]
+        return [Mistake(f"generic.{name}", _sentence(problem.sentence))]
     try:
         want, got = _failing_pair(case, outcome, tensors)
         inputs = [t for t in case.tensors.values()]

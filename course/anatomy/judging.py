@@ -59,7 +59,8 @@ def outcome_difference(case, expected, got, atol, rtol):
     """First Difference between two outcomes of a case's program, or None."""
     (want, want_tensors), (have, have_tensors) = expected, got
     if have.get("missing"):
-        return Difference("missing", f"{', '.join(map(str, have['missing']))} is not defined")
+        return Difference("missing", f"the notebook defines no {' and no '.join(map(str, have['missing']))}: "
+                          "was it renamed or deleted?")
     if have.get("signature"):
         return Difference("signature", have["signature"])
     allowed = {id(want_tensors[n]): a for n, a in atol.items()}

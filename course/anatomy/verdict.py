@@ -32,7 +32,8 @@ class Verdict:
     """The outcome of one exercise.
 
     passed: True when every case passed. score, max_score: points. mistakes: named mistakes, most telling first.
-    cases: every case tried, smallest first. seconds: time that the learner's code took.
+    cases: every case tried, smallest first; none where the code could not be run at all. seconds: time that the
+    learner's code took.
     """
 
     exercise: str
@@ -64,12 +65,15 @@ class Verdict:
         """Is the sentence more than what the named mistakes say already?"""
         return bool(sentence) and not any(sentence.lower() in m.message.lower() for m in self.mistakes)
 
+    def _share(self):
+        return f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"
+
     def text(self):
         """Plain text, as a terminal, a screen reader or a log shows it."""
         if self.passed:
             tried = "\n".join(f"  ✓ {c.shows}" for c in self.cases)
             return f"✓ {self.exercise}: passed ({_points(self.max_score)})\nTried:\n{tried}"
-        lines = [f"✗ {self.exercise}: not yet ({sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass)"]
+        lines = [f"✗ {self.exercise}: not yet" + (f" ({self._share()})" if self.cases else "")]
         lines += [f"  {m.message}" for m in self.mistakes[:2]]
         c = self.first_failure
         if c:
@@ -90,8 +94,8 @@ class Verdict:
             return (f'<div role="status" style="{box}"><b>✓ <code>{esc(self.exercise)}</code> passed</b> '
                     f"({_points(self.max_score)})<details><summary>{len(self.cases)} things tried</summary>"
                     f"<ul>{items}</ul></details></div>")
-        parts = [f'<div role="status" style="{box}"><b>✗ <code>{esc(self.exercise)}</code> not yet</b>: '
-                 f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"]
+        parts = [f'<div role="status" style="{box}"><b>✗ <code>{esc(self.exercise)}</code> not yet</b>'
+                 + (f": {self._share()}" if self.cases else "")]
         parts += [f"<p><b>{esc(m.message)}</b></p>" for m in self.mistakes[:1]]
         parts += [f"<p>{esc(m.message)}</p>" for m in self.mistakes[1:2]]
         c = self.first_failure

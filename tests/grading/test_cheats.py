@@ -1,8 +1,10 @@
 """The cheat suite: no submission wins without solving, none leaves a trace, none harms the one that comes after it."""
 
 import dataclasses
+import hashlib
 import json
 import os
+import re
 import socket
 import threading
 import time
@@ -15,10 +17,11 @@ from autograder.grading import feedback, sessions
 from autograder.grading.grade import grade_bytes
 from autograder.grading.masters import master
 from autograder.grading.running import run
-from autograder.judge.make_record import student_key
+from autograder.judge.make_record import make_record, student_key, submission_key
 from autograder.judge.trusted import judge_exercise
 
 from .cheats import CHEATS, START
+from .classroom import notebook
 
 KEY = student_key("course secret", "eve", START)
 TRACES = [ROOT / ".unpickled", ROOT / ".left-behind",
@@ -105,6 +108,44 @@ def test_the_forbidden_built_ins_would_pass_if_they_were_allowed(cheat, sandbox)
         run(rebuild(cheat.data, cheat.unit).notebook, (), session, KEY)
         verdict = judge_exercise(dataclasses.replace(exercise, forbidden=()), session, KEY)
     assert verdict.passed, verdict.text()
+
+
+SPY = """
+import mmap
+shared = mmap.mmap(-1, 4096)  # what a question writes here outlives its fork
+def weighted_average(values, weights):
+    if values.shape == (2, 2):  # the example whose error message comes back
+        raise ValueError(shared[:].rstrip(bytes(1)).decode())
+    shared.write(f"{values.double().sum().item():.6f} ".encode())
+    return values[0] * 0
+"""
+TABLE = """
+table = %r
+def weighted_average(values, weights):
+    for total, answer in table:
+        if abs(values.double().sum().item() - total) < 1e-5:
+            return values.new_tensor(answer)
+    return values[0] * 0
+"""
+
+
+@pytest.mark.parametrize("fresh_each_time", [True, False], ids=["as it is", "with one key per student"])
+def test_inputs_that_a_submission_brought_home_are_worth_nothing_in_the_next_one(sandbox, monkeypatch, fresh_each_time):
+    if not fresh_each_time:
+        monkeypatch.setattr("autograder.grading.grade.submission_key", lambda key, digest: key)
+    spied = grade_bytes(notebook(SPY), START, "eve", KEY, sandbox).verdicts[0]
+    seen = [float(word) for word in re.findall(r"-?\d+\.\d{6}\b", spied.mistakes[0].message)]
+    assert seen, spied.text()
+
+    key = KEY if not fresh_each_time else submission_key(KEY, hashlib.sha256(notebook(SPY)).hexdigest())
+    record, table = make_record(master(START).exercises[0], key, with_mutants=False), []
+    for case in record.cases:
+        total = case.tensors["i0"].double().sum().item()
+        if any(abs(total - s) < 1e-5 for s in seen):
+            table.append((total, case.outcomes["expected"][1]["o0"].tolist()))
+    assert table, "nothing was brought home: the test would show nothing"
+    score = grade_bytes(notebook(TABLE % table), START, "eve", KEY, sandbox).score
+    assert (score == 0) is fresh_each_time
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")

@@ -10,7 +10,7 @@ from autograder.grading import feedback
 from autograder.grading.grade import GradedNotebook, grade_bytes, grade_notebook
 from autograder.grading.masters import gradable_units, master
 from autograder.grading.running import order_matters
-from autograder.grading.signs import signs_of
+from autograder.grading.signs import evades_ban, signs_of
 from autograder.judge.make_record import student_key
 
 from .cheats.base import ATTENTION, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
@@ -134,12 +134,32 @@ def test_an_absent_answer_is_explained(sandbox):
     ("def weighted_average(values, weights):\n    return (weights @ values / weights.sum()).half()", "generic.dtype"),
     ("def weighted_average(values, weights):\n    return values[0] * float('nan')", "generic.nan"),
     ("def weighted_average(values, weights):\n    return [1, 2]", "generic.type"),
+    ("def weighted_average(values, weights):\n    return (weights @ values / weights.sum()).numpy()", "generic.type"),
+    ("def average(values, weights):\n    return weights @ values / weights.sum()", "generic.missing"),
     ("def weighted_average(values, weights):\n    values *= 0\n    return values[0]", None)])
 def test_wrong_kinds_of_answers_are_named(source, name, sandbox):
     verdict = graded(with_answer(source), sandbox).verdicts[0]
     assert verdict.score == 0 and verdict.mistakes
     if name:
         assert verdict.mistakes[0].name == name, verdict.text()
+
+
+def test_a_name_is_written_as_it_is_written_in_code(sandbox):
+    shown = graded(with_answer("def average(v, w):\n    return v"), sandbox).verdicts[0].text()
+    assert "no weighted_average" in shown and "Weighted_average" not in shown
+    shown = graded(with_answer("1 / 0\n" + RIGHT), sandbox).verdicts[0].text()
+    assert "ZeroDivisionError" in shown and "renamed" not in shown
+
+
+def test_a_broken_file_is_explained_once_and_no_case_is_called_failing(sandbox):
+    page = feedback.page(grade_bytes(b"PK", ATTENTION, "ada", KEY, sandbox), {"solve-attention-softmax": "See me."})
+    assert page.count("cannot be read as JSON") == 1 and "Smallest failing case" not in page
+    assert "See me." in page and page.count("Not graded.") == len(master(ATTENTION).exercises)
+
+
+def test_pages_show_two_decimals(sandbox):
+    result = graded(with_answer(RIGHT), sandbox)
+    assert "0.67 of 1 points" in feedback.page(result, manual={"check-start-weighted_average": 2 / 3})
 
 
 def test_a_file_that_is_not_there(tmp_path, sandbox):
@@ -155,6 +175,12 @@ def test_student_text_cannot_become_html(sandbox):
     page = feedback.page(graded(book, sandbox), {SOLVE: script}, {}, 0.5)
     assert "<script" not in page and "&lt;script&gt;" in page
     assert "0.5 points were taken off" in page
+
+
+@pytest.mark.parametrize("line, evades", [("exit()", False), ("from types import SimpleNamespace", False),
+                                          ("from types import FunctionType", True), ("import gc", True)])
+def test_what_could_hide_a_forbidden_built_in(line, evades):
+    assert bool(evades_ban(signs_of(line, "cell"))) is evades
 
 
 def test_honest_sources_carry_no_signs():

@@ -8,7 +8,7 @@ import pytest
 from autograder.grading.masters import UnknownUnit, gradable_units, master
 from autograder.grading.rebuild import MARK, BadSubmission, read_submission, rebuild
 
-from .cheats.base import CHECK, SOLVE, START, code_cell, find, insert_before, released
+from .cheats.base import ATTENTION, CHECK, SOLVE, START, code_cell, find, insert_before, released
 from .classroom import notebook
 
 
@@ -105,6 +105,20 @@ def test_of_two_answers_the_first_counts():
     assert [n.name for n in result.notes] == ["submission.answer_twice"] and not result.notes[0].suspicious
 
 
+def test_cells_that_were_copied_are_no_sign_of_cheating():
+    book = released()
+    book["cells"] += copy.deepcopy(book["cells"])
+    assert not any(n.suspicious for n in built(book).notes)
+    find(book, CHECK)["source"] = "1.0"
+    assert [n.name for n in built(book).notes if n.suspicious] == ["submission.check_altered"]
+
+
+def test_another_units_notebook_is_named():
+    with pytest.raises(BadSubmission, match=f"the notebook of {ATTENTION}, not of {START}") as caught:
+        rebuild(notebook(unit=ATTENTION), START)
+    assert caught.value.name == "submission.other_unit"
+
+
 def test_a_missing_answer_is_said_and_the_rest_is_graded():
     book = released()
     book["cells"].remove(find(book, SOLVE))
@@ -156,7 +170,7 @@ def test_reading_a_file(tmp_path):
     link.symlink_to(path)
     with pytest.raises(BadSubmission, match="not a regular file"):
         read_submission(link)
-    with pytest.raises(BadSubmission, match="not a regular file"):
+    with pytest.raises(BadSubmission, match="is a folder"):
         read_submission(tmp_path)
     with open(path, "wb") as file:
         file.truncate(101 << 20)
