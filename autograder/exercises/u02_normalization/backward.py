@@ -178,7 +178,7 @@ half_precision = Exercise(
     ],
     mutants=[
         Mutant("no_upcast", in_place_dtype,
-               "The squares are taken in the input's dtype: 1000² is infinite in float16. Cast x to float32 first."),
+               "Squares or their mean have the input's dtype: 1000² is infinite in float16. Cast x to float32 first."),
         Mutant("upcast_late", upcast_late,
                "x is squared before the cast to float32, and the square has overflowed by then. Cast first."),
         Mutant("never_back", never_back,

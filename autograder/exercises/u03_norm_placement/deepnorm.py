@@ -69,6 +69,8 @@ DEEPNORM = Exercise(
              lambda g: call(g.integer(30, 99), g.integer(2, 20), fn="deepnorm_scale_encoder_decoder")),
         Case("no layers", "a stack of 0 layers has no scale: ValueError",
              lambda g: call(0, fn="deepnorm_scale"), weight=0.5),
+        Case("no decoder", "6 encoder layers and no decoder have no scale either: ValueError",
+             lambda g: call(6, 0, fn="deepnorm_scale_encoder_decoder"), weight=0.5),
     ],
     mutants=[
         Mutant("alpha_on_branch", (_step(lambda x, f, n, a: n(x + a * f(x))), ONE, BOTH),

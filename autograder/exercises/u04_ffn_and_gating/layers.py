@@ -157,6 +157,7 @@ matched_width = Exercise(
         Case("random", "a random d_model and multiple",
              lambda g: call(3 * g.integer(400, 900) + 1, g.choice((96, 112)))),
         Case("error", "a d_model of 0 is refused with a ValueError", lambda g: call(0, 256), weight=0.5),
+        Case("no multiple", "multiples of 0 are refused with a ValueError", lambda g: call(64, 0), weight=0.5),
     ],
     mutants=[
         Mutant("four_times", unchecked(lambda d, m: -(-4 * d // m) * m),
