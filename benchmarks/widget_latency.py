@@ -61,17 +61,16 @@ WATCH = """() => {
   const state = window.latency = { found: [], pressed: null };
   let seen = look();
   addEventListener('keydown', (e) => { state.pressed = e.timeStamp; }, true);
-  // A message posted from an animation frame arrives after that frame has been drawn.
+  // What stands there in an animation frame is in its picture; a message posted from it arrives after the drawing.
   const after = new MessageChannel();
-  after.port1.onmessage = () => {
-    const now = look();
+  after.port1.onmessage = ({ data: now }) => {
     if (now && now !== seen) {
       seen = now;
       if (state.pressed !== null) state.found.push(performance.now() - state.pressed);
       state.pressed = null;
     }
   };
-  const frame = () => { after.port2.postMessage(0); requestAnimationFrame(frame); };
+  const frame = () => { after.port2.postMessage(look()); requestAnimationFrame(frame); };
   requestAnimationFrame(frame);
 }"""
 

@@ -43,6 +43,22 @@ def test_rope_with_reduced_motion_steps_but_does_not_play(stage):
     assert (trait(page, "m"), trait(page, "n")) == (10, 5)
 
 
+def test_first_change_of_a_frame_is_drawn_at_once_and_later_ones_with_it(stage):
+    drawn = stage(CASES["RopeExplorer"].make(m=9, n=4)).evaluate("""async () => {
+      const key = () => document.querySelector('.ta').dataset.key.split(',')[0];
+      const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      const seen = [];
+      await frame();
+      await frame();
+      model.set('m', 10); model.set('m', 11); seen.push(key());
+      await null; seen.push(key());
+      model.set('m', 12); await null; seen.push(key());
+      model.set('m', 13); await frame(); seen.push(key());
+      return seen;
+    }""")
+    assert drawn == ["9", "11", "11", "13"]
+
+
 def test_rope_words_beside_the_numbers(stage):
     good = words(stage(CASES["RopeExplorer"].make()))
     assert good == ["ok", "ok", "same"]

@@ -275,7 +275,7 @@ const SAVE_MS = 300;
 
 /**
  * Turns build(ui) → { draw(), stale()? } into the render function that the notebook calls.
- * draw() runs at most once per frame; stale() runs before it when the tables or the theme have changed.
+ * stale() runs before draw() when the tables or the theme have changed.
  */
 function mount(build) {
   return ({ model, el }) => {
@@ -284,13 +284,27 @@ function mount(build) {
     let cache = {};
     let view = null;
     let frame = 0;
+    let asked = false;
     let saving = 0;
     const save = () => {
       saving = 0;
       model.save_changes();
     };
 
-    const ask = () => { if (!frame) frame = requestAnimationFrame(paint); };
+    // The first change is drawn as soon as its event is over, while the browser waits for the next frame anyway; what
+    // changes after it waits for that frame, so that a fast hand costs one more drawing and not one for each event.
+    const ask = () => {
+      if (asked) return;
+      asked = true;
+      if (!frame) queueMicrotask(drawNow);
+    };
+    const drawNow = () => {
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        if (asked) paint();
+      });
+      if (asked) paint();
+    };
     const spec = model.get("spec");
     const title = html("div", { class: "ta-title" }, spec.title);
     const notice = html("div", { class: "ta-notice", role: "note" });
@@ -344,7 +358,7 @@ function mount(build) {
     }
 
     function paint() {
-      frame = 0;
+      asked = false;
       bound.forEach((show) => show());
       view.draw();
     }
@@ -362,7 +376,6 @@ function mount(build) {
     undo.push(() => theme.disconnect());
 
     stale();
-    cancelAnimationFrame(frame);
     paint();
     el.append(root);
     return () => {
