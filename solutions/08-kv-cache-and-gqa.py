@@ -404,7 +404,7 @@ with described(f"Milliseconds of one decoding step against key-value heads, reco
     plt.title("recorded: " + where(record), fontsize=9)
 
 # %% [markdown]
-# **Verdict: wrong twice.** *Storing* $G$ heads saves; repeating writes copies and takes the saving back while it runs. Good kernels let a group's queries read one key in place.
+# **Verdict: wrong twice.** *Storing* $G$ heads saves; repeating writes copies and takes the saving back while it runs. Good kernels let a group's queries read one key in place. (The recorded runs repeat by `expand`, which copies nothing for $G = 1$ or 32: there the dotted lines come down.)
 #
 # And the series began without: LLaMA-1, and LLaMA-2 7B and 13B, are MHA. LLaMA-2 70B and all of Llama 3 use 8 key-value heads ([2302.13971](https://arxiv.org/abs/2302.13971), [2307.09288](https://arxiv.org/abs/2307.09288), [2407.21783](https://arxiv.org/abs/2407.21783)).
 

@@ -32,7 +32,7 @@ def group_size(n_heads: int, n_kv_heads: int) -> int:
 def repeat_kv(x: Tensor, n: int) -> Tensor:
     """Repeat each key-value head n times in a row: heads a b become a a b b, not a b a b.
 
-    Args: x (B, G, S, D). Returns: (B, G·n, S, D), a copy unless n is 1.
+    Args: x (B, G, S, D). Returns: (B, G·n, S, D), a copy unless n or G is 1.
     Raises: ValueError when n < 1.
     """
     if n < 1:

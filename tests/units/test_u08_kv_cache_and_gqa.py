@@ -96,6 +96,12 @@ def test_reading_in_place_equals_grouped_attention():
     assert [r["n"] for r in writing_times(cached_attention, [2, 4])] == [2, 4]
 
 
+@pytest.mark.parametrize("G, copies", [(1, False), (2, True), (16, True), (32, False)])
+def test_the_recorded_repetition_copies_nothing_at_either_end(G, copies):
+    k = torch.randn(3, G, 5, 4)
+    assert (gqa.repeat_kv(k, 32 // G).data_ptr() != k.data_ptr()) == copies
+
+
 def test_one_large_channel_spoils_scales_per_token():
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(200, 16, generator=generator)
