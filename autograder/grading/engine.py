@@ -65,15 +65,8 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
         zygote: folder of a zygote that workers on this machine share; without it each starts its own.
         progress: called as ``progress(done, total)``.
     """
-    summary, done = Summary(), writer.graded()
-    jobs = []
-    for s in submissions:
-        if not s.known:
-            summary.problems.append((s.student, s.unit, *s.problem))
-        elif not force and done.get((s.student, s.unit)) == (s.digest, master(s.unit).version):
-            summary.kept += 1
-        else:
-            jobs.append(s)
+    summary = Summary()
+    jobs = _to_grade(submissions, {} if force else writer.graded(), summary)
     store = _Store(writer, course, summary, {(s.student, s.unit): s for s in jobs})
     try:
         for s in [s for s in jobs if s.problem]:
@@ -111,6 +104,19 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
         summary.stopped = (f"Results could not be written ({error.strerror or error}). What is graded so far is "
                            "stored; make room and run the same command again.")
     return summary
+
+
+def _to_grade(submissions, done, summary):
+    """Those of ``submissions`` that are neither up to date nor impossible to store; the others go to the summary."""
+    jobs = []
+    for s in submissions:
+        if not s.known:
+            summary.problems.append((s.student, s.unit, *s.problem))
+        elif done.get((s.student, s.unit)) == (s.digest, master(s.unit).version):
+            summary.kept += 1
+        else:
+            jobs.append(s)
+    return jobs
 
 
 class _Store:

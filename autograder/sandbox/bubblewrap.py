@@ -25,6 +25,8 @@ from .session import SandboxUnavailable
 
 #: Where this package is shown to the interpreter of a bubblewrapped session; nothing else of the staff's wing is.
 PACKAGE_PLACE = Path("/run/anatomy")
+# Where a working directory is shown read-only before it is copied.
+SUBMISSION = "/run/submission"
 # A fresh interpreter maps its libraries after the limit is set: torch and a kernel's threads take about 1.2 GiB.
 _LIBRARIES = 2 * GIB
 
@@ -119,40 +121,7 @@ def wrap(
         args += [x for c in ("SETUID", "SETGID", "SETPCAP") for x in ("--cap-add", "CAP_" + c)]
     else:
         args += ["--unshare-user", "--uid", str(uid), "--gid", str(uid)]
-    size = str(limits.tmpfs_bytes)
-    args += _parents([HOME]) + ["--proc", "/proc", "--dev", "/dev"]
-    for place in (HOME, "/tmp", "/dev/shm"):
-        args += ["--perms", "1777", "--size", size, "--tmpfs", place]
-    paths = readable_paths(view)
-    places = list(shown)
-    args += _parents([*paths, *(place for _, place in places)])
-    for path in paths:
-        if path in SYSTEM and os.path.islink(path) and os.path.isdir(path):
-            args += ["--symlink", os.readlink(path), path]
-        else:
-            args += ["--ro-bind", os.path.realpath(path), path]
-    for path, place in places:
-        args += ["--ro-bind", path, place]
-    for contents, place in files:
-        fd = wrapped.hand_down(contents)
-        args += [*_parents([place]), "--perms", "0444", "--ro-bind-data", str(fd), place]
-    for path in view.hidden:
-        if any(path.startswith(p + "/") for p in paths) and os.path.isdir(path):
-            args += ["--perms", "0755", "--size", "4096", "--tmpfs", path, "--remount-ro", path]
-    inner = ["choom", "--adjust", "1000", "--", *command]  # if the machine runs short of memory, this goes first
-    if root:
-        change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
-        inner = [*change, "--inh-caps=-all", "--bounding-set=-all", *inner]
-    if set_rlimits:
-        numbers = {"as": _LIBRARIES + limits.memory_bytes, "cpu": limits.cpu_seconds, "fsize": limits.file_bytes}
-        numbers |= {"core": 0, "nofile": limits.open_files, "nproc": limits.processes}
-        inner = ["prlimit", *(f"--{name}={value}" for name, value in numbers.items()), *inner]
-    if view.workdir:
-        # Shown read-only and copied inside: what a student links to leads nowhere there.
-        place = "/run/submission"
-        args += [*_parents([place]), "--ro-bind", os.path.realpath(view.workdir), place]
-        copy = f'cp -rP {place}/. "$HOME" && chmod -R a+rwX "$HOME"; exec "$@"'
-        inner = ["/bin/sh", "-c", copy, "sh", *inner]
+    args += _mounts(view, limits, wrapped, list(shown), files)
     if seccomp.supported():
         args += ["--seccomp", str(wrapped.hand_down(seccomp.program()))]
     if status_fd >= 0:
@@ -161,7 +130,8 @@ def wrap(
     variables = sandbox_environment() | (environment or {})
     args += ["--clearenv", *(x for item in variables.items() for x in ("--setenv", *item))]
     # /dev is a memory file system of no stated size that the sandbox's user may own.
-    args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--", *inner]
+    args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"]
+    args += _inner(command, view, limits if set_rlimits else None, uid if root else None)
     if root:
         cgroups.sweep()  # what graders that were killed have left
         wrapped.groups = cgroups.create(f"{os.getpid()}-{random.getrandbits(32):08x}", limits)
@@ -170,6 +140,49 @@ def wrap(
             args = ["/bin/sh", "-c", joins + 'exec "$@"', "sh", *args]
     wrapped.command = args
     return wrapped
+
+
+def _mounts(view: View, limits: Limits, wrapped: Wrapped, shown: list, files: Iterable) -> list[str]:
+    """bubblewrap's arguments for the file system that the command sees; the order matters to it."""
+    size = str(limits.tmpfs_bytes)
+    args = _parents([HOME]) + ["--proc", "/proc", "--dev", "/dev"]
+    for place in (HOME, "/tmp", "/dev/shm"):
+        args += ["--perms", "1777", "--size", size, "--tmpfs", place]
+    paths = readable_paths(view)
+    args += _parents([*paths, *(place for _, place in shown)])
+    for path in paths:
+        if path in SYSTEM and os.path.islink(path) and os.path.isdir(path):
+            args += ["--symlink", os.readlink(path), path]
+        else:
+            args += ["--ro-bind", os.path.realpath(path), path]
+    for path, place in shown:
+        args += ["--ro-bind", path, place]
+    for contents, place in files:
+        fd = wrapped.hand_down(contents)
+        args += [*_parents([place]), "--perms", "0444", "--ro-bind-data", str(fd), place]
+    for path in view.hidden:
+        if any(path.startswith(p + "/") for p in paths) and os.path.isdir(path):
+            args += ["--perms", "0755", "--size", "4096", "--tmpfs", path, "--remount-ro", path]
+    if view.workdir:
+        # Shown read-only and copied inside: what a student links to leads nowhere there.
+        args += [*_parents([SUBMISSION]), "--ro-bind", os.path.realpath(view.workdir), SUBMISSION]
+    return args
+
+
+def _inner(command: Sequence[str], view: View, limits: Limits | None, uid: int | None) -> list[str]:
+    """The command with what happens inside the sandbox before it. uid: user to become; limits: resource limits."""
+    inner = ["choom", "--adjust", "1000", "--", *command]  # if the machine runs short of memory, this goes first
+    if uid is not None:
+        change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
+        inner = [*change, "--inh-caps=-all", "--bounding-set=-all", *inner]
+    if limits is not None:
+        numbers = {"as": _LIBRARIES + limits.memory_bytes, "cpu": limits.cpu_seconds, "fsize": limits.file_bytes}
+        numbers |= {"core": 0, "nofile": limits.open_files, "nproc": limits.processes}
+        inner = ["prlimit", *(f"--{name}={value}" for name, value in numbers.items()), *inner]
+    if view.workdir:
+        copy = f'cp -rP {SUBMISSION}/. "$HOME" && chmod -R a+rwX "$HOME"; exec "$@"'
+        inner = ["/bin/sh", "-c", copy, "sh", *inner]
+    return inner
 
 
 class BubblewrapSession(ChannelSession):

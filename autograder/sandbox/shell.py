@@ -65,10 +65,39 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
     # Figures are drawn into memory and shown to nobody: that is how it should be here, no reason to print a warning.
     warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
     warnings.filterwarnings("ignore", message="To exit: use 'exit'")
-
     import IPython
+
+    shell = _make_shell()
+    _inert_comms()
+    plumbing = (os.path.dirname(IPython.__file__) + os.sep, __file__)
+    before = set(shell.user_ns)
+
+    def run_cell(source: str, limit: int) -> tuple[str, str, str]:
+        budget = [limit + 1]  # one byte over, so that the grader can tell "full" from "cut"
+        sys.stdout, sys.stderr = CappedWriter(budget), CappedWriter(budget)
+        try:
+            result = shell.run_cell(source, store_history=False)
+            error = result.error_before_exec or result.error_in_exec
+        except BaseException as escaped:
+            error = escaped
+        if error is None:
+            return _NO_ERROR
+        # Drop the chain's own references: a frame kept alive would keep the cell's local tensors alive.
+        sys.last_value = sys.last_traceback = None
+        return describe(error, plumbing)
+
+    _warm_up(run_cell)
+    numbers = itertools.count(1)  # of the cells that count: one that is undone takes its number with it
+    shell.compile.get_code_name = lambda raw, code, number: f"<cell {next(numbers)}>"
+    for name in [n for n in shell.user_ns if n not in before]:
+        del shell.user_ns[name]
+    return run_cell, shell.user_ns
+
+
+def _make_shell():
+    """IPython's shell for text alone: no history, no prompts, no windows, no terminal."""
     from IPython.core.displaypub import DisplayPublisher
-    from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+    from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
     class TextPublisher(DisplayPublisher):
@@ -110,30 +139,7 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
     shell = CellShell.instance(config=config)
     shell.display_formatter.active_types = ["text/plain"]
     shell.displayhook.write_output_prompt = lambda: None
-    _inert_comms()
-    plumbing = (os.path.dirname(IPython.__file__) + os.sep, __file__)
-    before = set(shell.user_ns)
-
-    def run_cell(source: str, limit: int) -> tuple[str, str, str]:
-        budget = [limit + 1]  # one byte over, so that the grader can tell "full" from "cut"
-        sys.stdout, sys.stderr = CappedWriter(budget), CappedWriter(budget)
-        try:
-            result: ExecutionResult = shell.run_cell(source, store_history=False)
-            error = result.error_before_exec or result.error_in_exec
-        except BaseException as escaped:
-            error = escaped
-        if error is None:
-            return _NO_ERROR
-        # Drop the chain's own references: a frame kept alive would keep the cell's local tensors alive.
-        sys.last_value = sys.last_traceback = None
-        return describe(error, plumbing)
-
-    _warm_up(run_cell)
-    numbers = itertools.count(1)  # of the cells that count: one that is undone takes its number with it
-    shell.compile.get_code_name = lambda raw, code, number: f"<cell {next(numbers)}>"
-    for name in [n for n in shell.user_ns if n not in before]:
-        del shell.user_ns[name]
-    return run_cell, shell.user_ns
+    return shell
 
 
 def _warm_up(run_cell: Callable) -> None:
