@@ -555,7 +555,7 @@ predict("norm.p3", "Beside a plain copy of the tensor, torch's own LayerNorm wit
 # Three facts decide: how long an operation takes, how long a pass over memory, and how long the norms. torch's own LayerNorm is *fused*: one program that reads each row once. Yours goes step by step.
 
 # %%
-from anatomy.experiments import recorded, where
+from anatomy.experiments import recorded, show_large, where
 from anatomy.experiments.norm_bandwidth import measure
 
 mine = {"your LayerNorm": layer_norm, "your RMSNorm": lambda x, weight, bias: rms_norm(x, weight)}
@@ -584,6 +584,7 @@ with described("Time per entry over sizes: the fused LayerNorm lies near the cop
     plt.plot([1024, 1024], [times.get(name) for name in mine], "k*", markersize=10, label="yours")
     plt.xlabel(f"tokens of {rows[0]['d']} entries"), plt.ylabel("ns per entry"), plt.legend(bbox_to_anchor=(1, 1))
 print(where(record))
+show_large("norm_bandwidth")
 
 # %% [markdown]
 # Now two models of the time. By operations: those of the norm, at the rate of the matrix product. By bytes: passes over memory, at the rate of the copy (two passes). Written step by step, LayerNorm reads 7 times and writes 5 times, RMSNorm 4 and 3.

@@ -29,7 +29,7 @@ import math
 import matplotlib.pyplot as plt
 import torch
 from anatomy import check, predict, progress, quiz, reveal
-from anatomy.experiments import effective_depth, gradient_flow, warmup
+from anatomy.experiments import effective_depth, gradient_flow, show_large, warmup
 from anatomy.experiments.wirings import INITS, build, run
 from anatomy.plots import described, use_style
 from anatomy.widgets import GradientFlowExplorer
@@ -342,6 +342,7 @@ with described("Gradient norm per layer in 96 layers of width 32 on a logarithmi
                 panel.semilogy(range(1, 97), c, color=f"C{i}", ls=("-", "--")[i], lw=1, label=None if seed else name)
         panel.set(xlabel="layer", title=f"{init}, d = 32, recorded ({data['made']['device']})")
     panels[0].set_ylabel("gradient norm"), panels[1].legend(loc="lower right")
+show_large("gradient_flow")
 
 # %% [markdown]
 # **Verdict: none of the three holds as stated.** Post-LN's gradient does vanish towards the input with He weights at width 32: by a factor of about a thousand or more. At width 128 it does not, and with small weights (0.02) all layers get the same. It does not grow with depth.
@@ -701,6 +702,7 @@ with described("Loss against steps. Your 8 layers: Post-LN without warm-up stays
     panels[0].set(xlabel="step", ylabel="loss", title="yours: 8 layers")
     panels[1].set(xlabel="step", title=f"recorded ({long['made']['device']}): 12 layers, 3 seeds")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.16))
+show_large("warmup")
 
 # %%
 reveal("placement.p4", lambda: f"{runs['Post-LN'][-1]:.2f}",
@@ -787,6 +789,7 @@ with described("Loss of trained models of 12 layers with one layer left out. In 
         plt.semilogy(range(1, 13), row["without"], f"C{i}o" + ("-", "--")[i], lw=1, ms=3,
                      label=row["wiring"] if row["seed"] == 0 else None)
     plt.xlabel("layer left out"), plt.ylabel("loss without it"), plt.legend()
+show_large("effective_depth")
 
 # %%
 for row in trained:

@@ -609,13 +609,14 @@ print(f"layer 1: {once.sum()} units were dead at some time, {(once & ~still).sum
 # Dead on 4,000 windows is not dead on all. The recorded run asked every window of the training text, 441,713 of them: a unit that none of them wakes gets no gradient at all.
 
 # %%
-from anatomy.experiments import recorded, where
+from anatomy.experiments import recorded, show_large, where
 
 record = recorded("unit_health")
 for r in record["rows"]:
     if r["lr"] == HIGH.lr and r["step"] == 50:
         print(f"seed {r['seed']}: {r['dead']} dead at step 50, {r['alive_at_the_end']} of these alive at the end")
 print(where(record))
+show_large("unit_health")
 
 # %% [markdown]
 # **Verdict: too strong.** A negative input silences a unit for *that word*; living units are silent most of the time. A unit that is silent for all words gets no gradient, but what it *sees* still changes: embeddings, norms and the layer below keep learning, and carry most dead units back to life.
@@ -704,6 +705,7 @@ with described("Validation loss of ten layers at three learning rates; gated one
     plt.plot([names.index(n) for n in own], [own[n]["loss"] for n in own], "k*", markersize=10, label="your run")
     plt.xticks(range(len(names)), names, rotation=40, ha="right"), plt.ylabel("loss, nats per character"), plt.legend()
 print(where(record))
+show_large("ffn_variants")
 
 # %% [markdown]
 # Each variant at its best rate, against SwiGLU, seed by seed:

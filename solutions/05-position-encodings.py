@@ -986,7 +986,7 @@ slopes = alibi_slopes(length.HEADS)[:, None, None]
 live["ALiBi"] = play(length.Scheme(bias=lambda distance: -slopes * distance))
 
 # %%
-from anatomy.experiments import recorded, where
+from anatomy.experiments import recorded, show_large, where
 
 record = recorded("length")
 titles = {"twin": "color of the twin", "back": "color three places back"}
@@ -1003,6 +1003,7 @@ with described("Share of right answers along rows of 256 cards, live and recorde
         panel.axvline(64, color="gray", lw=1), panel.set(title=titles[question], xlabel="place")
     panels[0].set_ylabel("share right"), panels[0].legend()
     figure.suptitle("bands recorded: " + where(record), fontsize=9, y=1.04)
+show_large("length")
 
 # %% [markdown]
 # Lines are your runs of 400 steps, bands three recorded runs of 1,000 (the sinusoid learns *three back* only there). The gray line marks the end of training lengths. A learned table is not drawn: it has no row 64.

@@ -515,7 +515,7 @@ for name, mask_of in (("causal", causal_mask), ("bidirectional", leak.full_mask)
     print(f"{name:14} loss {curves[name][-1][1]:.3f}")
 
 # %%
-from anatomy.experiments import where
+from anatomy.experiments import show_large, where
 
 record = leak.recorded()
 steps, seeds = record["curves"]["causal"][0][-1][0], len(record["curves"]["causal"])
@@ -530,6 +530,7 @@ with described(f"Loss against steps, yours and {seeds} recorded runs of {steps} 
         panel.axhline(leak.ENTROPY, color="gray", lw=1, ls=":")
         panel.set(xlabel="step", ylim=(0, 3.2)), panel.set_title(title, fontsize=10)
     panels[0].set(ylabel="loss per word (nats)"), panels[0].legend()
+show_large("leak")
 
 # %% [markdown]
 # The bidirectional model has learned one thing: what place $t$ is asked for stands at place $t + 1$, so look there. Its gradients show it. Here is what each model's answer at place 8 depends on:

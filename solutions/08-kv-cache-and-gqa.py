@@ -23,7 +23,7 @@ import math
 import matplotlib.pyplot as plt
 import torch
 from anatomy import check, predict, progress, quiz, reveal
-from anatomy.experiments import decode, recorded, roofline, where
+from anatomy.experiments import decode, recorded, roofline, show_large, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import CacheCalculator, CacheStepper
 from torch import nn
@@ -402,6 +402,7 @@ with described(f"Milliseconds of one decoding step against key-value heads, reco
     plt.xlabel("key-value heads G"), plt.ylabel("ms")
     plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     plt.title("recorded: " + where(record), fontsize=9)
+show_large("decode")
 
 # %% [markdown]
 # **Verdict: wrong twice.** *Storing* $G$ heads saves; repeating writes copies and takes the saving back while it runs. Good kernels let a group's queries read one key in place. (The recorded runs repeat by `expand`, which copies nothing for $G = 1$ or 32: there the dotted lines come down.)
@@ -627,6 +628,7 @@ with described(f"Roofline measured on {where(record)}. " + "; ".join(
         plt.loglog(x, rate, "osD^"[i], color=f"C{i}", label=name)
     plt.xlabel("FLOPs per byte"), plt.ylabel("FLOP/s"), plt.legend(fontsize=8)
     plt.title("recorded: " + where(record), fontsize=9)
+show_large("roofline")
 
 # %% [markdown]
 # Sharing keys moves decoding to the right and up along the slope; prefill lies far to the right. The distance to the roof is what kernels lose. A dot a little above the slope read part of its keys from the chip's own small memory, which the slope leaves out.

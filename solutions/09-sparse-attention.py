@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from anatomy import check, predict, progress, quiz, reveal
-from anatomy.experiments import recorded, sparse, where
+from anatomy.experiments import recorded, show_large, sparse, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import SparseExplorer
 
@@ -725,6 +725,7 @@ with described("Left: your milliseconds against length; dense with a mask rises 
     for (name, found), marker in zip(ways.items(), "v^oDsP"):
         plt.loglog([r["T"] for r in found], [1e3 * min(r["seconds"]) for r in found], marker=marker, label=name)
     words_axis(record["setting"]["lengths"])
+show_large("sparse_attention")
 
 # %%
 pairs = zip(ways["SDPA, full causal"], ways["window, gathered"])

@@ -27,7 +27,7 @@ import math
 import matplotlib.pyplot as plt
 import torch
 from anatomy import check, predict, progress, quiz, reveal
-from anatomy.experiments import recorded, where
+from anatomy.experiments import recorded, show_large, where
 from anatomy.experiments.loss_spike import end, remedies, train
 from anatomy.plots import described, use_style
 from anatomy.widgets import AttentionExplorer, SoftmaxStabilityExplorer
@@ -641,6 +641,7 @@ with described("Loss over 160 steps, your run on the band of eight recorded seed
         plt.fill_between(range(losses.shape[1]), losses.amin(0), losses.amax(0), color=line.get_color(), alpha=0.2, lw=0)
     plt.xlabel("step"), plt.ylabel("loss"), plt.legend()
 print(where(record))
+show_large("loss_spike")
 
 # %% [markdown]
 # And where each remedy ends. Dots are recorded seeds, the bar reaches from the second lowest to the second highest, the cross is your run:

@@ -91,3 +91,8 @@ def test_no_pretended_device_is_among_the_recordings():
     for path in ASSETS.rglob("*.json"):
         assert not re.search("pretend", path.read_text(encoding="utf-8"), re.I), path
     assert "pretend" in NAME
+
+
+def test_every_experiment_has_its_place_in_a_notebook():
+    text = "".join(p.read_text(encoding="utf-8") for p in sorted((figures.ROOT / "solutions").glob("*.py")))
+    assert set(re.findall(r'^show_large\("(\w+)"\)$', text, flags=re.M)) == set(NAMES)
