@@ -52,13 +52,14 @@ def number(points):
 
 def _table(graded, points):
     out = ['<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
-           '<th scope="col">Points</th></tr></thead><tbody>']
+           '<th scope="col" class="n">Points</th></tr></thead><tbody>']
     for v in graded.verdicts:
         result = "passed" if v.passed else (v.mistakes[0].message if v.mistakes else "not yet")
         # What is wrong with the file as a whole stands above the table, once.
         result = "not graded" if graded.problem else result
-        out.append(f'<tr><td><a href="#{grade_id(v.exercise)}">{_title(graded, v)}</a></td>'
-                   f"<td>{html.escape(result)}</td>"
+        name = _title(graded, v)
+        link = name if graded.problem else f'<a href="#{grade_id(v.exercise)}">{name}</a>'
+        out.append(f"<tr><td>{link}</td><td>{html.escape(result)}</td>"
                    f'<td class="n">{number(points[v.exercise])} of {number(v.max_score)}</td></tr>')
     return [*out, "</tbody></table>"]
 
@@ -69,12 +70,13 @@ def _exercise(v, graded, points, comments):
     if points != v.score:
         out.append(f'<p class="comment">Your instructor gave {number(points)} points; the computed score was '
                    f"{number(v.score)}.</p>")
-    out.append("<p>Not graded.</p>" if graded.problem else v.html())
+    remarks = [comments[n] for n in (grade_id(v.exercise), grade_id(v.exercise, "solve")) if comments.get(n)]
+    if not graded.problem:
+        out.append(v.html())
+    elif not remarks and points == v.score:
+        return []
     out += [f'<p class="note">{html.escape(n.sentence)}</p>' for n in graded.notes if n.exercise == v.exercise]
-    for name in (grade_id(v.exercise), grade_id(v.exercise, "solve")):
-        if comments.get(name):
-            out.append(f'<p class="comment">{html.escape(comments[name])}</p>')
-    return out
+    return out + [f'<p class="comment">{html.escape(r)}</p>' for r in remarks]
 
 
 def _title(graded, verdict):

@@ -19,7 +19,7 @@ from .signs import Sign, evades_ban, signs_of
 # Verdicts that say more about the code than that it is wrong.
 _TELLING = {"generic.timeout": "resources", "generic.process_ended": "resources", "generic.too_large": "resources",
             "generic.no_session": "resources", "generic.malformed": "reply", "generic.unreadable": "reply",
-            "generic.only_examples": "examples", "generic.examples_alone": "examples"}
+            "generic.only_examples": "examples"}
 
 
 @dataclass

@@ -154,7 +154,7 @@ def test_a_name_is_written_as_it_is_written_in_code(sandbox):
 def test_a_broken_file_is_explained_once_and_no_case_is_called_failing(sandbox):
     page = feedback.page(grade_bytes(b"PK", ATTENTION, "ada", KEY, sandbox), {"solve-attention-softmax": "See me."})
     assert page.count("cannot be read as JSON") == 1 and "Smallest failing case" not in page
-    assert "See me." in page and page.count("Not graded.") == len(master(ATTENTION).exercises)
+    assert "See me." in page and page.count("<h2") == 1 and page.count("not graded") == len(master(ATTENTION).exercises)
 
 
 def test_pages_show_two_decimals(sandbox):
@@ -181,6 +181,16 @@ def test_student_text_cannot_become_html(sandbox):
                                           ("from types import FunctionType", True), ("import gc", True)])
 def test_what_could_hide_a_forbidden_built_in(line, evades):
     assert bool(evades_ban(signs_of(line, "cell"))) is evades
+
+
+def test_a_wrong_answer_that_raises_where_it_should_is_no_sign_of_cheating(sandbox):
+    book = json.loads((ROOT / "solutions" / ATTENTION / f"{ATTENTION}.ipynb").read_text())
+    cell = find(book, "solve-attention-split_heads")
+    head, _, _ = "".join(cell["source"]).rpartition("return ")
+    cell["source"] = head + "return None"
+    result = graded(book, sandbox, ATTENTION)
+    assert "generic.examples_alone" in {m.name for v in result.verdicts for m in v.mistakes}, "the case to be tested"
+    assert not result.signs
 
 
 def test_honest_sources_carry_no_signs():
