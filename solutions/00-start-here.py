@@ -47,13 +47,16 @@ weights = torch.tensor([1.0, 2.0, 7.0])
 # ## Predict first
 #
 # Before some results you are asked for a guess. A wrong guess that you wrote down teaches more than a right answer that you read.
+#
+# So the answers are folded away, in cells that break off with three dots. Run them with Shift+Enter like any other; a click on the dots would unfold them.
 
 # %%
 predict("start.p1", "All three weights are multiplied by 10. The average…",
         ["is 10 times larger", "stays the same", "is 10 times smaller"])
 
 # %%
-reveal("start.p1", lambda: f"{(10 * weights * words).sum() / (10 * weights).sum():.1f}, as before",
+reveal("start.p1",
+       lambda: f"{(10 * weights * words).sum() / (10 * weights).sum():.1f}, as before",
        "The factor 10 stands in the numerator and in the denominator.")
 
 # %% [markdown]

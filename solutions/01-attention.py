@@ -63,7 +63,8 @@ predict("attention.p2", "Add 1000 to all three scores and run the same two lines
         ["stay the same", "become 1, 0, 0", "are not numbers any more"])
 
 # %%
-reveal("attention.p2", lambda: (torch.exp(scores + 1000) / torch.exp(scores + 1000).sum()).tolist(),
+reveal("attention.p2",
+       lambda: (torch.exp(scores + 1000) / torch.exp(scores + 1000).sum()).tolist(),
        "On paper they stay the same. But exp(1002) is larger than float32's largest number, 3.4e38, "
        "so it becomes infinite, and infinity divided by infinity is not a number (NaN).")
 
@@ -232,7 +233,10 @@ predict("attention.p3", "Heads often have D = 64. How far from 0 does a typical 
 
 # %%
 torch.manual_seed(0)
-reveal("attention.p3", lambda: f"{(torch.randn(1000, 64) @ torch.randn(64, 1000)).std():.2f}",
+
+# %%
+reveal("attention.p3",
+       lambda: f"{(torch.randn(1000, 64) @ torch.randn(64, 1000)).std():.2f}",
        "Variances of independent terms add up: 64 terms of variance 1 have variance 64, and √64 = 8.")
 
 # %% [markdown]
@@ -321,7 +325,8 @@ with described("Two panels against D. Without scaling the largest of 16 weights 
 # Back to the puzzle. Your function reads both sentences:
 
 # %%
-reveal("attention.p1", lambda: "; ".join(
+reveal("attention.p1",
+       lambda: "; ".join(
     ", ".join(f"{w} {n:.2f}" for w, n in zip(s.split(), read(s).flatten().tolist()))
     for s in ("dog bites man", "man bites dog")),
     "Every word keeps its number. Nothing in the formula says where a word stands.")
@@ -457,7 +462,8 @@ predict("attention.p4", "What does x.reshape(1, 2, 2, 2), without moving any axi
         ["0, 1 and 4, 5: half of each word", "0, 1, 2, 3: the whole first word", "0, 2 and 4, 6: every other number"])
 
 # %%
-reveal("attention.p4", lambda: x.reshape(1, 2, 2, 2)[0, 0].tolist(),
+reveal("attention.p4",
+       lambda: x.reshape(1, 2, 2, 2)[0, 0].tolist(),
        "The first four numbers in memory are word 0. The shape is right and the contents are wrong, "
        "which is why this mistake runs without an error.")
 
@@ -593,7 +599,8 @@ with described("Accuracy against training steps, your run with sentences of 8 wo
 show_large("word_order")
 
 # %%
-reveal("attention.p5", lambda: f"{curves['no positions'][-1][1]:.1%}",
+reveal("attention.p5",
+       lambda: f"{curves['no positions'][-1][1]:.1%}",
        "Exchange A and B: the outputs are the same rows in another order, their mean is the same, and so is "
        "the answer, which should be the opposite. No amount of training helps.")
 
@@ -789,7 +796,9 @@ def attention_flops(B, T, S, d_model, H):
 def pair_share(T, d_model):
     return 4 * T * T * d_model / attention_flops(1, T, T, d_model, 1)
 
-reveal("attention.p6", lambda: f"{pair_share(512, 768):.0%}",
+# %%
+reveal("attention.p6",
+       lambda: f"{pair_share(512, 768):.0%}",
        "The four projections do three quarters of the work. The famous T² takes over at T = 2·d_model = 1536.")
 
 # %% [markdown]

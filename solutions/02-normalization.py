@@ -233,7 +233,8 @@ predict("norm.p1", "Which of the two norms gives −x the same output as x?",
         ["both", "LayerNorm only", "RMSNorm only", "neither"])
 
 # %%
-reveal("norm.p1", lambda: {name: f"moves by {largest_change(norm, v, -1, 0):.2f}" for name, norm in norms.items()},
+reveal("norm.p1",
+       lambda: {name: f"moves by {largest_change(norm, v, -1, 0):.2f}" for name, norm in norms.items()},
        "Neither. A norm divides by a size, and sizes are positive: the sign of the vector survives.")
 
 # %%
@@ -343,7 +344,10 @@ predict("norm.p2", "rms_norm of float16 (1000, 3000, 5000), computed in float16.
 
 # %%
 big = torch.tensor([1000.0, 3000.0, 5000.0]).half()
-reveal("norm.p2", lambda: (big / (big**2).mean().add(1e-6).sqrt()).tolist(),
+
+# %%
+reveal("norm.p2",
+       lambda: (big / (big**2).mean().add(1e-6).sqrt()).tolist(),
        "1000² is a million, beyond float16: the mean square is infinite, and x/∞ is 0. No error, no NaN, a dead layer.")
 
 # %% [markdown] statement="norm.half_precision"
@@ -566,7 +570,8 @@ def ratio():
     return f"{times['fused LayerNorm'] / times['copy']:.1f} times as long"
 
 # %%
-reveal("norm.p3", ratio, "One pass in, one pass out, and seven operations that cost next to nothing on the way.")
+reveal("norm.p3",
+       ratio, "One pass in, one pass out, and seven operations that cost next to nothing on the way.")
 
 # %%
 for name, ns in times.items():

@@ -101,7 +101,9 @@ def silent(step, x=(1.0, 3.0)):
         x = step(x, torch.zeros_like, layer_norm)
     return [round(v, 3) for v in x.tolist()]
 
-reveal("placement.p1", lambda: f"Post-LN {silent(post_ln)}, Pre-LN {silent(pre_ln)}",
+# %%
+reveal("placement.p1",
+       lambda: f"Post-LN {silent(post_ln)}, Pre-LN {silent(pre_ln)}",
        "Pre-LN has a bare path from input to output. In Post-LN every value passes through 24 norms, "
        "whatever the sublayers do.")
 
@@ -247,7 +249,10 @@ predict("placement.p2", "The LAST layer's weights, in stacks of 6, 24, 96 layers
 depths = [6, 24, 96]
 flow = {name: [gradient_flow.curve(steps, name, depth, 64) for depth in depths] for name in ("Post-LN", "Pre-LN")}
 last = {name: [c[-1] for c in curves] for name, curves in flow.items()}
-reveal("placement.p2", lambda: ", ".join(f"{v:.3f}" for v in last["Pre-LN"]),
+
+# %%
+reveal("placement.p2",
+       lambda: ", ".join(f"{v:.3f}" for v in last["Pre-LN"]),
        "Four times as many layers, half the gradient: it falls as 1/√depth.")
 
 # %% [markdown]
@@ -446,7 +451,9 @@ def zeroed(name):
         nn.init.zeros_(p.weight)
     return (block(x) - x).abs().max().item()
 
-reveal("placement.p3", lambda: ", ".join(f"{n}: {zeroed(n):.1g}" for n in (
+# %%
+reveal("placement.p3",
+       lambda: ", ".join(f"{n}: {zeroed(n):.1g}" for n in (
     "Post-LN", "Pre-LN", "sandwich", "pre+post", "norm inside")),
     "0 is the identity. Only a norm on the stream changes what nobody wrote to. "
     "Four of the five can thus start as 'do nothing' and learn from there.")
@@ -705,7 +712,8 @@ with described("Loss against steps. Your 8 layers: Post-LN without warm-up stays
 show_large("warmup")
 
 # %%
-reveal("placement.p4", lambda: f"{runs['Post-LN'][-1]:.2f}",
+reveal("placement.p4",
+       lambda: f"{runs['Post-LN'][-1]:.2f}",
        "Its first steps are too large, as section 5 measured. Fifty smaller ones cure it, and so does Pre-LN, "
        "whose output moves less per step.")
 
@@ -763,7 +771,10 @@ predict("placement.p5", "48 fresh Pre-LN layers. The first layer changes a token
 
 # %%
 fresh = {name: layer_changes(effective_depth.fresh_streams(steps, name, 48)) for name in ("Post-LN", "Pre-LN")}
-reveal("placement.p5", lambda: f"{fresh['Pre-LN'][-1]:.0%}; in Post-LN {fresh['Post-LN'][-1]:.0%}",
+
+# %%
+reveal("placement.p5",
+       lambda: f"{fresh['Pre-LN'][-1]:.0%}; in Post-LN {fresh['Post-LN'][-1]:.0%}",
        "A random walk: after l layers its length is about √l, and the next step is about 1.")
 
 # %%

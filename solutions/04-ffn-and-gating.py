@@ -50,7 +50,10 @@ predict("ffn.p1", "Without f: ten matrices of 512 × 512, one after the other. W
 
 # %%
 a, b, x = torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([[3.0, 0.0], [1.0, 1.0]]), torch.tensor([1.0, -1.0])
-reveal("ffn.p1", lambda: f"two matrices in a row give {(x @ a @ b).tolist()}, their product alone {(x @ (a @ b)).tolist()}",
+
+# %%
+reveal("ffn.p1",
+       lambda: f"two matrices in a row give {(x @ a @ b).tolist()}, their product alone {(x @ (a @ b)).tolist()}",
        "Nothing more. (xA)B = x(AB): any number of linear maps in a row is one linear map.")
 
 # %% [markdown]
@@ -199,7 +202,10 @@ def gelu_tanh(x):
 # %%
 x = torch.linspace(-8, 8, 160_001, dtype=torch.float64)
 gap = (gelu(x) - gelu_tanh(x)).abs()
-reveal("ffn.p2", lambda: f"{gap.max():.2g}, at x = ±{x[gap.argmax()].abs():.1f}",
+
+# %%
+reveal("ffn.p2",
+       lambda: f"{gap.max():.2g}, at x = ±{x[gap.argmax()].abs():.1f}",
        "Small, but not nothing: a checkpoint trained with one form should be run with the same form.")
 
 # %% [markdown]
@@ -721,7 +727,8 @@ for name in sorted(best, key=lambda n: best[n].mean()):
     print(f"{name:15} {best[name].mean():.3f}   behind SwiGLU by {mean:+.3f} ± {error:.3f}")
 
 # %%
-reveal("ffn.p3", lambda: min(best, key=lambda n: best[n].mean()),
+reveal("ffn.p3",
+       lambda: min(best, key=lambda n: best[n].mean()),
        "GeGLU is two standard errors behind: a hint, no proof. Each gated layer beats each plain one, at its best rate.")
 
 # %% [markdown]

@@ -192,7 +192,8 @@ predict("position.p2", "In a sentence of 32 words, which position's encoding is 
         ["position 7", "position 13", "both alike"])
 
 # %%
-reveal("position.p2", lambda: f"10·7: {table[10] @ table[7]:.3f}   10·13: {table[10] @ table[13]:.3f}",
+reveal("position.p2",
+       lambda: f"10·7: {table[10] @ table[7]:.3f}   10·13: {table[10] @ table[13]:.3f}",
        "A cosine is the same for k and −k. The product knows the distance and not the direction.")
 
 # %% [markdown]
@@ -819,7 +820,8 @@ for m, n in zip(slopes, nearest):
     print(f"slope 1/{1 / m:.0f}: {n} of 1024 words hold 99 %")
 
 # %%
-reveal("position.p3", lambda: f"{nearest[0]} words",
+reveal("position.p3",
+       lambda: f"{nearest[0]} words",
        "Weights fall by e^(−1/2) per word, so n words hold 1 − e^(−n/2), which reaches 0.99 at n = 2·ln 100 = 9.2.")
 
 # %%
@@ -913,7 +915,8 @@ def read(sentence, bias):
 say = lambda numbers: ", ".join(f"{w} {n:.2f}" for w, n in numbers.items())
 
 # %%
-reveal("position.p1", lambda: "; ".join(say(read(s, lambda r: -r.abs())) for s in ("dog bites man", "man bites dog")),
+reveal("position.p1",
+       lambda: "; ".join(say(read(s, lambda r: -r.abs())) for s in ("dog bites man", "man bites dog")),
        "The second sentence is the mirror image of the first. All distances are the same, so every word keeps its number.")
 
 # %% [markdown]
@@ -1009,7 +1012,8 @@ show_large("length")
 # Lines are your runs of 400 steps, bands three recorded runs of 1,000 (the sinusoid learns *three back* only there). The gray line marks the end of training lengths. A learned table is not drawn: it has no row 64.
 
 # %%
-reveal("position.p4", lambda: f"{torch.tensor([r['back'][8:] for r in record['schemes']['sinusoidal']]).mean():.0%} (recorded)",
+reveal("position.p4",
+       lambda: f"{torch.tensor([r['back'][8:] for r in record['schemes']['sinusoidal']]).mean():.0%} (recorded)",
        "The likely reason: each hand stays between −1 and 1, but together they point in ways that training never met.")
 
 # %% [markdown]

@@ -36,7 +36,8 @@ predict("rope.p1", "The product of the two hands after 1,003 and 1,001 words isâ
         ["0.5 again", "some other number", "0, since both have turned so often"])
 
 # %%
-reveal("rope.p1", lambda: f"{math.cos(math.radians(30 * 1003 - 30 * 1001)):.3f}",
+reveal("rope.p1",
+       lambda: f"{math.cos(math.radians(30 * 1003 - 30 * 1001)):.3f}",
        "Both hands have made 1,000 more steps. Only the distance 2 counts; "
        "but 10, 14, 22, â€¦ give 0.5 as well.")
 
@@ -1095,7 +1096,10 @@ live["RoPE + window of 64"] = length.test(model, accuracy_by_position, window)
 
 # %%
 pi = live["RoPE + PI"]
-reveal("rope.p2", lambda: f"at place 256: twin {pi['twin'][-1]:.2f}, back {pi['back'][-1]:.2f}",
+
+# %%
+reveal("rope.p2",
+       lambda: f"at place 256: twin {pi['twin'][-1]:.2f}, back {pi['back'][-1]:.2f}",
        "Far content is in known territory again. But three places back is now 0.75 of a step, "
        "which no head has learned.")
 

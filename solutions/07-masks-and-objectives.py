@@ -238,7 +238,8 @@ def position_ids(real):
 # 3. `return real[:, None, None, :] & causal_mask(…, S)` and `return (real.long().cumsum(-1) - 1).clamp(min=…)`.
 
 # %%
-reveal("masks.p2", lambda: causal_padding_mask(real)[0, 0, :2].sum(-1).tolist(),
+reveal("masks.p2",
+       lambda: causal_padding_mask(real)[0, 0, :2].sum(-1).tolist(),
        "None: what comes before them is padding, and what comes after them is the future. "
        "Such rows need a defined result (zeros, unit 01); nobody reads it.")
 
@@ -570,7 +571,10 @@ for name, model in models.items():
 written = {name: leak.write(model) for name, model in models.items()}
 for name, ids in written.items():
     print(f"{name}: {leak.spell(ids[0].tolist())}")
-reveal("masks.p1", lambda: ", ".join(f"{n} {leak.share_right(w):.0%} right" for n, w in written.items()),
+
+# %%
+reveal("masks.p1",
+       lambda: ", ".join(f"{n} {leak.share_right(w):.0%} right" for n, w in written.items()),
        "A is causal, B is bidirectional. B always had the answer in sight (but for the last place, always a full "
        "stop), so it never learned to predict. "
        "The causal model loses nothing when the future is cut off: it had none.")
@@ -697,7 +701,8 @@ with described("Share of tokens ever predicted against epochs: with ten fixed ma
     plt.xlabel("epoch"), plt.ylabel("share of tokens ever predicted"), plt.ylim(0, 1.02), plt.legend()
 
 # %%
-reveal("masks.p3", lambda: f"static {1 - static[-1]:.1%}, dynamic {1 - dynamic[-1]:.2%}",
+reveal("masks.p3",
+       lambda: f"static {1 - static[-1]:.1%}, dynamic {1 - dynamic[-1]:.2%}",
        "A token escapes ten independent masks with probability 0.85¹⁰ = 20 %, and forty with 0.85⁴⁰ = 0.15 %.")
 
 # %% [markdown]
@@ -887,7 +892,8 @@ for k in range(n_spans):  # spans of 3, one of them longer, evenly spread
 inputs, targets = span_corruption(torch.arange(T), noise, 32_099)
 
 # %%
-reveal("masks.p4", lambda: f"{len(targets)} targets ({hidden} hidden tokens, {n_spans} sentinels, 1 to close), "
+reveal("masks.p4",
+       lambda: f"{len(targets)} targets ({hidden} hidden tokens, {n_spans} sentinels, 1 to close), "
        f"{len(inputs)} inputs", "The text itself is never asked for: the 483 tokens in sight cost nothing to predict.")
 
 # %% [markdown]

@@ -52,7 +52,8 @@ predict("cache.p2", "A model writes 1,000 tokens and computes all keys anew at e
         ["1,000", "500,500", "1,000,000"])
 
 # %%
-reveal("cache.p2", lambda: f"{sum(range(1, 1001)):,}",
+reveal("cache.p2",
+       lambda: f"{sum(range(1, 1001)):,}",
        "Step t computes t keys: 1 + 2 + … + 1,000. With a store, each key is computed once: 1,000.")
 
 # %% [markdown]
@@ -251,7 +252,10 @@ predict("cache.p6", "A prompt of 4, then one token at a time, each chunk counted
 torch.manual_seed(0)
 q, k = torch.randn(2, 6, 2)
 right, wrong = ((rotate(q, at) @ rotate(k, at).T)[5] for at in (torch.arange(6), torch.tensor([0, 1, 2, 3, 0, 0])))
-reveal("cache.p6", lambda: f"right for key {torch.isclose(right, wrong, atol=1e-5).nonzero().flatten().tolist()} alone",
+
+# %%
+reveal("cache.p6",
+       lambda: f"right for key {torch.isclose(right, wrong, atol=1e-5).nonzero().flatten().tolist()} alone",
        "Token 5 and itself are at distance 0 either way. To key 3 it becomes −3 instead of 2, to key 4 it is 0, not 1.")
 
 # %% [markdown]
@@ -331,7 +335,8 @@ predict("cache.p3", "Two key-value heads a, b serve four query heads. x.repeat(1
         ["a a b b", "a b a b"])
 
 # %%
-reveal("cache.p3", lambda: " ".join("ab"[int(i)] for i in torch.tensor([0, 1]).repeat(2)),
+reveal("cache.p3",
+       lambda: " ".join("ab"[int(i)] for i in torch.tensor([0, 1]).repeat(2)),
        "repeat lays copies side by side, so query head 1 would read group 1. It runs, and the model speaks nonsense.")
 
 # %% [markdown] statement="cache.grouped"
@@ -523,7 +528,8 @@ def users_that_fit(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user)
 # 3. `return max(0, memory_bytes - weight_bytes) // (…)`.
 
 # %%
-reveal("cache.p1", lambda: users_that_fit(80 * 10**9, 13_480_000_000, kv_bytes_per_token(32, 32, 128), 4096),
+reveal("cache.p1",
+       lambda: users_that_fit(80 * 10**9, 13_480_000_000, kv_bytes_per_token(32, 32, 128), 4096),
        "Each token of text, some 4 bytes, leaves 524,288 bytes behind. A user with 4,096 tokens takes 2.1 GB.")
 
 # %%
@@ -584,7 +590,10 @@ predict("cache.p4", "One token, 4,096 cached, 32 heads, MHA, 2 bytes. Serving 64
 
 # %%
 intensity = lambda *sizes: attention_cost(*sizes)[0] / attention_cost(*sizes)[1]
-reveal("cache.p4", lambda: [round(intensity(B, 1, 4096, 32, 32, 128), 3) for B in (1, 64)],
+
+# %%
+reveal("cache.p4",
+       lambda: [round(intensity(B, 1, 4096, 32, 32, 128), 3) for B in (1, 64)],
        "Each user brings keys of their own. A batch shares weights, never caches; heads that share keys do raise it.")
 
 # %% [markdown]
@@ -939,7 +948,8 @@ with described("Root mean square error of the fifteen ordinary channels against 
     plt.xlabel("bits"), plt.ylabel("error of the other channels"), plt.legend(fontsize=8)
 
 # %%
-reveal("cache.p5", lambda: f"per token {error(spiky, -1, 4):.2f}, per channel {error(spiky, -2, 4):.2f}",
+reveal("cache.p5",
+       lambda: f"per token {error(spiky, -1, 4):.2f}, per channel {error(spiky, -2, 4):.2f}",
        "A slice is as coarse as its largest entry makes it. Per token, every slice contains the large channel.")
 
 # %% [markdown]

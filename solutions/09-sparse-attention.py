@@ -361,7 +361,8 @@ def reach(layers):
 # 3. `reached = (mask | own).float() @ reached.float() > 0` in a loop that starts with `reached = own = torch.eye(…).bool()`.
 
 # %%
-reveal("sparse.p2", lambda: [bool(reach([block_mask(8, 4)] * n)[4, 3]) for n in (1, 2, 4, 100)],
+reveal("sparse.p2",
+       lambda: [bool(reach([block_mask(8, 4)] * n)[4, 3]) for n in (1, 2, 4, 100)],
        "Never. Blocks that do not overlap are separate texts, whatever the depth. A model needs another pattern beside them.")
 
 # %% [markdown]
@@ -380,7 +381,8 @@ for name, masks in (("strided", strided_masks(T, 8)), ("fixed", fixed_masks(T, 8
     print(f"{name:8} first {shares[0]:.0%}, second {shares[1]:.0%}, both {shares[2]:.0%}, swapped {shares[3]:.0%}")
 
 # %%
-reveal("sparse.p3", lambda: f"{reach(list(fixed_masks(T, 8)[::-1])).sum() / causal.sum():.0%} of the earlier words",
+reveal("sparse.p3",
+       lambda: f"{reach(list(fixed_masks(T, 8)[::-1])).sum() / causal.sum():.0%} of the earlier words",
        "A summary must first read its block, then be read. Asked too early, it knows nothing but itself.")
 
 # %% [markdown]
@@ -495,7 +497,8 @@ def layers_needed(w, distance):
 # 3. `return 1 + n_layers * (w - 1)`; `1 + 2 * …`; `-(-distance // (w - 1))` rounds up, after the check for `w == 1 and distance > 0`.
 
 # %%
-reveal("sparse.p1", lambda: f"{causal_reach(4096, 32):,} words: from word 131,040 back to word 0",
+reveal("sparse.p1",
+       lambda: f"{causal_reach(4096, 32):,} words: from word 131,040 back to word 0",
        "Just so: 32 layers of 4,095 words back, and the word itself. One more word in front would be out of reach.")
 
 # %% [markdown]
@@ -701,7 +704,8 @@ for r in rows:
     print(f"{r['T']:5} words: dense {r['dense']:7.1f} ms, yours {r['gathered']:6.1f} ms, difference {r['gap']:.0e}")
 
 # %%
-reveal("sparse.p4", lambda: f"{rows[-1]['dense'] / rows[-1]['gathered']:.0f} times",
+reveal("sparse.p4",
+       lambda: f"{rows[-1]['dense'] / rows[-1]['gathered']:.0f} times",
        "16 times fewer scores, and they fit into the processor's fast memory. The padding and joining cost a little.")
 
 # %% [markdown]

@@ -71,7 +71,8 @@ for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     print(f"{str(dtype)[6:]:9} e^10, e^12, e^80, e^100 =", torch.exp(torch.tensor([10, 12, 80, 100], dtype=dtype)).tolist())
 
 # %%
-reveal("stability.p2", lambda: ", ".join(f"{str(d)[6:]} {math.log(torch.finfo(d).max):.1f}" for d in (
+reveal("stability.p2",
+       lambda: ", ".join(f"{str(d)[6:]} {math.log(torch.finfo(d).max):.1f}" for d in (
     torch.float16, torch.bfloat16, torch.float32, torch.float64)),
        "bfloat16 has float32's range and pays in digits: it says 22016 where e^10 is 22026.5.")
 
@@ -233,7 +234,9 @@ def largest_score(factor, D=64):
                    torch.ones(D), torch.ones(D))
     return (q @ k.T / math.sqrt(D)).abs().max().item()
 
-reveal("stability.p3", lambda: f"{largest_score(1):.3f} before, {largest_score(1000):.3f} after; "
+# %%
+reveal("stability.p3",
+       lambda: f"{largest_score(1):.3f} before, {largest_score(1000):.3f} after; "
        f"bound {qk_norm_bound(torch.ones(64), torch.ones(64)):.0f}",
        "The length is divided out. Only the gains can make scores larger.")
 
@@ -552,7 +555,8 @@ def alarms(run, healthy=runs["a tenth of the rate"]):
             **{name: first(run[name], 2 * max(healthy[name])) for name in ("score", "gradient", "log_z")}}
 
 # %%
-reveal("stability.p1", lambda: alarms(runs["nothing"]),
+reveal("stability.p1",
+       lambda: alarms(runs["nothing"]),
        "The score is first, and it grows without a pause. Softmax becomes a hard choice with hardly any slope, "
        "so mistakes stay. log Z never tells: nothing is wrong at the output.")
 
@@ -600,7 +604,8 @@ for name in ("clipping", "z-loss", "soft cap on logits"):
     report(name)
 
 # %%
-reveal("stability.p4", lambda: f"largest log Z {max(runs['nothing']['log_z']):.0f} → {max(runs['z-loss']['log_z']):.0f}, "
+reveal("stability.p4",
+       lambda: f"largest log Z {max(runs['nothing']['log_z']):.0f} → {max(runs['z-loss']['log_z']):.0f}, "
        f"loss at the end {end(runs['nothing']['loss']):.2f} → {end(runs['z-loss']['loss']):.2f}, "
        f"largest score {max(runs['z-loss']['score']):,.0f}",
        "It does its job at the output. The fault is in the scores, which it does not reach.")

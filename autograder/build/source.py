@@ -7,9 +7,11 @@ What an author writes (everything else is an ordinary py:percent cell)::
     # %% [markdown] hints="rope.rotate_half"         three list items: nudge, plan, near-code
     # %% setup=true                                   a code cell that grading runs too (imports, constants)
 
-The check cell is made from the exercise's spec and put right after the exercise.
+The check cell is made from the exercise's spec and put right after the exercise. Cells of nothing but ``quiz`` and
+``reveal`` calls are folded, since their source holds the answers.
 """
 
+import ast
 import hashlib
 import re
 from pathlib import Path
@@ -22,6 +24,7 @@ from autograder import exercises
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}}
+ANSWERS = {"quiz", "reveal"}
 HINT_NAMES = ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")
 
 
@@ -72,7 +75,17 @@ def _code(cell, meta):
     new = nbformat.v4.new_code_cell(cell.source.strip("\n"))
     if meta.get("setup"):
         new.metadata["tags"] = ["setup"]
+    if _holds_answers(new.source):
+        new.metadata["jupyter"] = {"source_hidden": True}
     return new
+
+
+def _holds_answers(source):
+    """Whether a cell is nothing but calls of ``quiz`` and ``reveal``."""
+    if not source.startswith(tuple(f"{name}(" for name in ANSWERS)):
+        return False  # most cells, magics among them
+    calls = [getattr(line, "value", None) for line in ast.parse(source).body]
+    return all(isinstance(c, ast.Call) and getattr(c.func, "id", None) in ANSWERS for c in calls)
 
 
 def _statement(spec, cell, meta):

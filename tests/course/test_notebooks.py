@@ -50,6 +50,16 @@ def test_every_unit_has_its_parts(unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
+def test_answers_are_folded_away_and_nothing_else_is(unit):
+    for path in (ROOT / "solutions" / unit / f"{unit}.ipynb", ROOT / "course" / unit / f"{unit}.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            holds = cell.cell_type == "code" and re.search(r"^(quiz|reveal)\(", cell.source, flags=re.M)
+            assert bool(holds) == cell.metadata.get("jupyter", {}).get("source_hidden", False), cell.source
+            # JupyterLab goes on showing the first line.
+            assert not holds or re.fullmatch(r'reveal\("[\w.]+",|quiz\(".*",( \{)?', cell.source.split("\n")[0]), cell.source
+
+
+@pytest.mark.parametrize("unit", UNITS)
 def test_images_have_alt_text_and_nothing_comes_from_elsewhere(unit):
     for cell in source(unit).cells:
         if cell.cell_type == "markdown":
