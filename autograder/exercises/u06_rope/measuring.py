@@ -90,7 +90,7 @@ MEASURE = Exercise(
         Case("uneven rows", "one text asks once, the other three times: every question counts the same",
              lambda g: _exam(g, _pattern("1000 0100"), _pattern("1000 0111"), 4)),
         Case("three stretches", "three stretches of 2 in a batch of 3",
-             lambda g: _exam(g, _pattern("110010 011000 101001"), _pattern("111111 111111 111111"), 2), weight=2),
+             lambda g: _exam(g, g.mask(3, 6).tolist(), _pattern("111111 111111 111111"), 2), weight=2),
     ],
     mutants=[
         Mutant("unasked_count", unasked_count,

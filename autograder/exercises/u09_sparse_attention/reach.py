@@ -56,6 +56,11 @@ def _signs(g, T, d=1):
     return (1.5 + g.uniform(T, d)) * torch.tensor([(-1.0) ** t for t in range(T)])[:, None]
 
 
+def _two_kinds(g):
+    length, width, block = g.integer(10, 14), g.choice([3, 5]), g.choice([3, 4])
+    return call(g.randn(length, 3), [ref.local_symmetric_mask(length, width), ref.block_mask(length, block)])
+
+
 _WINDOW = ref.local_causal_mask
 
 GRADIENT = Exercise(
@@ -74,7 +79,7 @@ GRADIENT = Exercise(
         Case("deep", "ten words, a window of 2, eight layers: the farthest gradients are below 1e-6, and not 0",
              lambda g: call(_signs(g, 10).double(), [_WINDOW(10, 2)] * 8)),
         Case("different layers", "a symmetric window, then blocks: not the same as blocks, then a window",
-             lambda g: call(g.randn(10, 3), [ref.local_symmetric_mask(10, 3), ref.block_mask(10, 4)])),
+             _two_kinds),
     ],
     mutants=[
         Mutant("positive_only", lambda x, layers: _jacobian(x, layers).amax((1, 3)) > 0,

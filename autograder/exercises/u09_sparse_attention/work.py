@@ -234,7 +234,7 @@ LOCAL_ATTENTION = Exercise(
         Case("short end", "eleven words in windows of 4: the last block is not full",
              lambda g: _local_call(g, 11, 4), weight=2),
         Case("own key", "a window of 1: every word gets its own value",
-             lambda g: _local_call(g, 5, 1, B=1), weight=0.5),
+             lambda g: _local_call(g, 5, 1, B=1), weight=0),
         Case("wide", "a window of 9 on six words: causal attention", lambda g: _local_call(g, 6, 9, B=1)),
         Case("less work", "words 6 to 11 have NaN for values, windows of 3: words 0 to 5 must not notice",
              _poisoned_future, weight=2),

@@ -185,6 +185,11 @@ def _shapes(g, names):
     return {name: [g.integer(2, 9) for _ in range(axes)] for name, axes in names.items()}
 
 
+def _layer(number):
+    axes = {"norm.weight": 1, "q.weight": 2, "norm.bias": 1, "k.weight": 2}
+    return {f"layers.{number}.{name}": count for name, count in axes.items()}
+
+
 GROUPS = Exercise(
     id="stability.parameter_groups", unit=UNIT, title="Which parameters decay", points=2, difficulty=2, minutes=8,
     signature="parameter_groups(shapes, embeddings, weight_decay)", reference=parameter_groups,
@@ -193,7 +198,7 @@ GROUPS = Exercise(
         Case("three", "a matrix decays; its bias and the table of word vectors do not",
              lambda g: call({"up.weight": [8, 4], "up.bias": [8], "words": [50, 4]}, ["words"], 0.1)),
         Case("norms", "gains of norms are called weight too, and do not decay",
-             lambda g: call(_shapes(g, {"norm.weight": 1, "q.weight": 2, "norm.bias": 1, "k.weight": 2}), [], 0.01)),
+             lambda g: call(_shapes(g, _layer(g.integer(0, 90))), [], g.number(0.01, 0.2))),
         Case("convolution", "a kernel of three axes decays; two tables do not",
              lambda g: call(_shapes(g, {"places": 2, "words": 2, "conv": 3, "head.weight": 2}), ["words", "places"],
                             0.05)),
