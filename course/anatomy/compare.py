@@ -62,7 +62,8 @@ def difference(expected, got, atol=None, rtol=None, where="the result"):
         return Difference("type", f"{where} is a {got.type_name}, expected {_kind(expected)}", show(expected),
                           repr(got))
     if got is None and expected is not None:
-        return Difference("type", f"{where} is None: is a return missing?", show(expected), "None")
+        why = ": is a return missing?" if where == "the result" else f", expected {_kind(expected)}"
+        return Difference("type", f"{where} is None{why}", show(expected), "None")
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(expected, got, (atol or {}).get(id(expected), 0.0), rtol, where)
     if isinstance(expected, Expression):

@@ -28,3 +28,8 @@ def test_an_infinity_equals_only_itself(expected, got, equal, dtype):
 @pytest.mark.parametrize(("got", "equal"), [(INF, True), (-INF, False), (1e300, False), (NAN, False)])
 def test_a_plain_number_too(got, equal):
     assert (difference(INF, got) is None) is equal
+
+
+def test_none_in_place_of_a_result_and_inside_one():
+    assert difference(1.0, None).sentence == "the result is None: is a return missing?"
+    assert difference([1.0, 2.0], [1.0, None]).sentence.endswith("is None, expected a float")

@@ -120,9 +120,9 @@ UNILM = Exercise(
         Case("left to right", "the causal mask over both segments", lambda g: call("left-to-right", 2, 3)),
         Case("right to left", "each word sees itself and what follows", lambda g: call("right-to-left", 2, 3)),
         Case("long source", "sequence-to-sequence with more source than target",
-             lambda g: call("sequence-to-sequence", g.integer(5, 8), g.integer(3, 5)), weight=2),
+             lambda g: call("sequence-to-sequence", g.integer(5, 12), g.integer(3, 6)), weight=2),
         Case("long target", "sequence-to-sequence with more target than source",
-             lambda g: call("sequence-to-sequence", 2, g.integer(4, 7))),
+             lambda g: call("sequence-to-sequence", 2, g.integer(4, 12))),
         Case("unknown", "'diagonal' is none of the four: ValueError", lambda g: call("diagonal", 2, 2), weight=0.5),
     ],
     mutants=[
