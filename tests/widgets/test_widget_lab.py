@@ -4,32 +4,30 @@ from pathlib import Path
 
 import pytest
 
-from .cases import WIDGETS, find
+from .cases import CASES, find
 from .lab import open_notebook, run_all, shut_down_kernel, start_lab, write_notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 START = f"""import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-import learners
-from anatomy.widgets import *"""
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from tests.widgets.cases import CASES"""
 
 
 def test_widgets_live_in_jupyterlab(browser, tmp_path):
-    cells = [f"{widget.__name__}(learners.{fn.__name__})" for widget, (fn, _) in WIDGETS.items()]
-    write_notebook(tmp_path / "all.ipynb", START, *cells)
+    write_notebook(tmp_path / "all.ipynb", START, *(f"CASES[{name!r}].make()" for name in CASES))
     with start_lab(tmp_path) as url:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
         open_notebook(page, url, "all.ipynb")
         run_all(page)
-        for i, (_, controls) in enumerate(WIDGETS.values(), 1):
+        for i, case in enumerate(CASES.values(), 1):
             cell = page.locator(".jp-Notebook .jp-CodeCell").nth(i)
             cell.scroll_into_view_if_needed()
             root = cell.locator(".ta")
             root.wait_for(timeout=60_000)
             before = root.get_attribute("data-key")
-            role, name, _, key = controls[0]
+            role, name, _, key = case.controls[0][:4]
             find(root, role, name).press(key)
             page.wait_for_function("([e, key]) => e.dataset.key !== key", arg=[root.element_handle(), before])
             # In command mode the lab would have taken an arrow key to select another cell.
