@@ -10,7 +10,7 @@ from anatomy.widgets import GradientFlowExplorer, WrongOutput
 from anatomy.widgets.base import NOTHING_GIVEN
 from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 
-from .cases import words
+from .cases import find, settle, words
 from .gradient_learners import WIRED
 from .learners import unfinished
 
@@ -110,3 +110,11 @@ def test_a_wrong_wiring_is_called_so_and_broken_curves_are_not_drawn(stage):
     page = stage(GradientFlowExplorer({**WIRED, "post_ln": lambda x, f, n: n(x + f(x)) * float("nan")}))
     assert page.locator(".ta-number").all_text_contents()[3] == "NaN"
     assert "NaN" not in "".join(page.locator("path").evaluate_all("(all) => all.map((p) => p.getAttribute('d'))"))
+
+
+@browser_test
+def test_depths_beyond_the_live_ones_are_called_recorded(stage, right):
+    page = stage(right)
+    find(page, "slider", "number of layers").press("End")
+    settle(page)
+    assert page.locator(".ta-caption small").first.text_content().startswith("blue: recorded")

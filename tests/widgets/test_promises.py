@@ -11,6 +11,13 @@ pytestmark = pytest.mark.browser
 EACH = pytest.mark.parametrize("name", CASES)
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 MOVES = [(name, *control, *[{}] * (5 - len(control))) for name, case in CASES.items() for control in case.controls]
+# The name of a control: of radio buttons that of the group, which is where the tab key lands.
+NAME = """(e) => {
+  const group = e.type === 'radio' && e.closest('fieldset')?.querySelector('legend');
+  return (group || e.labels?.[0])?.textContent.trim() || '';
+}"""
+LABELS = f"""() => [...document.querySelectorAll('.ta :is(input, select)')]
+  .filter((e) => !e.disabled && e.getClientRects().length).map({NAME})"""
 CLASHES = """(selector) => {
   const texts = [...document.querySelectorAll(selector)].filter((t) => t.textContent);
   const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
@@ -81,8 +88,7 @@ def test_controls_have_names_and_keep_their_keys(stage, name):
     snapshot = page.locator("body").aria_snapshot()
     for unnamed in ("- slider:", "- button:", "- img\n", "- combobox:", "- radio\n"):
         assert unnamed not in snapshot + "\n", snapshot
-    enabled = {label for _, label, *rest in case.controls if len(rest) == 2}  # others rest in the first state
-    assert enabled <= _reached_by_tab(page, page.evaluate(f"() => [...{elements}].length"))
+    assert _reached_by_tab(page, page.evaluate(f"() => [...{elements}].length")) == set(page.evaluate(LABELS))
 
 
 def _reached_by_tab(page, count):
@@ -90,12 +96,10 @@ def _reached_by_tab(page, count):
     reached = set()
     for _ in range(count + 2):
         page.keyboard.press("Tab")
-        label, style, width = page.evaluate("""() => {
+        label, style, width = page.evaluate(f"""() => {{
           const e = document.activeElement;
-          const named = (e.type === 'radio' && e.closest('fieldset')?.querySelector('legend')) || e.labels?.[0];
-          const name = e.labels?.length ? named.textContent.trim() : '';
-          return [name, getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e).outlineWidth)];
-        }""")
+          return [({NAME})(e), getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e).outlineWidth)];
+        }}""")
         if label:
             reached.add(label)
             assert style != "none" and width >= 2, label
@@ -139,7 +143,21 @@ def test_python_hears_the_last_state_even_when_the_view_closes(stage, name):
 def test_exported_page_works_from_a_file_and_reads_well(browser, tmp_path, name, scheme):
     """It works offline, asks for nothing else, follows the color scheme, and its text is large and dark enough."""
     case = CASES[name]
-    path = case.make().save_html(tmp_path / "page.html")
+    page, leave = _opened(browser, case.stubs(**case.crowded[-1]).save_html(tmp_path / "stubs.html"), scheme)
+    assert page.locator(".ta-notice").is_visible()
+    leave()
+    page, leave = _opened(browser, case.make().save_html(tmp_path / "page.html"), scheme)
+    role, label, _, key = case.controls[0][:4]
+    before = page.locator(".ta").screenshot()
+    find(page, role, label).press(key)
+    settle(page)
+    page.evaluate("() => document.activeElement.blur()")
+    assert page.locator(".ta").screenshot() != before
+    leave()
+
+
+def _opened(browser, path, scheme):
+    """The page, read through, and what looks at its errors and closes it."""
     context = browser.new_context(viewport={"width": 900, "height": 800}, color_scheme=scheme, offline=True)
     page, errors, asked = context.new_page(), [], []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -150,14 +168,12 @@ def test_exported_page_works_from_a_file_and_reads_well(browser, tmp_path, name,
     assert len(found) > 10
     assert [f for f in found if f[0] < 4.5 or f[2] < 11] == []
     assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == scheme
-    role, label, _, key = case.controls[0][:4]
-    before = page.locator(".ta").screenshot()
-    find(page, role, label).press(key)
-    settle(page)
-    page.evaluate("() => document.activeElement.blur()")
-    assert page.locator(".ta").screenshot() != before
-    assert not errors and asked == [path.as_uri()]
-    context.close()
+
+    def leave():
+        assert not errors and asked == [path.as_uri()]
+        context.close()
+
+    return page, leave
 
 
 @EACH

@@ -6,7 +6,7 @@ from anatomy.widgets.sparse_scenes import KINDS, LAYERS, SCENES, T
 
 from autograder.recording.widgets import PATTERNS
 
-from .cases import find, said, settle, trait, words
+from .cases import CASES, find, said, settle, trait, words
 from .test_sparse_tables import WRONG, show
 
 pytestmark = pytest.mark.browser
@@ -63,3 +63,9 @@ def test_wrong_cells_are_crossed_out_and_told(stage):
     page = stage(SparseExplorer({**PATTERNS, "block_mask": WRONG["block_mask"]}, pattern="blocks"))
     crosses = page.get_by_role("img", name=GRID).locator("path.ta-mark").count()
     assert words(page)[-1] == "differs" and page.locator(".ta-number").all_text_contents()[-1] == str(crosses) != "0"
+
+
+def test_the_caption_tells_whose_pattern_is_drawn(stage):
+    caption = lambda page: page.locator(".ta-caption").first.text_content()
+    assert "the reference" in caption(stage(CASES["SparseExplorer"].stubs()))
+    assert "yours" in caption(stage(CASES["SparseExplorer"].usual))
