@@ -5,13 +5,13 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 ARGS ?=
+FROM ?=
 EDITABLE = -e course
-BEFORE_LAB =
 
 # The staff's targets; a student package comes without this file.
 -include autograder/staff.mk
 
-.PHONY: help setup lab clean
+.PHONY: help setup lab update clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -26,9 +26,11 @@ $(VENV)/.ready: requirements.lock course/pyproject.toml
 
 setup: $(VENV)/.ready ## create the environment in .venv from the locked requirements
 
-lab: $(VENV)/.ready $(BEFORE_LAB) ## set up, then open JupyterLab on the first page (ARGS=--no-browser for a server)
-	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) \
-	  --LabApp.default_url=/lab/tree/course/00-start-here/00-start-here.ipynb $(ARGS)
+lab: $(VENV)/.ready ## set up, then open JupyterLab on your own notebooks, in work/ (ARGS=--no-browser for a server)
+	$(BIN)/python -m anatomy.lab -- $(ARGS)
+
+update: $(VENV)/.ready ## bring a new release, keep every answer (FROM=newer-student-package.zip where there is no git)
+	$(BIN)/python -m anatomy.workspace update $(if $(FROM),--from "$(FROM)")
 
 clean: ## remove the environment; your notebooks and your progress stay
 	rm -rf $(VENV)

@@ -1,4 +1,4 @@
-"""nbgrader on this repository: ``solutions/`` is its source side, ``course/`` its release side.
+"""nbgrader on this repository: ``solutions/`` is its source side, ``release/`` its release side.
 
 ``nbgrader generate_assignment``, ``autograde``, ``generate_feedback``, ``export``, ``validate`` and the formgrader
 work from the repository's root. Three things differ from stock: stubs name their exercise, submissions are rebuilt
@@ -12,7 +12,8 @@ c = get_config()  # noqa: F821
 
 c.CourseDirectory.course_id = "transformer-anatomy"
 c.CourseDirectory.source_directory = "solutions"
-c.CourseDirectory.release_directory = "course"
+# Not course/, where `make build` writes the same notebooks: `generate_assignment --force` deletes what is there.
+c.CourseDirectory.release_directory = "release"
 # PostgreSQL for a class with several graders: "postgresql+psycopg2://user:password@host/database".
 # c.CourseDirectory.db_url = "sqlite:///gradebook.db"
 
@@ -22,7 +23,7 @@ c.GenerateAssignment.preprocessors = [
     f"{release}.ForgetAuthorNotes", "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums", "nbgrader.preprocessors.SaveCells",
     "nbgrader.preprocessors.ClearHiddenTests", "nbgrader.preprocessors.ClearMarkScheme",
-    "nbgrader.preprocessors.ComputeChecksums", "nbgrader.preprocessors.CheckCellMetadata"]
+    "nbgrader.preprocessors.ComputeChecksums", "nbgrader.preprocessors.CheckCellMetadata", f"{release}.Fingerprint"]
 c.Autograde.exporter_class = f"{steps}.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [

@@ -1,18 +1,23 @@
 # Targets for authors, instructors and developers. Included by the Makefile; not part of a student package.
 EDITABLE = -e course -e .
-BEFORE_LAB = build
 DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build record experiments test lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
+.PHONY: build preview messages record experiments test lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
 	@touch $@
 
-build: $(VENV)/.ready ## write the notebooks in solutions/ and course/ from solutions/*.py
-	$(BIN)/python -m autograder.build
+build: $(VENV)/.ready-staff ## write the notebooks in solutions/ and course/ from solutions/*.py (ARGS=--replace over changes)
+	$(BIN)/python -m autograder.build $(ARGS)
+
+preview: $(VENV)/.ready-staff ## see units as learners will, in build/preview (UNIT=06-rope for one)
+	$(BIN)/python -m autograder.build.preview $(if $(UNIT),--unit $(UNIT)) -- $(ARGS)
+
+messages: $(VENV)/.ready-staff ## print what learners read for wrong answers (UNIT=01-attention; ARGS=--examples)
+	$(BIN)/python -m autograder.messages $(if $(UNIT),--unit $(UNIT)) $(ARGS)
 
 record: $(VENV)/.ready ## run the references and write assets/recordings (DEVICE=cuda or DEVICE=cpu)
 	$(BIN)/python -m autograder.recording --device $(DEVICE)
@@ -28,7 +33,7 @@ test: $(VENV)/.ready-staff ## run every test (ARGS="-k rope" for some)
 lint: $(VENV)/.ready-staff ## check the code's style
 	$(BIN)/ruff check .
 
-release: $(VENV)/.ready build ## write dist/: the student package, a zip of the learner's wing alone
+release: $(VENV)/.ready-staff ## write dist/: the student package, a zip of the learner's wing alone
 	$(BIN)/python -m autograder.build.package
 
 grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir; SCHEDULER=address for many machines)

@@ -1,19 +1,32 @@
-"""``python -m autograder.build [--check]``: writes every generated notebook, or says which ones are stale."""
+"""``python -m autograder.build [--check | --replace]``: writes every generated file, or says which ones are stale.
+
+A notebook that holds anything that the last build did not write (an answer, an output, a moved cell) is never written
+over: then nothing is written, unless ``--replace`` says so, and that keeps a copy first.
+"""
 
 import argparse
-import os
 import sys
+import time
+
+from anatomy import files
+from anatomy.fingerprint import file_is_as_built, sign
 
 from autograder import exercises
 
 from .release import release_notebook
-from .source import ROOT, SourceError, source_notebook, source_path, to_json
+from .source import ROOT, SourceError, read_unit, source_path, to_json
+from .unit_text import to_bytes
+
+HOW_TO_GO_ON = """Nothing was written. If these are answers, `make lab` takes those in course/ over into work/.
+Then write over them, with a copy of each under build/replaced/: make build ARGS=--replace"""
 
 
 def outputs(unit):
     """dict path → bytes of everything that is generated for one unit."""
-    book = source_notebook(unit)
-    return {ROOT / "solutions" / unit / f"{unit}.ipynb": to_json(book),
+    book, text = read_unit(unit)
+    sign(book, unit)
+    return {ROOT / "assets" / "units" / f"{unit}.json": to_bytes(text),
+            ROOT / "solutions" / unit / f"{unit}.ipynb": to_json(book),
             ROOT / "course" / unit / f"{unit}.ipynb": to_json(release_notebook(book))}
 
 
@@ -30,10 +43,34 @@ def all_outputs():
     return made
 
 
+def stale_files(made):
+    """Paths in ``made`` that are missing or differ."""
+    return [p for p, content in made.items() if not p.is_file() or p.read_bytes() != content]
+
+
+def changed_by_hand(stale):
+    """Notebooks among ``stale`` files that hold anything that no build wrote, or that cannot be read."""
+    return [p for p in stale if p.suffix == ".ipynb" and (p.exists() or p.is_symlink()) and not file_is_as_built(p)]
+
+
+def keep_copies(paths, root):
+    """Copies files to ``build/replaced/<time>/`` under ``root``; returns that folder. Raises OSError."""
+    stamp, n = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), 1
+    folder = root / "build" / "replaced" / stamp
+    while folder.exists():
+        n += 1
+        folder = folder.with_name(f"{stamp}-{n}")
+    for path in paths:
+        if path.is_file():  # a dangling link holds nothing
+            files.write_new(folder / path.relative_to(root), path.read_bytes())
+    return folder
+
+
 def main(argv=None):
     """Command line; returns an exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m autograder.build", description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if a generated file is stale")
+    parser.add_argument("--replace", action="store_true", help="write over changed notebooks too, after a copy of each")
     parser.add_argument("--unit", action="append", help="only this unit")
     options = parser.parse_args(argv)
     try:
@@ -41,24 +78,39 @@ def main(argv=None):
     except (SourceError, exercises.UnknownName) as error:
         print(f"build: {error}", file=sys.stderr)
         return 2
-    stale = [p for p, content in made.items() if not p.exists() or p.read_bytes() != content]
-    for path in stale:
-        name = path.relative_to(ROOT)
-        if options.check:
-            print(f"stale: {name} (run `make build`)")
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(".tmp")
-        temporary.write_bytes(made[path])
-        os.replace(temporary, path)
-        print(f"wrote {name}")
+    stale = stale_files(made)
+    if options.check:
+        for path in stale:
+            print(f"stale: {path.relative_to(ROOT)} (run `make build`)")
+    elif not _write(made, stale, options.replace):
+        return 1
     if not stale:
-        print(f"{len(made)} notebooks are up to date")
+        print(f"{len(made)} generated files are up to date")
     return 1 if options.check and stale else 0
+
+
+def _write(made, stale, replace):
+    changed = changed_by_hand(stale)
+    if changed and not replace:
+        for path in changed:
+            print(f"build: {path.relative_to(ROOT)} holds something that the last build did not write", file=sys.stderr)
+        print(HOW_TO_GO_ON, file=sys.stderr)
+        return False
+    try:
+        if changed:
+            print(f"kept copies of {len(changed)} changed notebooks in {keep_copies(changed, ROOT).relative_to(ROOT)}")
+        for path in stale:
+            files.replace(path, made[path])
+            print(f"wrote {path.relative_to(ROOT)}")
+    except OSError as error:
+        print(f"build: {error.filename or ''}: {error.strerror or error}; run it again when this is mended",
+              file=sys.stderr)
+        return False
+    return True
 
 
 if __name__ == "__main__":
     sys.exit(main())
 
 
-__all__ = ["all_outputs", "main", "outputs", "source_path"]
+__all__ = ["all_outputs", "changed_by_hand", "keep_copies", "main", "outputs", "source_path", "stale_files"]

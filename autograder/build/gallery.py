@@ -2,6 +2,7 @@
 
 import jupytext
 import nbformat
+from anatomy.fingerprint import sign
 
 from .source import KERNEL, _code, _name_cells
 
@@ -12,4 +13,5 @@ def gallery_notebook(path):
     cells = [_code(c, {}) if c.cell_type == "code" else nbformat.v4.new_markdown_cell(c.source.strip("\n"))
              for c in book.cells]
     _name_cells("gallery", cells)
-    return nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": cells})
+    book = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": cells})
+    return sign(book, "gallery")

@@ -12,10 +12,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-LEARNER = ("torch", "numpy", "matplotlib", "jupyterlab", "notebook", "ipywidgets", "anywidget", "nbgrader", "jupytext",
-           "safetensors", "sympy", "nbclient", "nbconvert", "setuptools")
-STAFF = ("dask", "distributed", "pytest", "pytest-xdist", "hypothesis", "playwright", "transformers", "ruff",
-         "psycopg2-binary", "psutil", "cryptography")
+LEARNER = ("torch", "numpy", "matplotlib", "jupyterlab", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock",
+           "nbconvert", "setuptools")
+STAFF = ("nbgrader", "notebook", "jupytext", "nbclient", "dask", "distributed", "pytest", "pytest-xdist", "hypothesis",
+         "playwright", "transformers", "ruff", "psycopg2-binary", "psutil", "cryptography")
 HEAD = "# Exact versions that the course was tested with (Python 3.11). Written by `make lock`, not by hand.\n"
 
 

@@ -1,13 +1,23 @@
 """The student package: a zip of the learner's wing alone, the same bytes for the same commit.
 
-``python -m autograder.build.package [--out dist]`` (make release).
+``python -m autograder.build.package [--out dist]`` (make release). It builds nothing: a stale file or a notebook with
+anybody's answers in it is named, and no package is made.
 """
 
 import argparse
+import io
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+
+from anatomy import files
+from anatomy.fingerprint import file_is_as_built
+
+from autograder import exercises
+
+from . import __main__ as build
+from .source import SourceError
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "transformer-anatomy"
@@ -29,21 +39,49 @@ def contents(root=ROOT):
     return made
 
 
+def unfit(root=ROOT):
+    """Sentences on the files that may not travel: stale ones, and notebooks that hold what no build wrote.
+
+    Raises SourceError or exercises.UnknownName where the sources cannot be built.
+    """
+    stale = build.stale_files(build.all_outputs())
+    books = [root / n for n in contents(root) if n.endswith(".ipynb")]
+    changed = {p for p in {*stale, *books} if p.suffix == ".ipynb" and p.exists() and not file_is_as_built(p)}
+    return [f"{p.relative_to(root)} holds something that no build wrote (answers? `make lab` takes them over)"
+            for p in sorted(changed)] \
+        + [f"{p.relative_to(root)} is stale: run `make build`" for p in stale if p not in changed]
+
+
+def archive(contained):
+    """Bytes of the zip of ``contents()``."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in contained.items():
+            info = zipfile.ZipInfo(f"{NAME}/{name}", date_time=(2020, 1, 1, 0, 0, 0))
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            target.writestr(info, content)
+    return made.getvalue()
+
+
 def main(argv=None):
     """Command line; returns an exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     options = parser.parse_args(argv)
-    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        wrong, contained = unfit(ROOT), contents(ROOT)
+    except (SourceError, exercises.UnknownName, RuntimeError) as error:
+        wrong = [str(error)]
+    if wrong:
+        print("\n".join(f"release: {line}" for line in wrong) + "\nNo package was made.", file=sys.stderr)
+        return 1
     path = options.out / f"{NAME}-student.zip"
-    files = contents()
-    with zipfile.ZipFile(path.with_suffix(".tmp"), "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            info = zipfile.ZipInfo(f"{NAME}/{name}", date_time=(2020, 1, 1, 0, 0, 0))
-            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(info, content)
-    path.with_suffix(".tmp").replace(path)
-    print(f"{path}: {len(files)} files, {path.stat().st_size / 1e6:.1f} MB")
+    try:
+        files.replace(path, archive(contained))
+    except OSError as error:
+        print(f"release: {path} was not written: {error.strerror or error}", file=sys.stderr)
+        return 1
+    print(f"{path}: {len(contained)} files, {path.stat().st_size / 1e6:.1f} MB")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import copy
 
+from anatomy.fingerprint import sign, unit_of
 from nbgrader.preprocessors import (
     CheckCellMetadata,
     ClearHiddenTests,
@@ -15,13 +16,13 @@ from nbgrader.preprocessors import (
 
 
 class NamedStub(ClearSolutions):
-    """ClearSolutions whose stub names the exercise and what to write."""
+    """ClearSolutions whose stub names the exercise, and nothing of how it is done."""
 
     def preprocess_cell(self, cell, resources, cell_index):
         """Replaces the solution regions of one cell."""
         about = cell.metadata.get("anatomy") or {}
-        if about.get("todo"):
-            message = f"{about['exercise']}: {about['todo']}"
+        if about.get("exercise"):
+            message = f"{about['exercise']}: your code goes here"
             self.code_stub = {**self.code_stub, "python": f"raise NotImplementedError({_quote(message)})"}
         return super().preprocess_cell(cell, resources, cell_index)
 
@@ -39,9 +40,21 @@ class ForgetAuthorNotes(NbGraderPreprocessor):
         return cell, resources
 
 
+class Fingerprint(NbGraderPreprocessor):
+    """Notes in the metadata what the build wrote, so that what a learner writes can be told apart from it."""
+
+    def preprocess(self, nb, resources):
+        """Signs the notebook with the unit that its source notebook names."""
+        return sign(nb, unit_of(nb)), resources
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        """Leaves each cell as it is."""
+        return cell, resources
+
+
 # The order of nbgrader's own GenerateAssignment, without what needs a database (see nbgrader_config.py for that).
 RELEASE_STEPS = (LockCells, NamedStub, ClearOutput, ForgetAuthorNotes, CheckCellMetadata, ComputeChecksums,
-                 ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata)
+                 ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata, Fingerprint)
 
 
 def release_notebook(book):

@@ -4,7 +4,7 @@ import importlib.metadata
 import platform
 import sys
 
-NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "nbgrader", "jupyterlab")
+NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock", "jupyterlab")
 
 
 def environment_report():

@@ -1,9 +1,11 @@
 """The two ways to install give the same set, and the files that say so are in step."""
 
+import ast
 import importlib.metadata
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,26 @@ def test_locks_do_not_overlap_and_torch_is_pinned():
     learner, staff = pins("requirements.lock"), pins("requirements-staff.lock")
     assert not set(learner) & set(staff)
     assert "torch" in learner and not any(p.startswith(("nvidia", "triton")) for p in {*learner, *staff})
+
+
+def test_instructors_tools_are_the_staffs_alone():
+    learner, staff = pins("requirements.lock"), pins("requirements-staff.lock")
+    assert {"nbgrader", "jupytext", "notebook"} <= set(staff)
+    assert {"jupyterlab", "ipywidgets", "anywidget", "filelock", "safetensors", "sympy"} <= set(learner)
+
+
+def test_what_the_learners_package_imports_is_in_the_learners_lock():
+    """And nothing that only the staff's tools bring along."""
+    learner, found = pins("requirements.lock"), set()
+    for path in sorted((ROOT / "course" / "anatomy").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else \
+                [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            found |= {n.split(".")[0] for n in names}
+    distributions = importlib.metadata.packages_distributions()
+    needed = {re.sub(r"[-_.]+", "-", d).lower() for n in found - set(sys.stdlib_module_names) - {"anatomy"}
+              for d in distributions.get(n, [n])}
+    assert {"torch", "filelock", "numpy"} <= needed <= set(learner), needed - set(learner)
 
 
 def test_every_make_target_is_explained():

@@ -1,10 +1,13 @@
 """The student package: the learner's wing alone, and it works."""
 
 import os
+import signal
+import socket
 import subprocess
 import time
 import urllib.request
 import zipfile
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -40,38 +43,63 @@ def test_two_packages_have_the_same_bytes(tmp_path):
 
 def test_make_help_works_without_the_staffs_targets(unpacked):
     text = subprocess.run(["make", "help"], cwd=unpacked, capture_output=True, text=True, check=True).stdout
-    assert "make lab" in text and "make grade" not in text
+    assert "make lab" in text and "make update" in text and "make grade" not in text
 
 
-@pytest.mark.slow
-def test_make_lab_serves_the_first_page_from_a_fresh_environment(unpacked):
-    """The README's first command, on the zip, from nothing but Python with pip and venv."""
-    import socket
-
+@contextmanager
+def running(folder, env, *options):
+    """`make lab` in a folder; yields (process, port, log). Its processes end with the block, however that ends."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("VIRTUAL_ENV", "MAKE", "MFLAGS"))}
-    env["PATH"] = os.pathsep.join(p for p in env["PATH"].split(os.pathsep) if ".venv" not in p)
-    args = f"ARGS=--no-browser --port={port} --ServerApp.port_retries=0 --IdentityProvider.token="
-    log = unpacked / "lab.log"
+    args = " ".join(["--no-browser", f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
+                     *options])
+    log = folder / "lab.log"
     with log.open("w") as out:
-        server = subprocess.Popen(["make", "lab", args], cwd=unpacked, env=env, stdout=out, stderr=out,
+        server = subprocess.Popen(["make", "lab", f"ARGS={args}"], cwd=folder, env=env, stdout=out, stderr=out,
                                   start_new_session=True)
     try:
-        url, end = f"http://127.0.0.1:{port}/api/contents/course/00-start-here/00-start-here.ipynb", time.time() + 540
+        yield server, port, log
+    finally:
+        # Its own session, so nobody else's processes. An interrupt may not have reached all of them.
+        for number, patience in ((signal.SIGTERM, 20), (signal.SIGKILL, 20)):
+            with suppress(ProcessLookupError):
+                os.killpg(server.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                server.wait(patience)
+                break
+        with suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_make_lab_serves_the_first_page_from_a_fresh_environment(unpacked, tmp_path):
+    """The README's first command, on the zip, from nothing but Python with pip and venv."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("VIRTUAL_ENV", "MAKE", "MFLAGS", "JUPYTER"))}
+    env["PATH"] = os.pathsep.join(p for p in env["PATH"].split(os.pathsep) if ".venv" not in p)
+    env |= {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
+            "JUPYTER_DATA_DIR": str(tmp_path / "data")}
+    before = {p: p.read_bytes() for p in (unpacked / "course").glob("*/*.ipynb")}
+    with running(unpacked, env) as (server, port, log):
+        url, end = f"http://127.0.0.1:{port}", time.time() + 540
         while True:
             try:
-                page = urllib.request.urlopen(url, timeout=5).read().decode()
+                page = urllib.request.urlopen(f"{url}/api/contents/00-start-here/00-start-here.ipynb", timeout=5)
+                page = page.read().decode()
                 break
             except OSError:
                 assert server.poll() is None and time.time() < end, log.read_text()[-3000:]
                 time.sleep(1)
         assert "weighted_average" in page
-        code = ("from anatomy import evaluate; average = lambda values, weights: weights @ values / weights.sum(); "
-                "print(evaluate('start.weighted_average', average).passed)")
-        done = subprocess.run([str(unpacked / ".venv/bin/python"), "-c", code], capture_output=True, text=True, env=env)
-        assert done.stdout.strip() == "True", done.stderr
-    finally:
-        os.killpg(server.pid, 15)
-        server.wait(20)
+        assert urllib.request.urlopen(f"{url}/", timeout=20).url.endswith("/00-start-here/00-start-here.ipynb")
+    assert server.poll() is not None
+    python = str(unpacked / ".venv/bin/python")
+    code = ("from anatomy import evaluate; average = lambda values, weights: weights @ values / weights.sum(); "
+            "print(evaluate('start.weighted_average', average).passed)")
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout.strip() == "True", done.stderr
+    done = subprocess.run([python, "-c", "import nbgrader"], capture_output=True, text=True, env=env)
+    assert "No module named 'nbgrader'" in done.stderr
+    work = unpacked / "work"
+    assert {p.relative_to(work) for p in work.glob("*/*.ipynb")} == {p.relative_to(unpacked / "course") for p in before}
+    assert {p: p.read_bytes() for p in before} == before, "course/ is as it was"

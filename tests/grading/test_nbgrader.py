@@ -54,7 +54,7 @@ def school(tmp_path_factory, sandbox):
 def test_generate_assignment_writes_what_make_build_writes(unit, school):
     root, _ = school
     ours = (ROOT / "course" / unit / f"{unit}.ipynb").read_bytes()
-    assert (root / "course" / unit / f"{unit}.ipynb").read_bytes() == ours
+    assert (root / "release" / unit / f"{unit}.ipynb").read_bytes() == ours
 
 
 def test_autograde_stores_the_judges_scores(school):

@@ -1,6 +1,7 @@
 """A JupyterLab on a free loopback port, with config, runtime and home of its own, and Chromium to drive it.
 
-Used by the browser tests and by benchmarks/widget_latency.py::
+It is started as ``make lab`` starts it (anatomy.lab), so that a test meets what a learner meets. Used
+by the browser tests and by benchmarks/widget_latency.py::
 
     with start_lab(folder) as url, sync_playwright() as pw:
         browser = pw.chromium.launch(**chromium())
@@ -15,13 +16,14 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
+
+from anatomy import lab
 
 ROOT = Path(__file__).resolve().parents[2]
 # Only what a headless run needs: no sandbox (containers have no user namespaces), no traffic of its own.
@@ -59,21 +61,17 @@ def start_lab(folder, timeout=60):
     """Serve ``folder``; yields the address. The package is importable in its kernels. Raises RuntimeError."""
     private = Path(tempfile.mkdtemp(prefix="lab-"))
     port = free_port()
-    env = {**os.environ, "HOME": str(private), "IPYTHONDIR": str(private / "ipython"),
+    env = {"ANATOMY_HOME": str(private / "anatomy"), **os.environ, "HOME": str(private),
+           "IPYTHONDIR": str(private / "ipython"),
            "PYTHONPATH": os.pathsep.join([str(ROOT / "course"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
     for kind in ("CONFIG_DIR", "RUNTIME_DIR", "DATA_DIR"):
         env[f"JUPYTER_{kind}"] = str(private / kind.lower())
     for kind in ("SETTINGS", "WORKSPACES"):
         env[f"JUPYTERLAB_{kind}_DIR"] = str(private / kind.lower())
-    quiet = private / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-    quiet.parent.mkdir(parents=True)
-    quiet.write_text('{"fetchNews": "false", "checkForUpdates": false}')  # else a pop-up asks, over the notebook
-    command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
-        "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=",
-        f"--ServerApp.root_dir={Path(folder).resolve()}", "--LabApp.expose_app_in_browser=True",
-        "--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]
+    command = lab.command(folder, extra=[
+        "--no-browser", f"--port={port}", "--ip=127.0.0.1", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
+        "--ServerApp.password=", "--LabApp.expose_app_in_browser=True"])
+    env = lab.environment(env)
     log = private / "lab.log"
     with open(log, "wb") as sink:
         server = subprocess.Popen(command, env=env, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
@@ -99,9 +97,9 @@ def start_lab(folder, timeout=60):
         shutil.rmtree(private, ignore_errors=True)
 
 
-def open_notebook(page, url, name, timeout=60_000):
-    """Open a notebook of the served folder and wait for its idle kernel."""
-    page.goto(f"{url}/doc/tree/{name}")
+def open_notebook(page, url, name, timeout=60_000, where="doc"):
+    """Open a notebook of the served folder and wait for its idle kernel; where: "lab" with all around it."""
+    page.goto(f"{url}/{where}/tree/{name}")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=timeout)
     page.wait_for_function(_KERNEL_IDLE, timeout=timeout)
 

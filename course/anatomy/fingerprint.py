@@ -1,0 +1,122 @@
+"""What the build wrote into a notebook, told apart from what somebody wrote into it later.
+
+Every generated notebook carries, in its metadata, ``anatomy = {"unit": …, "cells": {cell id: 12 hexadecimal digits},
+"digest": …}``. The digest covers the whole notebook, so that one answer, one output or one moved cell shows; the
+cells' marks travel on in a learner's copy and tell there which cells are still as released.
+"""
+
+import hashlib
+import json
+
+KEY = "anatomy"
+
+
+class NotANotebook(ValueError):
+    """The bytes are no notebook of format 4; the message says in which way."""
+
+
+def parse(data):
+    """Notebook (plain dicts and lists) from a file's bytes, safe to read cell by cell.
+
+    Raises NotANotebook for anything but a notebook of format 4.
+    """
+    try:
+        book = json.loads(data)
+    except (ValueError, RecursionError):
+        raise NotANotebook("it is empty" if not data.strip() else "it cannot be read as JSON") from None
+    cells = book.get("cells") if isinstance(book, dict) else None
+    if not isinstance(cells, list) or book.get("nbformat") != 4:
+        raise NotANotebook("it is no notebook of format 4")
+    if not isinstance(book.setdefault("metadata", {}), dict):
+        raise NotANotebook("its metadata is damaged")
+    for cell in cells:
+        if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw") \
+                or not isinstance(cell.setdefault("metadata", {}), dict) or not _is_text(cell.get("source", "")):
+            raise NotANotebook("one of its cells is damaged")
+        if not isinstance(cell.get("id", ""), str):
+            del cell["id"]
+    return book
+
+
+def _is_text(source):
+    return isinstance(source, str) or isinstance(source, list) and all(isinstance(line, str) for line in source)
+
+
+def text_of(cell):
+    """A cell's source as one string; files keep it as a list of lines."""
+    source = cell.get("source", "")
+    return source if isinstance(source, str) else "".join(source)
+
+
+def mark(cell):
+    """12 hexadecimal digits of a cell's type and source."""
+    return hashlib.sha256(_bytes(f"{cell['cell_type']}\n{text_of(cell)}")).hexdigest()[:12]
+
+
+def _bytes(text):
+    return text.encode("utf-8", "surrogatepass")  # a lone surrogate is legal JSON
+
+
+def plain(book):
+    """The notebook with every source as one string: two that are equal in this form say the same."""
+    return {**book, "cells": [{**c, "source": text_of(c)} for c in book["cells"]]}
+
+
+def digest(book):
+    """64 hexadecimal digits of everything in a notebook but the digest itself."""
+    about = {k: v for k, v in _about(book).items() if k != "digest"}
+    whole = plain(book) | {"metadata": {**book["metadata"], KEY: about}}
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _about(book):
+    about = book["metadata"].get(KEY)
+    return about if isinstance(about, dict) else {}
+
+
+def sign(book, unit):
+    """Writes the fingerprint into a notebook's metadata; returns the same notebook."""
+    book["metadata"][KEY] = {"unit": unit, "cells": {c["id"]: mark(c) for c in book["cells"]}}
+    book["metadata"][KEY]["digest"] = digest(book)
+    return book
+
+
+def unit_of(book):
+    """The unit that the notebook says it belongs to, or ''."""
+    unit = _about(book).get("unit")
+    return unit if isinstance(unit, str) else ""
+
+
+def marks(book):
+    """dict cell id → mark, as released; {} where the notebook has none."""
+    found = _about(book).get("cells")
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+
+
+def release_of(book):
+    """The digest that the notebook was released with (its release's name, so to say), or ''."""
+    found = _about(book).get("digest")
+    return found if isinstance(found, str) else ""
+
+
+def is_as_built(book):
+    """Whether the notebook holds nothing but what the build wrote."""
+    return bool(release_of(book)) and release_of(book) == digest(book)
+
+
+def file_is_as_built(path):
+    """The same for a file; a file that cannot be read as a notebook is not as built."""
+    try:
+        return is_as_built(parse(path.read_bytes()))
+    except (OSError, NotANotebook):
+        return False
+
+
+def to_bytes(book):
+    """A notebook's file, in the form that Jupyter writes."""
+    split = {**book, "cells": [{**c, "source": text_of(c).splitlines(True)} for c in book["cells"]]}
+    text = json.dumps(split, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return (json.dumps(split, indent=1, sort_keys=True) + "\n").encode()

@@ -1,0 +1,258 @@
+"""Killed at any moment, no command loses an answer, leaves half a notebook, or needs more than to be run again.
+
+Each command runs in a forked process that ends itself, without any cleaning up, at its n-th step that touches a file
+(an audit event, or a sync of written bytes), for every n until it gets through. A few more are killed by the clock.
+"""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+from anatomy import workspace
+from anatomy.fingerprint import to_bytes
+
+from autograder.build import __main__ as build
+from autograder.build import package
+
+from .toy import ANSWER, FIRST, GONE, OTHER, OWN, SECOND, UNIT, course, other, texts, write_answers, zipped
+
+STEPS = ("open", "os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate")
+KILLED = 77
+MINE = {ANSWER, OWN, GONE}
+
+
+def run(command, step=None, root=None):
+    """Exit status of ``command()`` in a process of its own, which dies at its step number ``step``."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 70
+    try:
+        with open(os.devnull, "w") as null:
+            os.dup2(null.fileno(), 1), os.dup2(null.fileno(), 2)
+        if step is not None:
+            die_at(step, str(root))
+        status = command()
+    finally:
+        os._exit(status)
+
+
+def die_at(step, root):
+    count = 0
+
+    def touch(path=None):
+        nonlocal count
+        if path is None or str(path).startswith(root):
+            count += 1
+            if count >= step:
+                os._exit(KILLED)
+
+    sys.addaudithook(lambda event, given: touch(given[0]) if event in STEPS else None)
+    os.fsync = lambda descriptor: (touch(), touch())
+
+
+def every_moment(make, command, check, stride=1):
+    """Kills ``command(root)`` at each of its steps (or each ``stride``-th), over a fresh ``make()`` each time, and runs
+    it again. Returns how often it was killed."""
+    for step in range(1, 2000, stride):
+        root = make()
+        status = run(lambda root=root: command(root), step, root)
+        check(root)
+        if status != KILLED:
+            return step // stride
+        assert run(lambda root=root: command(root)) == 0, f"again, after step {step}"
+        check(root, finished=True)
+    raise AssertionError("it never gets through")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """A killed process needs no sync, only a machine that loses its power does; hundreds of them take a minute."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """fresh(build) → a new folder that ``build`` filled; the one before is removed."""
+    import shutil
+
+    def make(fill):
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        (tmp_path / "run").mkdir()
+        return fill(tmp_path / "run" / "anatomy")
+
+    return make
+
+
+def all_books(root):
+    return {p: texts(p) for p in root.rglob("*.ipynb")}  # texts() fails for half a notebook
+
+
+def nothing_lost(root, mine=MINE):
+    books = all_books(root)
+    assert any(mine <= set(found) for found in books.values()), "an answer is gone"
+    return books
+
+
+def learner(root):
+    """Answers in the working copy of one unit, and in the released notebook of the other."""
+    course(root)
+    assert workspace.start(root, lambda line: None) == 0
+    write_answers(workspace.working(root, UNIT))
+    (workspace.working(root, OTHER)).unlink()
+    edited = write_answers(workspace.released(root, OTHER))
+    assert MINE <= set(texts(edited))
+    return root
+
+
+def both_there(root, finished=False):
+    books = nothing_lost(root)
+    for unit in (UNIT, OTHER):
+        assert any(MINE <= set(found) for p, found in books.items() if p.stem.split(".")[0] == unit), unit
+        assert not finished or MINE <= set(texts(workspace.working(root, unit)))
+
+
+def test_make_lab(fresh):
+    """What `make lab` does before it hands over to JupyterLab."""
+    moments = every_moment(lambda: fresh(learner), lambda root: workspace.start(root), both_there)
+    assert moments >= 20, moments
+
+
+def test_make_update(fresh):
+    def newer_release(root):
+        learner(root)
+        path = workspace.released(root, UNIT)
+        path.write_bytes(to_bytes(SECOND))
+        return root
+
+    moments = every_moment(lambda: fresh(newer_release), lambda root: workspace.update(root), both_there)
+    assert moments >= 20, moments
+
+
+def test_make_update_from_a_package(fresh, tmp_path):
+    new = course(tmp_path / "new" / "transformer-anatomy", SECOND)
+    source = zipped(new, tmp_path)
+
+    def check(root, finished=False):
+        both_there(root, finished)
+        if finished:
+            for unit in (UNIT, OTHER):
+                assert texts(workspace.released(root, unit)) == texts(workspace.released(new, unit))
+                assert "text intro2" in texts(workspace.working(root, unit))
+            assert (root / "Makefile").read_text() == (new / "Makefile").read_text()
+
+    moments = every_moment(lambda: fresh(learner), lambda root: workspace.update(root, source), check, 2)
+    assert moments >= 40, moments
+
+
+def repository(root):
+    """A checkout whose course/ holds one notebook with answers and one as built, both of an earlier release."""
+    course(root)
+    write_answers(workspace.released(root, UNIT))
+    for words in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+    return root
+
+
+def made_by_build(root):
+    return {workspace.released(root, UNIT): to_bytes(SECOND),
+            workspace.released(root, OTHER): to_bytes(other(SECOND))}
+
+
+@pytest.fixture
+def building(monkeypatch):
+    """building(root) points build and release at a checkout of ours."""
+    def point(root):
+        for module in (build, package):
+            monkeypatch.setattr(module, "ROOT", root)
+        monkeypatch.setattr(build, "all_outputs", lambda: made_by_build(root))
+        return root
+
+    return point
+
+
+def test_make_build_over_answers_writes_nothing(fresh, building, capsys):
+    root = building(fresh(repository))
+    before = all_books(root)
+    assert build.main([]) == 1 and all_books(root) == before
+    said = capsys.readouterr().err
+    assert f"course/{UNIT}/{UNIT}.ipynb" in said and OTHER not in said and "make build ARGS=--replace" in said
+
+
+def test_make_build_that_is_told_to_replace_keeps_a_copy(fresh, building):
+    def check(root, finished=False):
+        nothing_lost(root)
+        assert not finished or all(p.read_bytes() == b for p, b in made_by_build(root).items())
+
+    moments = every_moment(lambda: building(fresh(repository)), lambda root: build.main(["--replace"]), check)
+    assert moments >= 15, moments
+
+
+def test_make_release_over_answers_makes_no_package(fresh, building, capsys):
+    root = building(fresh(repository))
+    before = all_books(root)
+    assert package.main(["--out", str(root / "dist")]) == 1
+    said = capsys.readouterr().err
+    assert f"course/{UNIT}/{UNIT}.ipynb holds something that no build wrote" in said
+    assert f"course/{OTHER}/{OTHER}.ipynb is stale" in said and "No package was made." in said
+    assert all_books(root) == before and not (root / "dist").exists()
+
+
+def test_make_release_never_leaves_half_a_package(fresh, building):
+    def ready(root):
+        """Built, with a package of the release before, and a learner's answers in work/."""
+        repository(root)
+        for path, content in made_by_build(root).items():
+            path.write_bytes(content)
+        path = workspace.working(root, UNIT)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(to_bytes(FIRST))
+        write_answers(path)
+        (root / "dist").mkdir()
+        (root / "dist" / f"{package.NAME}-student.zip").write_bytes(packed({"old": b"old"}))
+        return root
+
+    def check(root, finished=False):
+        nothing_lost(root)
+        with zipfile.ZipFile(root / "dist" / f"{package.NAME}-student.zip") as found:
+            assert found.testzip() is None
+            text = b"".join(found.read(n) for n in found.namelist()).decode()
+            assert ANSWER not in text.replace("\\n", "\n") and (not finished or "text intro2" in text)
+
+    def release(root):
+        return package.main(["--out", str(root / "dist")])
+
+    moments = every_moment(lambda: building(fresh(ready)), release, check)
+    assert moments >= 10, moments
+
+
+def packed(names):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as target:
+        for name, content in names.items():
+            target.writestr(name, content)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("milliseconds", [0, 1, 2, 4, 7, 11, 16, 25])
+def test_killed_by_the_clock(milliseconds, fresh, tmp_path):
+    source = zipped(course(tmp_path / "new" / "transformer-anatomy", SECOND), tmp_path)
+    root = fresh(learner)
+    child = os.fork()
+    if not child:
+        try:
+            workspace.update(root, source, lambda line: None)
+        finally:
+            os._exit(0)
+    time.sleep(milliseconds / 1000)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    both_there(root)
+    assert run(lambda: workspace.update(root, source)) == 0
+    both_there(root, finished=True)
