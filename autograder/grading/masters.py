@@ -16,7 +16,8 @@ JUDGING = ("autograder/judge/*.py", "autograder/grading/rebuild.py", "autograder
            "autograder/grading/grade.py", "autograder/grading/signs.py",
            "course/anatomy/runner.py", "course/anatomy/judging.py", "course/anatomy/compare.py",
            "course/anatomy/codec.py", "course/anatomy/diagnosis.py", "course/anatomy/symbolic.py",
-           "course/anatomy/verdict.py")
+           "course/anatomy/verdict.py", "course/anatomy/naming.py", "course/anatomy/relations.py",
+           "course/anatomy/contrast.py", "course/anatomy/advice.py", "course/anatomy/spelling.py")
 
 
 class UnknownUnit(ValueError):

@@ -44,7 +44,7 @@ def make_record(exercise, key=None, device="cpu", with_mutants=True):
     cases = []
     for case in exercise.cases:
         program = case.build(Source(case_seed(exercise.id, case.name, key)))
-        text, steps = program.text(exercise.targets[0]), program.finish(exercise.targets[0])
+        steps = program.finish(exercise.targets[0])
         inputs = {n: runner._plain(t) for n, t in program.tensors.items()}
         expected = _run(exercise, exercise.reference, steps, inputs, device)
         if device != "cpu":
@@ -53,7 +53,7 @@ def make_record(exercise, key=None, device="cpu", with_mutants=True):
         outcomes = {"expected": expected}
         if with_mutants:
             outcomes |= {m.name: _run(exercise, m.fn, steps, inputs, "cpu") for m in exercise.mutants}
-        cases.append(CaseRecord(case.name, case.shows, case.weight, text, steps, inputs, outcomes,
+        cases.append(CaseRecord(case.name, case.shows, case.weight, steps, inputs, outcomes,
                                 _tolerances(exercise, steps, inputs, expected, device), case.rtol))
     return ExerciseRecord(exercise.id, exercise.unit, exercise.title, exercise.points, list(exercise.targets),
                           exercise.signature, list(exercise.forbidden), exercise.forbidden_message,

@@ -61,7 +61,7 @@ class Program:
     """
 
     def __init__(self):
-        self.steps, self.tensors, self._module, self._text = [], {}, None, []
+        self.steps, self.tensors, self._module = [], {}, None
 
     def _tree(self, value):
         return codec.encode(value, self.tensors, prefix="i")
@@ -74,7 +74,6 @@ class Program:
         self.steps.append({"new": fn, "args": self._tree(list(args)), "kwargs": self._tree(kwargs), "state": names,
                            "train": train})
         self._module = len(self.steps) - 1
-        self._text.append(("m = " if state is not None else "m = ") + _call_text(fn, args, kwargs))
         return self
 
     def call(self, *args, fn=None, method=None, grad=None, cotangent=None, params=False, **kwargs):
@@ -94,13 +93,7 @@ class Program:
                 wrt[f"argument {g}" if isinstance(g, int) else g] = node["tensor"]
             step["grad"] = {"wrt": wrt, "params": params, "cotangent": self._tree(cotangent)["tensor"]}
         self.steps.append(step)
-        target = "m" if on is not None else (fn or "{target}")
-        self._text.append(_call_text(target + (f".{method}" if method else ""), args, kwargs))
         return self
-
-    def text(self, target):
-        """The program as a learner would type it, with tensors shown short."""
-        return "\n".join(t.replace("{target}", target) for t in self._text)
 
     def finish(self, target):
         """JSON form, with the default target filled in."""
@@ -113,20 +106,6 @@ class Program:
 def call(*args, **kwargs):
     """A program of one call to the exercise's first target."""
     return Program().call(*args, **kwargs)
-
-
-def _call_text(name, args, kwargs):
-    from anatomy.compare import show
-
-    def one(v):
-        if isinstance(v, Ref):
-            return f"result_{v.step}" + "".join(f"[{p!r}]" for p in v.path)
-        if isinstance(v, Fn):
-            return v.name
-        return show(v)
-
-    inside = [one(a) for a in args] + [f"{k}={one(v)}" for k, v in kwargs.items()]
-    return f"{name}({', '.join(inside)})"
 
 
 @dataclass

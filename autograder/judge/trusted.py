@@ -8,6 +8,7 @@ is ever shown.
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -102,8 +103,16 @@ def _explained(exercise, fresh, verdict, outcomes, answer, device):
         _run_mutants(public, exercise, device)
         return _shown_by_examples(verdict, judging.judge(public, public_outcomes, verdict.seconds))
     _run_mutants(fresh, exercise, device)
-    named = judging.judge(fresh, outcomes).mistakes
+    named = judging.judge(*_drawn_alone(fresh, public, outcomes)).mistakes
     return _without_details(verdict, [_beyond_examples(m, verdict) for m in named[:1]])
+
+
+def _drawn_alone(fresh, public, outcomes):
+    """(record, outcomes) of the cases whose answers are drawn, where one of them fails: code that passes the examples
+    passes their fixed answers too, and that speaks against no mistake."""
+    drawn = [i for i, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if _drawn(f, p)]
+    chosen = replace(fresh, cases=[fresh.cases[i] for i in drawn]), [outcomes[i] for i in drawn]
+    return (fresh, outcomes) if judging.judge(*chosen).passed else chosen
 
 
 def public_record(exercise, device="cpu"):

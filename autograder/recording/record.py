@@ -130,7 +130,7 @@ def record_unit(unit, device="cpu", chosen=None):
             for name, (outcome, tensors) in c.outcomes.items():
                 store |= {f"{base}/{name}/{n}": t for n, t in tensors.items()}
                 outcomes[name] = {"outcome": outcome, "tensors": sorted(tensors)}
-            cases.append({"name": c.name, "slug": slug(c.name), "shows": c.shows, "weight": c.weight, "call": c.call,
+            cases.append({"name": c.name, "slug": slug(c.name), "shows": c.shows, "weight": c.weight,
                           "program": c.program, "inputs": sorted(c.tensors), "outcomes": outcomes, "atol": c.atol,
                           "rtol": c.rtol})
         fields = {k: getattr(record, k) for k in ("id", "unit", "title", "points", "targets", "signature", "forbidden",

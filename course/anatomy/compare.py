@@ -13,15 +13,19 @@ from .symbolic import Expression, NotAnExpression, counterexample
 class Difference:
     """Why two results differ.
 
-    kind: ``raises``, ``type``, ``shape``, ``dtype``, ``nan``, ``values``, ``length``, ``keys`` or ``expression``.
+    kind: ``raises``, ``type``, ``shape``, ``dtype``, ``nan``, ``values``, ``length``, ``keys``, ``gradient`` or
+    ``expression``.
     sentence: one sentence for the learner.
     expected, got: short texts to be shown side by side.
+    step: index of the program's step that differs; gradient: label of the gradient that does (where it is known).
     """
 
     kind: str
     sentence: str
     expected: str = ""
     got: str = ""
+    step: int | None = None
+    gradient: str | None = None
 
 
 def show(value, limit=24):
@@ -62,7 +66,8 @@ def difference(expected, got, atol=None, rtol=None, where="the result"):
         return Difference("type", f"{where} is a {got.type_name}, expected {_kind(expected)}", show(expected),
                           repr(got))
     if got is None and expected is not None:
-        why = ": is a return missing?" if where == "the result" else f", expected {_kind(expected)}"
+        whole = where == "the result" or where.startswith("the result of call")
+        why = ": is a return missing?" if whole and "[" not in where else f", expected {_kind(expected)}"
         return Difference("type", f"{where} is None{why}", show(expected), "None")
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(expected, got, (atol or {}).get(id(expected), 0.0), rtol, where)

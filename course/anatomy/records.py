@@ -30,7 +30,6 @@ class CaseRecord:
     name: str
     shows: str
     weight: float
-    call: str
     program: dict
     tensors: dict
     outcomes: dict
@@ -89,6 +88,23 @@ def points_of(exercise_id):
     return entry["unit"], entry["points"], entry["title"]
 
 
+@cache
+def _asked(folder):
+    return {target: i for i, (_, e) in _index(folder).items() for target in e["targets"]}
+
+
+def exercise_of(target):
+    """Id of the exercise that asks for a function or class of that name, or None. No name is asked for twice."""
+    return _asked(str(assets_dir() / "recordings")).get(target)
+
+
+def calls_of(exercise_id):
+    """(names that the exercise asks for, in order; for each case in order the set of those that it calls)."""
+    entry = _index(str(assets_dir() / "recordings"))[exercise_id][1]
+    calls = [{step.get("call") or step.get("new") for step in case["program"]["steps"]} for case in entry["cases"]]
+    return entry["targets"], [names & set(entry["targets"]) for names in calls]
+
+
 def load(exercise_id):
     """ExerciseRecord from ``assets/recordings``.
 
@@ -116,6 +132,6 @@ def load(exercise_id):
         for c in cases:
             base = f"{exercise_id}/{c['slug']}"
             outcomes = {k: (o["outcome"], tensors(f"{base}/{k}", o["tensors"])) for k, o in c["outcomes"].items()}
-            loaded.append(CaseRecord(c["name"], c["shows"], c["weight"], c["call"], c["program"],
+            loaded.append(CaseRecord(c["name"], c["shows"], c["weight"], c["program"],
                                      tensors(f"{base}/in", c["inputs"]), outcomes, c["atol"], c["rtol"]))
     return ExerciseRecord(**data, cases=loaded)

@@ -16,6 +16,7 @@ The outcome of each step is ``{"value": tree}``, ``{"value": tree, "grads": tree
 import base64
 import inspect
 import json
+import os
 import traceback
 
 import torch
@@ -24,13 +25,19 @@ from torch.overrides import TorchFunctionMode
 
 from . import codec
 
-FUNCTION_ARGUMENTS = {
-    "relu": torch.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "identity": lambda x: x,
-    "silu": torch.nn.functional.silu, "gelu": torch.nn.functional.gelu, "ones": torch.ones_like,
-    "square": torch.square, "sin": torch.sin, "zeros": torch.zeros_like,
-    "layer_norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]),
-    "rms_norm": lambda x: torch.nn.functional.rms_norm(x, x.shape[-1:]),
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+
+# Torch functions that a program may pass as arguments, as Python text: run from it, and printed for a learner from it.
+FUNCTION_TEXTS = {
+    "relu": "torch.relu", "sigmoid": "torch.sigmoid", "tanh": "torch.tanh", "identity": "lambda x: x",
+    "silu": "torch.nn.functional.silu", "gelu": "torch.nn.functional.gelu", "ones": "torch.ones_like",
+    "square": "torch.square", "sin": "torch.sin", "zeros": "torch.zeros_like",
+    "layer_norm": "lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:])",
+    "rms_norm": "lambda x: torch.nn.functional.rms_norm(x, x.shape[-1:])",
 }
+# Compiled as lines of this file: an error inside one is not where the learner should look.
+FUNCTION_ARGUMENTS = {name: eval(compile(text, __file__, "eval"), {"torch": torch})
+                      for name, text in FUNCTION_TEXTS.items()}
 # What computes the same, or all but a constant of it, under another name: forbidden along with it.
 RELATIVES = {
     "softmax": ("_sparse_softmax",), "logsumexp": ("logcumsumexp",), "rms_norm": ("local_response_norm",),
@@ -59,6 +66,70 @@ class _Watch(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+class Execution:
+    """A program under way on somebody's functions: copies of its input tensors, and what its steps made so far.
+
+    program, tensors, functions: as for ``run``. ``step`` raises whatever the functions raise.
+    """
+
+    def __init__(self, program, tensors, functions):
+        self.steps, self.functions, self.made = program["steps"], functions, []
+        self.inputs = {name: t.detach().clone() for name, t in tensors.items()}
+
+    def step(self):
+        """(value, gradients or None) of the next step; gradients: dict label → tensor."""
+        step = self.steps[len(self.made)]
+        value, grads = self._new(step) if "new" in step else self._call(step)
+        self.made.append(value)
+        return value, grads
+
+    def _lookup(self, kind, body):
+        if kind == "fn":
+            return self.functions[body] if body in self.functions else FUNCTION_ARGUMENTS[body]
+        step, *path = body
+        value = self.made[step]
+        for part in path:
+            value = value[part]
+        return value
+
+    def _arguments(self, step):
+        return (codec.decode(step["args"], self.inputs, self._lookup),
+                codec.decode(step["kwargs"], self.inputs, self._lookup))
+
+    def _new(self, step):
+        args, kwargs = self._arguments(step)
+        module = self.functions[step["new"]](*args, **kwargs)
+        if step.get("state") is not None:
+            module.load_state_dict({k: self.inputs[t] for k, t in step["state"].items()}, strict=True)
+        if hasattr(module, "train"):
+            module.train(bool(step.get("train")))
+        return module, None
+
+    def _call(self, step):
+        args, kwargs = self._arguments(step)
+        module = self.made[step["on"]] if step.get("on") is not None else None
+        target = module if module is not None else self.functions[step["call"]]
+        if step.get("method"):
+            target = getattr(target, step["method"])
+        grad = step.get("grad")
+        if not grad:
+            with torch.no_grad():
+                return target(*args, **kwargs), None
+        for name in grad["wrt"].values():
+            self.inputs[name].requires_grad_(True)
+        with torch.enable_grad():
+            value = target(*args, **kwargs)
+            first = value[0] if isinstance(value, tuple | list) else value
+            if not isinstance(first, torch.Tensor) or not first.requires_grad:
+                raise RuntimeError("the result is cut off from its inputs, so no gradient can flow back "
+                                   "(was it detached, or made with torch.tensor?)")
+            first.backward(self.inputs[grad["cotangent"]].to(first.dtype))
+        grads = {label: self.inputs[name].grad for label, name in grad["wrt"].items()}
+        if grad.get("params"):
+            grads |= {f"parameter {k}": p.grad for k, p in module.named_parameters()}
+        return value, grads
+
+
 def run(program, tensors, functions, forbidden=()):
     """Outcome of a program.
 
@@ -72,85 +143,44 @@ def run(program, tensors, functions, forbidden=()):
         ``(outcome, out_tensors)``; outcome has ``results``, ``used`` (forbidden names that ran) and ``mutated``
         (labels of input tensors that the learner's code changed in place).
     """
-    inputs = {name: t.detach().clone() for name, t in tensors.items()}
-    before = {name: t.clone() for name, t in inputs.items()}
-    out, results, made = {}, [], []
-
-    def lookup(kind, body):
-        if kind == "fn":
-            return functions[body] if body in functions else FUNCTION_ARGUMENTS[body]
-        step, *path = body
-        value = made[step]
-        for part in path:
-            value = value[part]
-        return value
-
-    watch = _Watch(forbidden)
-    failed = False
+    execution = Execution(program, tensors, functions)
+    before, done = {name: t.clone() for name, t in execution.inputs.items()}, set()
+    out, results, watch, failed, several = {}, [], _Watch(forbidden), False, len(program["steps"]) > 1
     for step in program["steps"]:
         if failed:
             results.append({"skipped": True})
             continue
         try:
             with watch:
-                value, grads = _step(step, inputs, functions, made, lookup)
-        except (KeyboardInterrupt, SystemExit, Exception) as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
+                value, grads = execution.step()
+        except KeyboardInterrupt:
+            raise
+        except (SystemExit, Exception) as error:
             results.append({"raises": _describe(error)})
-            made.append(None)
             failed = True
             continue
-        made.append(value)
         result = {"value": None if "new" in step else codec.encode(value, out, prefix="o")}
         if grads is not None:
             result["grads"] = codec.encode(grads, out, prefix="o")
         results.append(result)
+        if several:  # what a later call writes into an earlier result was not there when that call returned
+            out = {name: _plain(t) if name not in done else t for name, t in out.items()}
+            done = set(out)
     state = {t for s in program["steps"] for t in (s.get("state") or {}).values()}
-    mutated = sorted(n for n in inputs if n not in state and not _same(inputs[n], before[n]))
-    out = {name: _plain(t) for name, t in out.items()}
+    mutated = sorted(n for n, t in execution.inputs.items() if n not in state and not _same(t, before[n]))
+    out = {name: t if name in done else _plain(t) for name, t in out.items()}
     return {"results": results, "used": sorted(watch.used), "mutated": mutated}, out
-
-
-def _step(step, inputs, functions, made, lookup):
-    args = codec.decode(step["args"], inputs, lookup)
-    kwargs = codec.decode(step["kwargs"], inputs, lookup)
-    if "new" in step:
-        module = functions[step["new"]](*args, **kwargs)
-        if step.get("state") is not None:
-            module.load_state_dict({k: inputs[t] for k, t in step["state"].items()}, strict=True)
-        if hasattr(module, "train"):
-            module.train(bool(step.get("train")))
-        return module, None
-    target = made[step["on"]] if step.get("on") is not None else functions[step["call"]]
-    if step.get("method"):
-        target = getattr(target, step["method"])
-    grad = step.get("grad")
-    if not grad:
-        with torch.no_grad():
-            value = target(*args, **kwargs)
-        return value, None
-    for name in grad["wrt"].values():
-        inputs[name].requires_grad_(True)
-    module = made[step["on"]] if step.get("on") is not None else None
-    with torch.enable_grad():
-        value = target(*args, **kwargs)
-        first = value[0] if isinstance(value, tuple | list) else value
-        if not isinstance(first, torch.Tensor) or not first.requires_grad:
-            raise RuntimeError("the result is cut off from its inputs, so no gradient can flow back "
-                               "(was it detached, or made with torch.tensor?)")
-        first.backward(inputs[grad["cotangent"]].to(first.dtype))
-    grads = {label: inputs[name].grad for label, name in grad["wrt"].items()}
-    if grad.get("params"):
-        grads |= {f"parameter {k}": p.grad for k, p in module.named_parameters()}
-    return value, grads
 
 
 def _describe(error):
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if f.filename != __file__ and "/torch/" not in f.filename]
+    theirs = [f for f in frames if f.filename != __file__ and not f.filename.startswith(_TORCH)]
     line = (theirs[-1].line or "").strip() if theirs else ""
-    return [type(error).__name__, str(error)[:600], line[:160]]
+    try:
+        message = str(error)[:600]
+    except Exception:  # a class of the learner's own whose __str__ fails
+        message = ""
+    return [type(error).__name__, message, line[:160]]
 
 
 def _same(a, b):
@@ -164,10 +194,22 @@ def _plain(t):
     return torch.view_as_real(t).contiguous().clone() if t.is_complex() else t.contiguous().clone()
 
 
+def calling_problem(functions, signature):
+    """One sentence if what was handed to a check cannot be called as its exercise says, else None.
+
+    functions: dict target → what the learner gave for it, in the exercise's order. signature: of the first target.
+    """
+    first, *others = functions.items()
+    problems = [signature_problem(first[1], signature), *(_not_callable(f, target) for target, f in others)]
+    return next((p for p in problems if p), None)
+
+
 def signature_problem(function, signature):
     """One sentence if ``function`` cannot be called like ``signature`` says, e.g. ``"apply_rope(x, base=1e4)"``."""
-    if function is None or not callable(function):
-        return f"expected a function or class, got {type(function).__name__}: pass its name without parentheses"
+    name = signature.split("(")[0]
+    problem = _not_callable(function, name)
+    if problem:
+        return problem
     wanted = [p.strip() for p in signature[signature.index("(") + 1:signature.rindex(")")].split(",") if p.strip()]
     names = [w.split("=")[0].strip() for w in wanted if not w.startswith("*")]
     try:
@@ -176,12 +218,29 @@ def signature_problem(function, signature):
         return None
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         return None
+    if name[:1].isupper() != inspect.isclass(function):
+        if inspect.isclass(function):
+            return f"{name} should be a function (def {signature}: …), yours is a class"
+        return (f"{name} should be a class, yours is a function" if inspect.isfunction(function) else
+                f"pass the class {name} itself, without parentheses: you passed an object made from it")
     missing = [n for n in names if n not in parameters]
     extra = [n for n, p in parameters.items() if n not in names and p.default is p.empty]
-    if missing or extra:
-        have = ", ".join(parameters)
-        return f"the signature should be {signature}, yours takes ({have})"
-    return None
+    if not missing and not extra:
+        return None
+    if len(missing) == len(extra):
+        what = "rename " + " and ".join(f"{e} to {m}" for e, m in zip(extra, missing, strict=True))
+    else:
+        what = " and ".join([f"{m} is missing" for m in missing] + [f"nothing is passed for {e}" for e in extra])
+    return f"the signature should be {signature}, yours takes ({', '.join(parameters)}): {what}"
+
+
+def _not_callable(function, name):
+    if callable(function):
+        return None
+    if function is None:
+        return f"{name} is None: pass the function itself, {name} without parentheses"
+    kind = "a tensor" if isinstance(function, torch.Tensor) else f"a {type(function).__name__}"
+    return f"expected a function or class, got {kind}: pass its name without parentheses ({name}, not {name}(…))"
 
 
 def serve(payload, namespace):
@@ -203,7 +262,7 @@ def serve(payload, namespace):
         functions = {t: namespace[t] for t in item["targets"]}
         own = {n.split("/", 1)[1]: t for n, t in tensors.items() if n.startswith(f"{i}/")}
         outcome, out = run(item["program"], own, functions, item["forbidden"])
-        outcome["signature"] = signature_problem(functions[item["targets"][0]], item["signature"])
+        outcome["signature"] = calling_problem(functions, item["signature"])
         outcomes.append(outcome)
         reply |= {f"{i}/{n}": t for n, t in out.items()}
     return save(reply, metadata={"reply": json.dumps(outcomes)})

@@ -71,6 +71,9 @@ COST = Exercise(
                "The scores and the weighted sum are counted for one head. There are H heads of d_model/H numbers."),
         Mutant("multiply_add_is_one", (P, _flops(ROWS, PAIRS, factor=1)),
                "A multiply-add is counted as one FLOP. Here it is two: an (a, b) times (b, c) product costs 2·a·b·c."),
+        Mutant("pairs_of_one_sentence", (P, lambda B, T, S, d_model, H: 4 * B * (T + S) * d_model**2
+                                         + 4 * T * S * d_model),
+               "The pairs of one sentence only are counted. Each of the B sentences has T·S of its own."),
         Mutant("keys_like_queries", (P, _flops(lambda T, S: 4 * T, PAIRS)),
                "All four projections are counted for T words. k_proj and v_proj run over the S words of the context."),
         Mutant("scores_only", (P, _flops(ROWS, lambda T, S, d, H: T * S * d)),

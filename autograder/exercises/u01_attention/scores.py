@@ -62,6 +62,14 @@ def all_axes(q, k, v, mask=None):
     return _attend(q @ k.permute(*range(k.dim())[::-1]) / math.sqrt(q.shape[-1]), v, mask)
 
 
+def reshaped_keys(q, k, v, mask=None):
+    return _attend(q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2]) / math.sqrt(q.shape[-1]), v, mask)
+
+
+def scale_after(q, k, v, mask=None):
+    return _attend(q @ k.mT, v, mask) / math.sqrt(q.shape[-1])
+
+
 def naive_softmax(q, k, v, mask=None):
     scores = ref.attention_scores(q, k)
     e = torch.exp(scores if mask is None else scores.masked_fill(~mask, -INF))
@@ -149,6 +157,10 @@ ATTENTION = Exercise(
         # transpose(0, 1) raises the same error, so the two share a sentence.
         Mutant("all_axes", all_axes, "The transpose of k moves batch and heads too. k.T and k.transpose(0, 1) are "
                "right for two axes only: swap the last two, k.transpose(-2, -1)."),
+        Mutant("reshaped_keys", reshaped_keys, "reshape(D, S) cuts the same row of numbers anew and mixes the keys. "
+               "Swap the axes instead: k.transpose(-2, -1)."),
+        Mutant("scale_after", scale_after, "The division by √D comes after the softmax, so the weights no longer sum "
+               "to 1. Divide the scores, before the softmax."),
         Mutant("naive_softmax", naive_softmax, "Large scores overflow in the softmax: ∞/∞ is NaN. Solve exercise 1 "
                "and use your softmax here."),
         Mutant("weights_only", weights_only, "These are the attention weights. One step is left: multiply them by v."),

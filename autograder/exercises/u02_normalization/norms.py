@@ -80,7 +80,8 @@ layer_norm = Exercise(
             x.std(-1, keepdim=True) + eps) + bias,
                "Two things: x.std() divides by d − 1, and ε is added to the deviation. Use √(mean of squares + ε)."),
         Mutant("eps_fixed", lambda x, weight, bias, eps=1e-5: layer()(x, weight, bias),
-               "ε stands in your code as a number. Use the argument eps, which may be another."),
+               "The argument eps has no effect where it should: add eps itself, which may be any number, to the "
+               "variance under the root."),
         Mutant("no_eps", layer(scale=lambda variance, eps: torch.sqrt(variance)),
                "ε is missing: equal entries give 0/0. Add it to the variance, inside the root."),
         Mutant("sum", layer(spread=lambda c: c.pow(2).sum(-1, keepdim=True)),

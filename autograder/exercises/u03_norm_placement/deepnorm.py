@@ -87,6 +87,8 @@ DEEPNORM = Exercise(
                "These are square roots. The exponents are ¼ and −¼."),
         Mutant("beta_grows", (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** 0.25), BOTH),
                "β grows with depth here. It shrinks the weights: the exponent is −¼."),
+        Mutant("one_over_alpha", (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
+               "β is 1/α here. It has an 8 where α has a 2: β = (8N)^−¼."),
         Mutant("eight_and_two", (ref.deepnorm, _scale(lambda n: (8 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
                "The 2 and the 8 are exchanged. α = (2N)^¼ and β = (8N)^−¼."),
         Mutant("beta_first", (ref.deepnorm, _scale(lambda n: (8 * n) ** -0.25, lambda n: (2 * n) ** 0.25), BOTH),

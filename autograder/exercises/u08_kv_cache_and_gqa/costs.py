@@ -51,8 +51,8 @@ BYTES = Exercise(
              lambda g: call(1, 1, 4, 3, 2, fn="encoder_decoder_bytes")),
         Case("both caches", "six layers, a long source and a short target",
              lambda g: call(6, 8, 64, g.integer(300, 900), g.integer(10, 90), fn="encoder_decoder_bytes")),
-        Case("both caches in one byte", "12 layers, 1 byte per number",
-             lambda g: call(12, 12, 64, g.integer(300, 900), g.integer(10, 90), itemsize=1,
+        Case("both caches in one byte", "12 layers, 1 byte per number, a short source and a long target",
+             lambda g: call(12, 12, 64, g.integer(10, 90), g.integer(300, 900), itemsize=1,
                             fn="encoder_decoder_bytes")),
     ],
     mutants=[
@@ -75,6 +75,8 @@ BYTES = Exercise(
         Mutant("both_twice", (KV, _both(lambda source, target: 2 * (source + target))),
                "encoder_decoder_bytes is twice too large. The key and the value are already counted in "
                "kv_bytes_per_token; each token stands in one of the two caches."),
+        Mutant("longer_one", (KV, _both(max)),
+               "Only the longer of the two texts is counted. Both caches stay in memory together: add them."),
         Mutant("source_per_step", (KV, _both(lambda source, target: target * (source + 1))),
                "The source is counted again for each target token. Its keys and values are stored once."),
     ],

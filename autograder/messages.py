@@ -1,0 +1,245 @@
+"""What a learner reads: the messages for stubs, known mistakes and generic wrong answers of a unit, for its author.
+
+``python -m autograder.messages --unit 01-attention`` prints them for each exercise, the same message once;
+``--examples`` prints the whole verdicts on the hand-written wrong answers in ``tests/course/wrong_answers.py``.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import inspect
+import io
+import math
+import sys
+from pathlib import Path
+
+import torch
+from anatomy import judging, probing, records, runner
+
+from autograder import exercises
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def verdict_on(exercise_id, functions):
+    """The instant check's Verdict on some functions, with nothing shown or kept. functions: in the text's order."""
+    record = records.load(exercise_id)
+    named = dict(zip(record.targets, functions, strict=True))
+    problem = runner.calling_problem(named, record.signature)
+    outcomes = []
+    with contextlib.redirect_stdout(io.StringIO()):
+        for case in record.cases:
+            outcomes.append(({"results": [], "signature": problem}, {}) if problem else
+                            runner.run(case.program, case.tensors, named, record.forbidden))
+        verdict = judging.judge(record, outcomes)
+        probing.add_ignored(record, named, verdict)
+    return verdict
+
+
+def wrong_versions(exercise):
+    """(title, functions) of the wrong answers that are made from the reference by machine."""
+    right = list(exercise.functions(exercise.reference).values())
+
+    def every(change):
+        return tuple(_changed(f, change) for f in right)
+
+    yield "stub", tuple(_changed(f, None, _stub(exercise.id)) for f in right)
+    for title, change in CHANGES.items():
+        yield title, every(change)
+    for title, before in BEFORE.items():
+        yield title, tuple(_changed(f, None, before) for f in right)
+    if len(right) > 1:
+        for i, target in enumerate(exercise.targets):
+            yield f"only {target} wrong", tuple(_changed(f, CHANGES["times 2"]) if i == k else f
+                                                for k, f in enumerate(right))
+    yield "a result in place of the function", (torch.zeros(2), *right[1:])
+
+
+def _changed(function, change, before=None):
+    """A function or class whose results go through ``change`` and whose arguments go through ``before``."""
+    if inspect.isclass(function):
+        names = [n for n in ("forward", "append") if n in vars(function)]
+        return type(function.__name__, (function,), {n: _changed(vars(function)[n], change, before) for n in names})
+
+    def wrapped(*args, **kwargs):
+        if before is not None:
+            args, kwargs = before(args, kwargs)
+        result = function(*args, **kwargs)
+        return change(result, args) if change is not None else result
+
+    with contextlib.suppress(TypeError, ValueError):
+        wrapped.__signature__ = inspect.signature(function)
+    wrapped.__name__ = function.__name__
+    return wrapped
+
+
+def _stub(exercise_id):
+    def before(args, kwargs):
+        raise NotImplementedError(f"{exercise_id}: your code goes here")
+
+    return before
+
+
+def _tensors(f):
+    """A change of every tensor and number in a result; whatever else there is stays."""
+    def change(value, args):
+        if isinstance(value, torch.Tensor):
+            return f(value)
+        if isinstance(value, tuple | list):
+            return type(value)(change(v, args) for v in value) if type(value) in (tuple, list) else value
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            changed = f(torch.tensor(value))
+            return changed.item() if isinstance(changed, torch.Tensor) and changed.ndim == 0 else value
+        return value
+
+    return change
+
+
+def _arithmetic(f):
+    return _tensors(lambda t: ~t if t.dtype == torch.bool else f(t))
+
+
+def _only(condition, change):
+    """The change where ``condition(args)`` holds."""
+    return lambda value, args: change(value, args) if condition([a for a in args if isinstance(a, torch.Tensor)]) \
+        else value
+
+
+def _raises(error):
+    def before(args, kwargs):
+        raise error
+
+    return before
+
+
+def _matmul(args, kwargs):
+    torch.zeros(2, 3) @ torch.zeros(2, 3)
+
+
+def _undefined(args, kwargs):
+    return sqrt_of_d  # noqa: F821
+
+
+def _in_place(args, kwargs):
+    for a in args:
+        if isinstance(a, torch.Tensor) and a.is_floating_point() and not a.requires_grad:
+            a.mul_(2)
+    return args, kwargs
+
+
+def _ignores_last(args, kwargs):
+    last = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)][-1:]
+    return tuple(torch.zeros_like(a) if i in last else a for i, a in enumerate(args)), kwargs
+
+
+CHANGES = {
+    "returns None": lambda value, args: None,
+    "prints": lambda value, args: print(value),
+    "transposed": _tensors(lambda t: t.transpose(-1, -2) if t.ndim > 1 else t),
+    "float64": _tensors(lambda t: t.double()),
+    "times 2": _arithmetic(lambda t: 2 * t),
+    "plus 1": _arithmetic(lambda t: t + 1),
+    "negated": _arithmetic(lambda t: -t),
+    "NaN": _tensors(lambda t: t * math.nan if t.is_floating_point() else t),
+    "zeros": _tensors(torch.zeros_like),
+    "flipped": _tensors(lambda t: t.flip(-1) if t.ndim else t),
+    "axis too many": _tensors(lambda t: t[None]),
+    "axis lost": _tensors(lambda t: t.sum(-1) if t.ndim else t),
+    "a list": _tensors(lambda t: t.tolist() if t.ndim else t),
+    "numpy": lambda value, args: value.detach().numpy() if isinstance(value, torch.Tensor) else value,
+    "a tuple": lambda value, args: (value, value),
+    "last value lost": lambda value, args: value[:-1] if isinstance(value, tuple) else value,
+    "wrong last column": _arithmetic(lambda t: torch.cat([t[..., :-1], 2 * t[..., -1:]], -1) if t.ndim else t),
+    "wrong above the diagonal": _arithmetic(lambda t: t + t.triu(1) if t.ndim > 1 else t),
+    "wrong for a batch": _only(lambda ts: any(t.ndim > 2 and len(t) > 1 for t in ts), _arithmetic(lambda t: 3 * t)),
+    "wrong in half precision": _only(lambda ts: any(t.dtype in (torch.float16, torch.bfloat16) for t in ts),
+                                     _arithmetic(lambda t: t * 1.5)),
+    "wrong for large inputs": _only(lambda ts: sum(t.numel() for t in ts) > 40, _arithmetic(lambda t: t + t.mean()
+                                    if t.is_floating_point() else t + 1)),
+}
+BEFORE = {
+    "NameError": _undefined, "shapes": _matmul, "RuntimeError": _raises(RuntimeError("something went wrong")),
+    "ignores its last tensor": _ignores_last, "in place": _in_place,
+}
+
+
+def of_exercise(exercise):
+    """[(titles, Verdict)] for all wrong versions of one exercise; those with the same message stand together."""
+    answers = list(wrong_versions(exercise))
+    answers[1:1] = [(f"mistake {m.name}", tuple(exercise.functions(m.fn).values())) for m in exercise.mutants]
+    found = {}
+    for title, functions in answers:
+        verdict = verdict_on(exercise.id, functions)
+        if not verdict.passed:
+            said = "\n".join(m.message for m in verdict.mistakes[:2])
+            found.setdefault(said, ([], verdict))[0].append(title)
+    return list(found.values())
+
+
+def kind_of(verdict):
+    """``named``, ``specific`` or ``generic``: how much a verdict says of this answer."""
+    first = verdict.mistakes[0]
+    if not first.name.startswith("generic."):
+        return "named"
+    bare = first.message.endswith(("by hand, and print each intermediate value.", "different about its input?",
+                                   "Print the shapes at each line."))
+    return "generic" if bare and len(verdict.mistakes) == 1 else "specific"
+
+
+def examples():
+    """[(title, exercise id, Verdict, phrases)] for the hand-written wrong answers."""
+    path = ROOT / "tests" / "course" / "wrong_answers.py"
+    spec = importlib.util.spec_from_file_location("wrong_answers", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [(title, name, verdict_on_source(name, source), phrases)
+            for title, name, source, phrases in module.WRONG_ANSWERS]
+
+
+def verdict_on_source(exercise_id, source):
+    """The Verdict on the source text of an answer cell."""
+    import linecache
+
+    exercise = exercises.get(exercise_id)
+    space = {"torch": torch, "math": math, "nn": torch.nn, "F": torch.nn.functional, "__name__": "__main__"}
+    for e in exercises.of_unit(exercise.unit):
+        if e.id == exercise_id:
+            break
+        space |= e.functions(e.reference)
+    name = f"<answer to {exercise_id}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # so that a message can quote a line
+    exec(compile(source, name, "exec"), space)
+    return verdict_on(exercise_id, [space[t] for t in exercise.targets])
+
+
+def main(argv=None):
+    """Command line; returns an exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--unit", action="append", help="e.g. 01-attention (may be repeated; default all)")
+    parser.add_argument("--examples", action="store_true", help="the hand-written wrong answers, with whole verdicts")
+    options = parser.parse_args(argv)
+    if options.examples:
+        for title, name, verdict, _ in examples():
+            print(f"── {name}: {title}\n{verdict.text()}\n")
+        return 0
+    counts = {"named": 0, "specific": 0, "generic": 0}
+    try:
+        chosen = [e for u in options.unit or exercises.units() for e in exercises.of_unit(u)]
+    except exercises.UnknownName as error:
+        print(error, file=sys.stderr)
+        return 2
+    for exercise in chosen:
+        print(f"── {exercise.id}")
+        for titles, verdict in of_exercise(exercise):
+            kind = kind_of(verdict)
+            counts[kind] += len(titles)
+            print(f"  {', '.join(titles)} [{kind}]")
+            for mistake in verdict.mistakes[:2]:
+                print(f"      {mistake.message}")
+    total = sum(counts.values())
+    print(f"{total} wrong answers: " + ", ".join(f"{n} {k}" for k, n in counts.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
