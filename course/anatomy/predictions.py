@@ -1,9 +1,17 @@
-"""Predict first: a prediction is recorded before the result can be seen, then both are shown side by side."""
+"""Predict first: a prediction is kept before the result can be seen, then both are shown side by side.
+
+A prediction may be changed until its result has been shown; from then on it stays what it was.
+"""
 
 import html
 import os
 
-from .progress import read, write
+from . import store, units
+from .records import MissingRecording
+
+_asked = {}  # id → the control on show in this session
+_options = {}  # id → options given to predict() in a cell
+_waiting = {}  # id → the Revealed that waits for this prediction
 
 
 def _interactive():
@@ -11,86 +19,248 @@ def _interactive():
     return not os.environ.get("ANATOMY_RUN_ALL")
 
 
-def predict(prediction_id, question, options=None):
-    """Asks for a prediction and records it. Shows a form with choices, or a text field where there are none.
+# ---- asking ----------------------------------------------------------------------------------------------
+
+
+def predict(prediction_id, question=None, options=None):
+    """Asks for a prediction and keeps it: one of some options, or a text where there are none.
 
     Args:
         prediction_id: e.g. ``"rope.p1"``; used again in ``reveal``.
-        question: one sentence, shown above the form.
+        question: one sentence. None for the question of that id in the course, with its options.
         options: list of choices; None for a free number or text.
+
+    Raises:
+        ValueError: no question was given, and the course has none of that id.
     """
-    import ipywidgets as widgets
+    known = _known(prediction_id)
+    if question is None and known is None:
+        raise ValueError(f"The course has no prediction {prediction_id!r}.")
+    above = question is None  # the course's own questions stand in the text above the cell
+    if above:
+        question, options = known["question"], known["options"]
+    _options[prediction_id] = list(map(str, options or []))
+    _asked[prediction_id] = _control(prediction_id, question, above)
+    return _asked[prediction_id]
 
-    saved = read("predictions").get(prediction_id)
-    label = widgets.HTML(f"<b>Predict first.</b> {html.escape(question)}")
-    if options:
-        field = widgets.RadioButtons(options=options, value=saved if saved in options else None,
-                                     layout=widgets.Layout(width="max-content"))
-    else:
-        field = widgets.Text(value=saved or "", placeholder="your prediction", description="I expect",
-                             continuous_update=False)
-    button = widgets.Button(description="Record my prediction", button_style="primary",
-                            layout=widgets.Layout(width="auto"))
-    state = widgets.HTML(_state(saved))
 
-    def record(_):
-        if field.value in (None, ""):
-            state.value = "Choose or write something first."
-            return
-        record_prediction(prediction_id, field.value)
-        state.value = _state(field.value)
+def _control(prediction_id, words, above):
+    from .asking import Question  # here, because `import anatomy` should not wait for the widget libraries
 
-    button.on_click(record)
-    return widgets.VBox([label, field, button, state])
+    item = {"key": prediction_id, "question": words, "options": _options[prediction_id], "above": above,
+            "button": "Keep my prediction"}
+    entry = store.read("predictions").get(prediction_id)
+    states = {prediction_id: _state(prediction_id, entry)} if entry else {}
+    far = _known(prediction_id) and not _known(prediction_id)["adjacent"]
+    return Question([item], _commit, states, "Prediction", below=(lambda: _link_below(prediction_id)) if far else None)
+
+
+def _commit(prediction_id, value):
+    """A learner has committed a prediction in the page; returns what the page shows then."""
+    entry, saved = _record(prediction_id, value)
+    waiting = _waiting.get(prediction_id)
+    if waiting is not None:
+        waiting.prediction_came(entry["choice"])
+        entry = store.read("predictions").get(prediction_id, entry)
+    control = _asked.get(prediction_id)
+    if control is not None:
+        control.draw_below()
+    state = _state(prediction_id, entry, here=waiting is not None)
+    return state if saved else {**state, "why": f"{state['why']} (It could not be saved, and is kept while this "
+                                                "notebook runs.)"}
 
 
 def record_prediction(prediction_id, value):
-    """Records a prediction without the form, e.g. ``record_prediction("rope.p1", "the score stays the same")``."""
-    data = read("predictions")
-    data[prediction_id] = str(value)
-    write("predictions", data)
+    """Keeps a prediction without the control, e.g. ``record_prediction("rope.p1", "the score stays the same")``.
+
+    After its result has been shown, a prediction stays as it was, and one line says so.
+    """
+    entry = store.read("predictions").get(prediction_id)
+    if entry and entry["shown"] and entry["choice"] != str(value):
+        print(f"(the result has been shown; your prediction stays: {entry['choice']})")
+        return
+    state = _commit(prediction_id, str(value))
+    if prediction_id in _asked:
+        _asked[prediction_id].show(prediction_id, state)
 
 
-def _state(value):
-    return f"Recorded: <b>{html.escape(str(value))}</b>. Now run the next cell." if value else "Not recorded yet."
+def _record(prediction_id, value):
+    def change(data):
+        entry = data.get(prediction_id)
+        if not (entry and entry["shown"]):
+            data[prediction_id] = {"choice": value, "held": None, "shown": False}
+
+    data, saved = store.update("predictions", change)
+    return data[prediction_id], saved
 
 
-class Revealed:
-    """Prediction and result side by side."""
-
-    def __init__(self, prediction, result, because):
-        self.prediction, self.result, self.because = prediction, result, because
-
-    def __repr__(self):
-        return f"You predicted: {self.prediction}\nIt came out:   {self.result}\n{self.because}"
-
-    def _repr_html_(self):
-        e = html.escape
-        return (f'<table><tr><th scope="row">You predicted</th><td>{e(str(self.prediction))}</td></tr>'
-                f'<tr><th scope="row">It came out</th><td>{e(str(self.result))}</td></tr></table>'
-                f"<p>{e(self.because)}</p>")
-
-
-class PredictFirst:
-    """Shown in place of a result that has no prediction yet."""
-
-    def __repr__(self):
-        return "Record your prediction in the cell above, then run this cell again."
-
-    def _repr_html_(self):
-        return "<p>Record your prediction in the cell above, then run this cell again.</p>"
+def _state(prediction_id, entry, here=False):
+    """What the page shows of a kept prediction; ``here``: its result is on show in this session."""
+    stop = "" if entry["choice"].endswith((".", "!", "?", "…")) else "."
+    state = {"choice": entry["choice"], "tone": "kept", "message": f"Kept: {entry['choice']}{stop}"}
+    known = _known(prediction_id)
+    if entry["shown"]:
+        why = "The result is there now." if here else "The result has been shown, so your prediction stays as it is."
+        return {**state, "why": why, "locked": True}
+    if known and known["adjacent"]:
+        why = "Run the next cell to compare."
+    else:
+        why = "The result comes further down; you will see both side by side."
+    return {**state, "why": why, "button": "Change my prediction"}
 
 
-def reveal(prediction_id, result, because=""):
-    """Shows the recorded prediction beside the result.
+def _known(prediction_id):
+    """What the course says of a prediction, or None."""
+    try:
+        return units.prediction(prediction_id)[1]
+    except (KeyError, MissingRecording):
+        return None
+
+
+def _link(kind, prediction_id, words):
+    """An HTML link to the predict or reveal cell; "" where the course doesn't know the prediction."""
+    try:
+        unit = units.prediction(prediction_id)[0]
+    except (KeyError, MissingRecording):
+        return ""
+    address = units.link(unit, units.cell_id(kind, prediction_id), here=unit)
+    return f'<a href="{html.escape(address)}">{words}</a>'
+
+
+def _link_below(prediction_id):
+    """HTML under a control whose result is far away: a link to it, once a prediction is kept."""
+    kept = prediction_id in store.read("predictions")
+    return _link("reveal", prediction_id, "Go to the result") if kept else ""
+
+
+# ---- showing ---------------------------------------------------------------------------------------------
+
+
+def reveal(prediction_id, result, because="", answer=None):
+    """Shows the prediction beside the result, or waits in place until there is a prediction.
 
     Args:
         prediction_id: the id given to ``predict``.
-        result: a value, or a function without arguments that computes it (run only once a prediction exists).
+        result: a value, or a function without arguments that computes it. It runs with this cell, but what it
+            returns is shown only once a prediction exists.
         because: one or two sentences of explanation.
+        answer: the option that came out, or a function without arguments that returns it, for saying whether the
+            prediction held. None for a free answer, which is not judged.
+
+    Raises:
+        ValueError: ``answer`` is not one of the options.
     """
-    prediction = read("predictions").get(prediction_id)
-    if prediction is None and _interactive():
-        return PredictFirst()
-    value = result() if callable(result) else result
-    return Revealed(prediction or "(nothing recorded)", value, because)
+    if isinstance(answer, str):
+        _one_of_the_options(prediction_id, answer)
+    shown = Revealed(prediction_id, result, because, answer)
+    entry = store.read("predictions").get(prediction_id)
+    _waiting.pop(prediction_id, None)
+    if entry is None and _interactive():
+        _waiting[prediction_id] = shown
+        shown.prepare()
+        return shown
+    shown.show(entry["choice"] if entry else None)
+    control = _asked.get(prediction_id)
+    if entry and control is not None:
+        now = store.read("predictions").get(prediction_id, entry)
+        control.show(prediction_id, _state(prediction_id, now, here=True))
+    return shown
+
+
+def _one_of_the_options(prediction_id, answer):
+    known = _known(prediction_id)
+    options = _options.get(prediction_id, known["options"] if known else None)
+    if options is None or answer in options:
+        return
+    if not options:
+        raise ValueError(f"{prediction_id} has no options, so reveal() takes no answer.")
+    raise ValueError(f"{prediction_id}: the answer {answer!r} is none of the options {options}.")
+
+
+class Revealed:
+    """Prediction and result side by side; before there is a prediction, the place where they will stand."""
+
+    def __init__(self, prediction_id, result, because, answer):
+        self.id, self.because = prediction_id, because
+        self.prediction = self.value = self.answer = self.held = self.error = None
+        self.open = False
+        self._result, self._answer = result, answer
+        self._place = None
+
+    def prepare(self):
+        """Computes what is shown later: by then, other cells may have given the names in it other values."""
+        try:
+            self._result, self._answer = self._computed()
+        except Exception:
+            pass  # an exercise that it needs is not written yet, say: whoever shows it will be told
+
+    def _computed(self):
+        return tuple(f() if callable(f) else f for f in (self._result, self._answer))
+
+    def show(self, prediction):
+        """Shows the result, and notes whether the prediction held. Raises what the result's function raises."""
+        value, answer = self._computed()
+        if answer is not None:
+            _one_of_the_options(self.id, answer)
+            self.held = None if prediction is None else prediction == answer
+        self.prediction, self.value, self.answer, self.open = prediction, value, answer, True
+        if prediction is not None:
+            store.update("predictions", self._seen)
+
+    def _seen(self, data):
+        entry = data.get(self.id)
+        if entry and not entry["shown"]:  # the first time counts
+            entry |= {"shown": True, "held": self.held}
+
+    def prediction_came(self, prediction):
+        """Shows the result in the cell that waits for it."""
+        try:
+            self.show(prediction)
+            _waiting.pop(self.id, None)
+        except Exception as error:
+            # There is no cell running that could show a traceback. The prediction stays, and the cell can be run.
+            self.error = f"{type(error).__name__}: {error}"
+        if self._place is not None:
+            self._place.update(self._bundle(), raw=True)
+
+    def _bundle(self):
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _ipython_display_(self):
+        from IPython.display import display
+
+        self._place = display(self._bundle(), raw=True, display_id=True)
+
+    @property
+    def _came_out(self):
+        """(what came out, more about it)."""
+        value = str(self.value)
+        return (value, "") if self.answer in (None, value) else (self.answer, value)
+
+    @property
+    def _judgment(self):
+        return {True: "Your prediction held.", False: "It came out differently.", None: ""}[self.held]
+
+    def __repr__(self):
+        if self.error:
+            return f"The result could not be computed: {self.error}. Look at the cells above, then run this one again."
+        if not self.open:
+            return "This result waits for your prediction."
+        said, more = self._came_out
+        lines = [f"You predicted: {self.prediction or '(nothing recorded)'}",
+                 f"It came out:   {said}" + (f" ({more})" if more else "")]
+        return "\n".join([*lines, *filter(None, [" ".join(filter(None, [self._judgment, self.because]))])])
+
+    def _repr_html_(self):
+        e = html.escape
+        if self.error or not self.open:
+            link = "" if self.error else _link("predict", self.id, "Go to the question")
+            return f'<p style="margin:.4em 0">{e(repr(self))} {link}</p>'
+        said, more = self._came_out
+        cell = 'style="text-align:left;vertical-align:top;padding:4px 12px 4px 0;white-space:normal"'
+        more = f"<br>{e(more)}" if more else ""
+        judgment = f"<strong>{e(self._judgment)}</strong> " if self._judgment else ""
+        return (f'<table style="margin:.2em 0"><tr><th scope="row" {cell}>You predicted</th>'
+                f"<td {cell}>{e(self.prediction or '(nothing recorded)')}</td></tr>"
+                f'<tr><th scope="row" {cell}>It came out</th><td {cell}>{e(said)}{more}</td></tr></table>'
+                f'<p style="margin:.4em 0">{judgment}{e(self.because)}</p>')

@@ -1,126 +1,154 @@
-"""Progress: which exercises are done, kept on disk, so that it survives a kernel restart.
+"""Progress: what is done, what is next, and how predictions and questions came out, over the whole course."""
 
-One JSON file in the user's data folder (or ``ANATOMY_HOME``), written atomically. Nothing here ever stops a
-check: a full or read-only disk costs the record, with one line that says so.
-"""
-
-import html
-import json
-import os
-import sys
 import time
-from pathlib import Path
+from dataclasses import dataclass, field
 
-from . import records
+from . import records, store, units
+from .store import home, read, update
 
-
-def home():
-    """Folder that holds progress and predictions."""
-    if os.environ.get("ANATOMY_HOME"):
-        return Path(os.environ["ANATOMY_HOME"])
-    if sys.platform == "win32":
-        base = Path(os.environ.get("APPDATA") or Path.home())
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return base / "transformer-anatomy"
-
-
-def read(name):
-    """Contents of ``<home>/<name>.json`` as a dict; {} where there is none. A damaged file is set aside."""
-    path = home() / f"{name}.json"
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return data if isinstance(data, dict) else {}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError):
-        try:
-            kept = path.with_name(f"{name}.damaged-{int(time.time())}.json")
-            path.rename(kept)
-            print(f"(your {name} file could not be read; it was kept as {kept.name} and a new one started)")
-        except OSError:
-            pass
-        return {}
-
-
-def write(name, data):
-    """Replaces ``<home>/<name>.json`` atomically. Returns False, after one printed line, where that is impossible."""
-    path = home() / f"{name}.json"
-    temporary = path.with_name(f".{name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(data, indent=1, sort_keys=True), encoding="utf-8")
-        os.replace(temporary, path)
-        return True
-    except OSError as error:
-        print(f"({name} was not saved: {error.strerror}. The check itself is unaffected.)")
-        try:
-            temporary.unlink()
-        except OSError:
-            pass
-        return False
+__all__ = ["Progress", "home", "note", "progress", "read", "summary", "unit_state", "update", "whats_next"]
 
 
 def note(verdict):
-    """Adds one try of an exercise. A pass is never taken back by a later failure."""
-    data = read("progress")
-    entry = data.setdefault(verdict.exercise, {"tries": 0, "best": 0.0, "passed_on_try": None})
-    entry["tries"] += 1
-    entry["best"] = max(entry["best"], verdict.score)
-    if verdict.passed and entry["passed_on_try"] is None:
-        entry["passed_on_try"] = entry["tries"]
-    write("progress", data)
-    return data
+    """Adds one try of an exercise; returns the exercise's entry.
+
+    Its ``tries`` are those up to the first pass: later checks neither add to them nor take the pass back.
+    """
+    now = int(time.time())
+
+    def change(data):
+        entry = data.setdefault(verdict.exercise, {"tries": 0, "best": 0.0, "passed_on_try": None})
+        entry["best"] = max(entry["best"], verdict.score)
+        if entry["passed_on_try"] is None:
+            entry["tries"] += 1
+            if verdict.passed:
+                entry |= {"passed_on_try": entry["tries"], "passed_at": now}
+
+    return store.update("progress", change)[0][verdict.exercise]
+
+
+@dataclass
+class UnitView:
+    """One unit as ``progress()`` shows it. problem: why nothing is known of it, else ""."""
+
+    name: str
+    title: str
+    exercises: list = field(default_factory=list)  # (what the unit says, the learner's entry or {})
+    predictions: tuple = (0, 0)  # held, judged so far
+    quiz: tuple = (0, 0, 0)  # right on first try, answered, asked
+    claims: tuple = (0, 0)  # decided, there
+    problem: str = ""
+
+    @property
+    def done(self):
+        """Exercises passed."""
+        return sum(map(passed, (entry for _, entry in self.exercises)))
+
+    @property
+    def points(self):
+        """(reached, possible)."""
+        return (sum(min(entry.get("best", 0.0), e["points"]) for e, entry in self.exercises),
+                sum(e["points"] for e, _ in self.exercises))
+
+    @property
+    def minutes(self):
+        """Minutes of the exercises that are not passed yet."""
+        return sum(e["minutes"] for e, entry in self.exercises if not passed(entry))
+
+
+def passed(entry):
+    """Whether an exercise's entry says that it was passed."""
+    return entry.get("passed_on_try") is not None
+
+
+def views():
+    """A UnitView for each unit, in course order. A unit that cannot be read says so and hides no other."""
+    tries, predictions, quizzes, claims = map(store.read, ("progress", "predictions", "quizzes", "claims"))
+    out = []
+    for name in units.names():
+        try:
+            unit = units.load(name)
+            judged = [predictions[p["id"]]["held"] for p in unit["predictions"] if p["id"] in predictions]
+            judged = [held for held in judged if held is not None]
+            answered = [quizzes[q["id"]] for q in unit["quizzes"] if q["id"] in quizzes]
+            out.append(UnitView(
+                name, unit["title"], [(e, tries.get(e["id"], {})) for e in unit["exercises"]],
+                (sum(judged), len(judged)),
+                (sum(a["right_on_first"] for a in answered), len(answered), len(unit["quizzes"])),
+                (sum(bool(claims.get(c["id"])) for c in unit["claims"]), len(unit["claims"]))))
+        except (records.MissingRecording, OSError) as error:
+            out.append(UnitView(name, name, problem=str(error)))
+        except (KeyError, TypeError):
+            out.append(UnitView(name, name, problem="Its description is damaged; unpack the course again."))
+    return out
 
 
 def summary():
     """List of ``(unit, done, exercises, points, max_points)`` over the course, in course order."""
-    data, units = read("progress"), {}
-    for exercise in records.known_exercises():
-        unit, points, _ = records.points_of(exercise)
-        row = units.setdefault(unit, [0, 0, 0.0, 0.0])
-        entry = data.get(exercise, {})
-        row[0] += entry.get("passed_on_try") is not None
-        row[1] += 1
-        row[2] += min(entry.get("best", 0.0), points)
-        row[3] += points
-    return [(unit, *row) for unit, row in sorted(units.items())]
+    return [(u.name, u.done, len(u.exercises), *u.points) for u in views() if not u.problem]
+
+
+def unit_state(unit):
+    """``(done, exercises, minutes left)`` of a unit. Raises ValueError for an unknown one."""
+    view = _one(views(), unit)
+    return view.done, len(view.exercises), view.minutes
+
+
+def whats_next(after=None):
+    """The next exercise to do, or None when all are passed.
+
+    Args:
+        after: an exercise; None for the one that was passed last. The first after it that is not passed comes next;
+            where there is none, the first of the course that is not passed.
+
+    Returns:
+        dict with ``unit``, ``title`` (the unit's), ``exercise`` (what the unit says of it), ``begun`` (was anything in
+        that unit tried yet) and ``href``, a relative link: to the exercise's cell, or to the page of a new unit, whose
+        first cells an exercise needs.
+    """
+    return _next(views(), after)
+
+
+def _next(all_units, after=None):
+    order = [(u, e, entry) for u in all_units for e, entry in u.exercises]
+    if after is None:
+        # Older entries have no time; then the place in the course decides.
+        done = [(entry.get("passed_at", 0), i) for i, (_, _, entry) in enumerate(order) if passed(entry)]
+        start = max(done)[1] + 1 if done else 0
+    else:
+        start = next((i + 1 for i, (_, e, _) in enumerate(order) if e["id"] == after), 0)
+    for unit, e, entry in order[start:] + order[:start]:
+        if not passed(entry) and e["id"] != after:
+            begun = any(known for _, known in unit.exercises)
+            return {"unit": unit.name, "title": unit.title, "exercise": e, "begun": begun,
+                    "href": units.link(unit.name, units.cell_id("say", e["id"]) if begun else None)}
+    return None
+
+
+def _one(all_units, unit):
+    for view in all_units:
+        if view.name == unit:
+            return view
+    raise ValueError(f"There is no unit {unit!r}. Units: {', '.join(u.name for u in all_units)}")
 
 
 class Progress:
-    """What ``progress()`` displays: a bar per unit, and the exercises of one unit if asked for."""
+    """What ``progress()`` displays."""
 
     def __init__(self, unit=None):
-        self.unit = unit
-        self.rows = [r for r in summary() if unit in (None, r[0])]
-        if not self.rows:
-            units = ", ".join(sorted({r[0] for r in summary()}))
-            raise ValueError(f"There is no unit {unit!r}. Units: {units}")
+        every = views()
+        self.unit, self.next = unit, _next(every)
+        self.units = every if unit is None else [_one(every, unit)]
 
     def __repr__(self):
-        lines = [f"{u:28} {'█' * d}{'░' * (n - d)} {d}/{n} exercises, {round(p, 1):g}/{m:g} points"
-                 for u, d, n, p, m in self.rows]
-        done, count = sum(r[1] for r in self.rows), sum(r[2] for r in self.rows)
-        return "\n".join([*lines, f"{'total':28} {done}/{count} exercises"])
+        from .progress_page import text
+
+        return text(self)
 
     def _repr_html_(self):
-        cells = "".join(
-            f'<tr><th scope="row" style="text-align:left">{html.escape(u)}</th>'
-            f'<td><progress max="{n}" value="{d}" aria-label="{html.escape(u)}: {d} of {n} exercises"></progress></td>'
-            f"<td>{d}/{n} exercises</td><td>{round(p, 1):g}/{m:g} points</td></tr>" for u, d, n, p, m in self.rows)
-        table = f"<table>{cells}</table>"
-        if self.unit:
-            data = read("progress")
-            items = []
-            for e in records.known_exercises(self.unit):
-                entry = data.get(e, {})
-                state = ("✓ passed on try " + str(entry["passed_on_try"]) if entry.get("passed_on_try")
-                         else f"{entry['tries']} tries so far" if entry else "not tried yet")
-                items.append(f"<li><code>{e}</code> {state}</li>")
-            table += f"<ul>{''.join(items)}</ul>"
-        return table
+        from .progress_page import page
+
+        return page(self)
 
 
 def progress(unit=None):

@@ -1,36 +1,71 @@
-"""Recap questions with instant answers, as plain HTML: they work without a kernel and with the keyboard."""
+"""Recap questions: choose, commit, and see whether it is right and why. The first answer is remembered."""
 
-import html
+import hashlib
 
-
-class Quiz:
-    """One recap question: each choice unfolds into its answer."""
-
-    def __init__(self, question, choices):
-        right = [c for c, (ok, _) in choices.items() if ok]
-        if len(right) != 1:
-            raise ValueError(f"a question needs exactly one right choice, this one has {len(right)}: {question}")
-        self.question, self.choices = question, choices
-
-    def __repr__(self):
-        lines = [self.question]
-        for choice, (ok, why) in self.choices.items():
-            lines.append(f"  - {choice}\n      {'Right.' if ok else 'Not quite.'} {why}")
-        return "\n".join(lines)
-
-    def _repr_html_(self):
-        rows = "".join(
-            f'<details style="margin:.2em 0 .2em 1em"><summary>{html.escape(choice)}</summary>'
-            f'<div style="margin-left:1.2em"><b>{"✓ Right." if ok else "✗ Not quite."}</b> {html.escape(why)}</div>'
-            f"</details>" for choice, (ok, why) in self.choices.items())
-        return f"<div><p><b>{html.escape(self.question)}</b></p>{rows}</div>"
+from . import store, units
 
 
-def quiz(question, choices):
-    """A question whose choices unfold into their answers.
+def quiz(question, choices=None):
+    """The recap questions of a unit, e.g. ``quiz("06-rope")``, or one question with choices of its own.
 
     Args:
-        question: one sentence.
-        choices: dict choice → (is it right, why), exactly one of them right.
+        question: a unit's name; or the question, in one sentence.
+        choices: dict choice → (is it right, why), exactly one of them right. None for a unit's questions.
+
+    Raises:
+        ValueError: a question has not exactly one right choice.
+        MissingRecording: there is no such unit; the message names the known ones.
     """
-    return Quiz(question, choices)
+    if choices is None:
+        return _asked(units.load(question)["quizzes"], f"Recap questions of {units.load(question)['title']}")
+    one = {"id": f"single.{hashlib.sha256(question.encode()).hexdigest()[:12]}", "question": question,
+           "choices": [{"text": text, "right": right, "why": why} for text, (right, why) in choices.items()]}
+    return _asked([one], "Recap question")
+
+
+def _asked(quizzes, name):
+    from .asking import Question  # here, because `import anatomy` should not wait for the widget libraries
+
+    for q in quizzes:
+        right = sum(c["right"] for c in q["choices"])
+        if right != 1:
+            raise ValueError(f"a question needs exactly one right choice, this one has {right}: {q['question']}")
+    by_id, answered = {q["id"]: q for q in quizzes}, store.read("quizzes")
+
+    def commit(key, value):
+        entry, saved = _note(by_id[key], value)
+        state = _state(by_id[key], {**entry, "last": value})
+        return state if saved else {**state, "why": f"{state['why']} (This answer could not be saved.)"}
+
+    items = [{"key": q["id"], "question": q["question"], "options": [c["text"] for c in q["choices"]],
+              "above": False, "button": "Answer"} for q in quizzes]
+    states = {q["id"]: _state(q, answered[q["id"]]) for q in quizzes if q["id"] in answered}
+    return Question(items, commit, {key: state for key, state in states.items() if state}, name)
+
+
+def _note(question, value):
+    """Records an answer; (entry, saved)."""
+    right = next(c["right"] for c in question["choices"] if c["text"] == value)
+
+    def change(data):
+        entry = data.setdefault(question["id"], {"first": value, "right_on_first": right, "tries": 0,
+                                                 "last": None, "right": False})
+        if entry["right"]:
+            return  # answered in another notebook meanwhile
+        entry["tries"] += entry["last"] != value
+        entry |= {"last": value, "right": right}
+
+    data, saved = store.update("quizzes", change)
+    return data[question["id"]], saved
+
+
+def _state(question, entry):
+    """What the page shows for an answer; None where the question's choices have changed since."""
+    chosen = next((c for c in question["choices"] if c["text"] == entry["last"]), None)
+    if chosen is None:
+        return None
+    if not chosen["right"]:
+        return {"choice": chosen["text"], "tone": "wrong", "message": "Not quite.", "why": chosen["why"],
+                "button": "Answer again"}
+    return {"choice": chosen["text"], "tone": "right", "message": "Right.", "why": chosen["why"], "locked": True,
+            "others": [[c["text"], c["why"]] for c in question["choices"] if c is not chosen and c["why"]]}

@@ -1,0 +1,135 @@
+"""How progress looks: a page for the notebook, and the same in plain text."""
+
+import html
+
+from . import units
+
+# Colors are the page's own, so that light and dark themes fit by themselves.
+STYLE = """<style>
+.ta-way { max-width: 760px; line-height: 1.45; }
+.ta-way p { margin: .2em 0; }
+.ta-way-units { margin-top: .6em; }
+.ta-way-unit { padding: .5em 0; border-top: 1px solid rgba(128, 128, 128, .45); }
+.ta-way-head { display: flex; flex-wrap: wrap; align-items: center; gap: 2px 14px; }
+.ta-way-title { flex: 1 1 15em; font-weight: 600; min-width: 0; }
+.ta-way progress { flex: 0 1 170px; min-width: 110px; height: 12px; appearance: none; background: none;
+  border: 1px solid #808080; border-radius: 6px; overflow: hidden; }
+.ta-way progress::-webkit-progress-bar { background: none; }
+.ta-way progress::-webkit-progress-value { background: #2f8fcc; }
+.ta-way progress::-moz-progress-bar { background: #2f8fcc; }
+.ta-way-count { flex: 0 0 8.5em; font-variant-numeric: tabular-nums; }
+.ta-way summary { cursor: pointer; min-height: 24px; padding: 1px 0; width: fit-content; }
+.ta-way summary:focus-visible, .ta-way a:focus-visible { outline: 2px solid #2f8fcc; outline-offset: 2px; }
+.ta-way details ul { margin: .2em 0 .3em; padding-left: 1.3em; }
+.ta-way details li { padding: 2px 0; }
+</style>"""
+
+
+def duration(minutes):
+    """``duration(165)`` is ``"2 h 45 min"``."""
+    hours, rest = divmod(round(minutes), 60)
+    return " ".join(filter(None, [f"{hours} h" if hours else "", f"{rest} min" if rest or not hours else ""]))
+
+
+def state(entry):
+    """An exercise's state in words."""
+    if entry.get("passed_on_try") is not None:
+        return f"passed on try {entry['passed_on_try']}"
+    tries = entry.get("tries", 0)
+    return f"{tries} {'try' if tries == 1 else 'tries'} so far" if tries else "not tried yet"
+
+
+def points(view):
+    """``"3.5/8 points"``."""
+    reached, possible = view.points
+    return f"{round(reached, 1):g}/{possible:g} points"
+
+
+def left(minutes):
+    """``"about 40 min left"``, or ``"done"``."""
+    return f"about {duration(minutes)} left" if minutes else "done"
+
+
+def asides(view):
+    """What there is to say of a unit's predictions, questions and claims: a list of phrases."""
+    (held, judged), (right, answered, asked), (decided, claims) = view.predictions, view.quiz, view.claims
+    out = []
+    if judged:
+        out.append(f"{held} of {judged} predictions held")
+    if answered:
+        more = f", {asked - answered} to go" if answered < asked else ""
+        out.append(f"recap: {right} of {answered} right at first try{more}")
+    if claims and (decided or any(entry for _, entry in view.exercises)):  # before the start it would only be noise
+        out.append(f"{decided} of {claims} claims decided")
+    return out
+
+
+def total(shown):
+    """The whole in one line."""
+    exercises = sum(len(u.exercises) for u in shown.units)
+    reached, possible = (sum(u.points[i] for u in shown.units) for i in (0, 1))
+    return (f"{sum(u.done for u in shown.units)}/{exercises} exercises, "
+            f"{round(reached, 1):g}/{possible:g} points, {left(sum(u.minutes for u in shown.units))}")
+
+
+def text(shown):
+    """Plain text, for a terminal or a log."""
+    lines = [_next_line(shown), ""] if shown.units else ["There is no unit here."]
+    width = max((len(u.title) for u in shown.units), default=0)
+    for u in shown.units:
+        if u.problem:
+            lines.append(f"{u.title:{width}}  {u.problem}")
+            continue
+        n = len(u.exercises)
+        lines.append(f"{u.title:{width}}  {'█' * u.done}{'░' * (n - u.done)} {u.done}/{n} exercises, "
+                     f"{points(u)}, {left(u.minutes)}")
+        if asides(u):
+            lines.append(f"{'':{width}}  {', '.join(asides(u))}")
+        if shown.unit:
+            lines += [f"  {'✓' if 'passed' in state(entry) else '·'} {e['title']}: {state(entry)}"
+                      for e, entry in u.exercises]
+    return "\n".join([*lines, *([f"{'Total':{width}}  {total(shown)}"] if len(shown.units) > 1 else [])])
+
+
+def _next_line(shown):
+    if shown.next is None:
+        return "Every exercise is passed."
+    exercise = shown.next["exercise"]
+    return f"Next: {exercise['title']} ({shown.next['title']}, about {exercise['minutes']:g} min)"
+
+
+def page(shown):
+    """HTML, for the notebook. Headings are roles, not <h3>: those would enter the notebook's table of contents."""
+    e = html.escape
+    if shown.next is None:
+        ahead = "Every exercise is passed."
+    else:
+        exercise = shown.next["exercise"]
+        ahead = (f'Next: <a href="{e(shown.next["href"])}">{e(exercise["title"])}</a> '
+                 f"({e(shown.next['title'])}, about {exercise['minutes']:g} min)")
+    whole = f"<p>{total(shown)}</p>" if len(shown.units) > 1 else ""
+    items = "".join(_unit(u, unfolded=bool(shown.unit)) for u in shown.units)
+    return (f'{STYLE}<div class="ta-way" role="group" aria-label="Your progress"><p><strong>{ahead}</strong></p>'
+            f'{whole}<div class="ta-way-units" role="list">{items}</div></div>')
+
+
+def _unit(view, unfolded):
+    e = html.escape
+    title = (f'<div class="ta-way-title" role="heading" aria-level="4"><a href="{e(units.link(view.name))}">'
+             f"{e(view.title)}</a></div>")
+    if view.problem:
+        return _row(f'<div class="ta-way-head">{title}</div><p>{e(view.problem)}</p>')
+    n = len(view.exercises)
+    bar = (f'<progress max="{n or 1}" value="{view.done}" '
+           f'aria-label="{e(view.title)}: {view.done} of {n} exercises"></progress>')
+    rows = "".join(
+        f'<li><a href="{e(units.link(view.name, units.cell_id("say", x["id"])))}">{e(x["title"])}</a>: '
+        f"{'✓ ' if entry.get('passed_on_try') is not None else ''}{state(entry)}</li>" for x, entry in view.exercises)
+    facts = " · ".join([points(view), left(view.minutes), *asides(view)])
+    return _row(f'<div class="ta-way-head">{title}{bar}'
+                f'<span class="ta-way-count">{view.done}/{n} exercises</span></div>'
+                f"<details{' open' if unfolded else ''}><summary>{e(facts)}</summary><ul>{rows}</ul></details>")
+
+
+def _row(content):
+    return f'<div class="ta-way-unit" role="listitem">{content}</div>'

@@ -1,0 +1,222 @@
+"""What the course remembers of a learner: a few small JSON files in one folder, shared by all open notebooks.
+
+Reading, changing and writing happen under a lock, and a file is replaced in one step: two notebooks lose nothing of
+one another, and a kernel killed at any moment leaves a whole file. A file that cannot be understood is kept under
+another name before anything is written; one that cannot be read is left alone. Nothing here ever stops a check: a
+full disk costs a line of text, and what was not saved is kept in memory for the session.
+"""
+
+import contextlib
+import copy
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import filelock
+
+PATIENCE = 3.0  # seconds; a save takes a few milliseconds, so whoever holds a lock for longer is stuck
+_unsaved = {}  # path → changes that could not be saved yet
+
+
+def home():
+    """Folder that holds progress, predictions and answers to questions."""
+    if os.environ.get("ANATOMY_HOME"):
+        return Path(os.environ["ANATOMY_HOME"])
+    if sys.platform == "win32":
+        base = Path(os.environ.get("APPDATA") or Path.home())
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "transformer-anatomy"
+
+
+def read(name):
+    """Entries of ``<home>/<name>.json``; {} where there are none. What is no valid entry is left out.
+
+    A file that is not JSON is set aside under another name, with one line that says so.
+    """
+    path = home() / f"{name}.json"
+    try:
+        data = _parse(name, path)[0]
+    except OSError as error:
+        print(f"(your {name} cannot be read just now: {_why(error)}. The file is left as it is.)")
+        data = {}
+    except ValueError:
+        return update(name, lambda data: None)[0]  # under the lock: another notebook may be writing a good one
+    _apply(path, data)
+    return data
+
+
+def update(name, change):
+    """Lets ``change(entries)`` alter the entries of ``<home>/<name>.json`` in place, safe from other notebooks.
+
+    Returns ``(entries, saved)``. Where saving is impossible, one line is printed, and the change is kept in memory
+    to be made again at the next call: ``change`` must depend on nothing but the entries it is given. What it
+    raises is raised here, and then nothing is written.
+    """
+    path = home() / f"{name}.json"
+    problem, before, sound = None, {}, True
+    with contextlib.ExitStack() as held:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            locked = _lock(path, held)
+            before, sound = _open(name, path)
+        except OSError as error:
+            problem = "another notebook is holding the file" if isinstance(error, filelock.Timeout) else _why(error)
+            with contextlib.suppress(OSError, ValueError):
+                before, sound = _parse(name, path)
+        data = copy.deepcopy(before)
+        _apply(path, data)
+        change(data)
+        if problem is None and data != before:
+            try:
+                if not sound:
+                    _keep_aside(name, path, shutil.copy2)
+                _replace(path, data, locked)
+            except OSError as error:
+                problem = _why(error)
+    if problem is None:
+        _unsaved.pop(path, None)
+    elif data != before:
+        _unsaved.setdefault(path, []).append(change)
+        print(f"({name} was not saved: {problem}. It is kept while this notebook runs, and nothing else is affected.)")
+    return data, problem is None
+
+
+def _apply(path, data):
+    """Makes the changes that could not be saved so far."""
+    for change in _unsaved.get(path, []):
+        change(data)
+
+
+def _lock(path, held):
+    """Takes the lock, to be given back with ``held``. False on a file system that knows no locks."""
+    lock = filelock.FileLock(path.with_name(f".{path.stem}.lock"), timeout=PATIENCE, poll_interval=0.01)
+    try:
+        held.enter_context(lock)
+    except NotImplementedError:
+        return False  # some network folders; going on is better than never saving
+    return True
+
+
+def _why(error):
+    return error.strerror or str(error)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
+def _parse(name, path):
+    """(entries, were all of them sound). Raises OSError, or ValueError for what is no JSON object."""
+    try:
+        text = _patiently(path.read_bytes).decode("utf-8-sig")  # an editor may have put a mark at the front
+    except FileNotFoundError:
+        return {}, True
+    try:
+        data = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    tidy = _TIDY.get(name, lambda value: (value, True))
+    tidied = {key: tidy(value) for key, value in data.items()}
+    return {k: v for k, (v, _) in tidied.items() if v is not None}, all(sound for _, sound in tidied.values())
+
+
+def _open(name, path):
+    """``_parse`` under the lock: what cannot be understood is set aside. Raises OSError where that is impossible."""
+    try:
+        return _parse(name, path)
+    except ValueError:
+        _keep_aside(name, path, os.rename)
+        return {}, True
+
+
+def _keep_aside(name, path, how):
+    stamp, number = int(time.time()), 0
+    while True:
+        kept = path.with_name(f"{name}.damaged-{stamp}{f'-{number}' if number else ''}.json")
+        if not kept.exists():
+            break
+        number += 1
+    how(path, kept)
+    print(f"(part of your {name} file could not be understood; the file was kept as {kept.name})")
+
+
+# What an entry of each file looks like: (the entry in today's form or None, was it sound as it stood).
+
+
+def _number(value, kind=(int, float)):
+    return isinstance(value, kind) and not isinstance(value, bool) and value >= 0 and math.isfinite(value)
+
+
+def _tidy(value, usual, checks):
+    if not isinstance(value, dict):
+        return None, False
+    bad = [key for key, check in checks.items() if key in value and not check(value[key])]
+    return {**usual, **value, **{key: usual[key] for key in bad}}, not bad
+
+
+def _tidy_try(value):
+    entry, sound = _tidy(value, {"tries": 0, "best": 0.0, "passed_on_try": None}, {
+        "tries": lambda v: _number(v, int), "best": _number,
+        "passed_on_try": lambda v: v is None or (_number(v, int) and v > 0)})
+    if entry and entry["passed_on_try"] is not None:
+        entry["tries"] = entry["passed_on_try"]  # older versions went on counting after the pass
+    return entry, sound
+
+
+def _tidy_prediction(value):
+    if isinstance(value, str):  # the first version kept the text alone
+        return {"choice": value, "held": None, "shown": False}, True
+    entry, sound = _tidy(value, {"choice": None, "held": None, "shown": False}, {
+        "choice": lambda v: isinstance(v, str), "held": lambda v: v is None or isinstance(v, bool),
+        "shown": lambda v: isinstance(v, bool)})
+    return (entry, sound) if entry and entry["choice"] is not None else (None, False)
+
+
+def _tidy_answer(value):
+    entry, sound = _tidy(value, {"first": None, "right_on_first": False, "tries": 1, "last": None, "right": False}, {
+        "first": lambda v: isinstance(v, str), "right_on_first": lambda v: isinstance(v, bool),
+        "tries": lambda v: _number(v, int), "last": lambda v: v is None or isinstance(v, str),
+        "right": lambda v: isinstance(v, bool)})
+    return (entry, sound) if entry and entry["first"] is not None else (None, False)
+
+
+_TIDY = {"progress": _tidy_try, "predictions": _tidy_prediction, "quizzes": _tidy_answer}
+
+
+# ---- writing ---------------------------------------------------------------------------------------------
+
+
+def _replace(path, data, locked):
+    # Under the lock one name serves everybody, so that a killed kernel's leftover is used again and none pile up.
+    text = json.dumps(data, indent=1, sort_keys=True)
+    temporary = path.with_name(f".{path.stem}.tmp" if locked else f".{path.stem}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "w", encoding="utf-8") as sink:
+            sink.write(text)
+            sink.flush()
+            os.fsync(sink.fileno())  # or a power cut may leave the new name with nothing in it
+        _patiently(os.replace, temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _patiently(action, *arguments):
+    """On Windows a file that somebody has open can't be replaced, nor read while it is: wait a moment."""
+    for pause in (0.01, 0.03, 0.1, 0.3):
+        try:
+            return action(*arguments)
+        except PermissionError:
+            if sys.platform != "win32":
+                raise
+            time.sleep(pause)
+    return action(*arguments)

@@ -1,0 +1,43 @@
+"""A small course of two units, so that tests of questions and progress don't depend on the course's own words."""
+
+import json
+
+ROPE = {
+    "unit": "06-rope", "title": "Rotary positions", "minutes": 60,
+    "exercises": [
+        {"id": "rope.turn", "title": "Turning a pair", "points": 2, "minutes": 15, "difficulty": 1, "worth": "It is."},
+        {"id": "rope.rope", "title": "RoPE <all planes>", "points": 4, "minutes": 45, "difficulty": 3, "worth": "Yes."},
+    ],
+    "predictions": [
+        {"id": "rope.p1", "question": "The product is…", "options": ["0.5 again", "some other number", "gone?"],
+         "adjacent": True},
+        {"id": "rope.p2", "question": "What does PI do?", "options": ["rescues <all>", "ruins back"],
+         "adjacent": False},
+        {"id": "rope.p3", "question": "How many turns?", "options": [], "adjacent": False},
+    ],
+    "quizzes": [
+        {"id": "rope.q-1", "question": "Which turn is left?", "choices": [
+            {"text": "by 5θ", "right": True, "why": "R(12 − 7)."},
+            {"text": "by 12θ", "right": False, "why": "That is the key's own turn."},
+            {"text": "by <19>θ", "right": False, "why": "The transpose turns back."}]},
+        {"id": "rope.q-2", "question": "What changes?", "choices": [
+            {"text": "all scores", "right": False, "why": "Scores see distances."},
+            {"text": "nothing", "right": True, "why": "Scores are relative."}]},
+    ],
+    "claims": [{"id": "c1", "claim": "RoPE is relative.", "cells": ["aa"]},
+               {"id": "c2", "claim": "PI spoils nothing.", "cells": ["bb"]}],
+}
+START = {
+    "unit": "00-start", "title": "Start here", "minutes": 5,
+    "exercises": [{"id": "start.average", "title": "An average", "points": 1, "minutes": 5, "difficulty": 1,
+                   "worth": "It comes back."}],
+    "predictions": [], "quizzes": [], "claims": [],
+}
+
+
+def write(folder):
+    """Writes the two units under ``folder/units``; returns the folder, for ANATOMY_ASSETS."""
+    (folder / "units").mkdir(parents=True)
+    for unit in (START, ROPE):
+        (folder / "units" / f"{unit['unit']}.json").write_text(json.dumps(unit), encoding="utf-8")
+    return folder
