@@ -7,6 +7,8 @@ from torch import nn
 
 
 def right_sinusoid(positions, d_model, base=10000.0):
+    if d_model % 2:
+        raise ValueError(f"d_model must be even, got {d_model}")
     angles = positions[..., None] * base ** (-torch.arange(0, d_model, 2) / d_model)
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
 
@@ -22,6 +24,8 @@ class LearnedPositions(nn.Module):
         self.weight = nn.Parameter(0.02 * torch.randn(max_positions, d_model))
 
     def forward(self, position_ids):
+        if ((position_ids < 0) | (position_ids >= len(self.weight))).any():
+            raise ValueError(f"there are positions 0 to {len(self.weight) - 1}, got {position_ids.tolist()}")
         return self.weight[position_ids]
 
 

@@ -44,8 +44,8 @@ def right_silu_prime(x):
 NORMS = {"layer_norm": right_layer_norm, "rms_norm": right_rms_norm}
 ACTIVATIONS = {
     "relu": lambda x: x.clamp(min=0),
-    "leaky_relu": lambda x: torch.where(x > 0, x, 0.01 * x),
-    "elu": lambda x: torch.where(x > 0, x, torch.exp(x) - 1),
+    "leaky_relu": lambda x, slope=0.01: torch.where(x > 0, x, slope * x),
+    "elu": lambda x, alpha=1.0: torch.where(x > 0, x, alpha * torch.expm1(x.clamp(max=0))),
     "squared_relu": lambda x: x.clamp(min=0) ** 2,
     "gelu": right_gelu,
     "gelu_tanh": lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),

@@ -39,3 +39,46 @@ def test_widgets_live_in_jupyterlab(browser, tmp_path):
         page.wait_for_function("() => document.querySelector('.ta').dataset.theme === 'dark'")
         shut_down_kernel(page)
         context.close()
+
+
+WRONG = """from anatomy import check
+from anatomy.widgets import MixExplorer
+
+def weighted_average(values, weights):
+    return weights @ values"""
+RIGHT = WRONG.split("\n\n")[1] + " / weights.sum()"
+
+
+def test_a_check_changes_the_picture_of_another_cell(browser, tmp_path):
+    """A wrong function is drawn with its mistake; once the check passes, the picture changes without its cell."""
+    write_notebook(tmp_path / "mix.ipynb", WRONG, "MixExplorer(weighted_average)", RIGHT,
+                   "check('start.weighted_average', weighted_average)")
+    with start_lab(tmp_path) as url:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        open_notebook(page, url, "mix.ipynb")
+        for cell in (0, 1):
+            run_cell(page, cell)
+        shown = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
+        banner, root = shown.locator(".ta-mistake"), shown.locator(".ta")
+        banner.get_by_text("Divide it by the sum of the weights.").wait_for(timeout=60_000)
+        prompt, before = shown.locator(".jp-InputPrompt").text_content(), root.get_attribute("data-key")
+        for cell in (2, 3):
+            run_cell(page, cell)
+        banner.wait_for(state="hidden", timeout=60_000)
+        page.wait_for_function("([e, key]) => e.dataset.key !== key", arg=[root.element_handle(), before])
+        assert shown.locator(".jp-InputPrompt").text_content() == prompt
+        last = page.locator(".jp-Notebook .jp-CodeCell").nth(3)
+        assert "passed" in last.text_content()
+        wrong = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-type='application/vnd.jupyter.error']"
+        assert page.locator(wrong).count() == 0
+        shut_down_kernel(page)
+        context.close()
+
+
+def run_cell(page, index):
+    """Start one cell; the kernel takes them in order."""
+    page.evaluate("""(index) => {
+      window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;
+      return window.jupyterapp.commands.execute('notebook:run-cell');
+    }""", index)

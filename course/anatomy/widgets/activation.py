@@ -114,7 +114,7 @@ class ActivationExplorer(SeveralFunctions):
                 "dead": int((silent == 1).sum()), "flat": float(flat.mean())}
 
     @property
-    def alt(self):
+    def words(self):
         found, row = self.facts(), self._row()
         x, f, d = (float(v) for v in (self._inputs["x"][self.place], self.shown(f"f_{self.name}")[row, self.place],
                                       self.shown(f"d_{self.name}")[row, self.place]))

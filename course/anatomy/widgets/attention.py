@@ -102,7 +102,7 @@ class AttentionExplorer(TableWidget):
         return dict(zip(INVARIANTS, table[self._at()].tolist(), strict=True))
 
     @property
-    def alt(self):
+    def words(self):
         words, row, found = SENTENCES[self.sentence], self.weights()[self.query], self.invariants()
         listed = ", ".join(f"{word} {weight:.2f}" for word, weight in zip(words, row, strict=True))
         states = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}

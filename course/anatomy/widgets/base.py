@@ -13,7 +13,9 @@ import traitlets as t
 from safetensors.numpy import load_file
 
 from ..records import MissingRecording, assets_dir
-from .calls import shorten, unwritten
+from . import following
+from .calls import replaced, shorten, unwritten
+from .figures import above
 
 _HERE = Path(__file__).parent
 
@@ -32,19 +34,24 @@ class TableWidget(anywidget.AnyWidget):
     A subclass names its ``script`` (a file beside this one), its ``recording`` (a file under
     ``assets/recordings/widgets``, with the inputs and the reference's tables), the ``function_name`` that the
     course uses, and ``controls``, the traits that the page's controls move. It implements ``measure``,
-    ``derive``, ``describe``, ``figure`` and the property ``alt``.
+    ``derive``, ``describe``, ``figure`` and the property ``words``.
 
-    Everything is computed in the constructor and in ``refresh``; moving a control costs no Python at all.
+    Everything is computed in the constructor and in ``refresh``; moving a control costs no Python at all. While the
+    check of a function on show does not pass, ``mistake`` says what that check says. After each check the widget takes
+    over the function that was checked (``anatomy.widgets.following``).
+
     Raises MissingRecording when the reference's tables are not there, WrongOutput when the function returns
     something that cannot be drawn, and whatever the function itself raises.
     """
 
     script = recording = function_name = None
     controls = ()
+    keyed = False  # are the functions given under names?
 
     spec = t.Dict().tag(sync=True)  # settings and words that never change
     tables = t.Dict().tag(sync=True)  # name → little-endian float32 bytes
     notice = t.Unicode().tag(sync=True)  # what is on show if it is not the learner's function
+    mistake = t.Unicode().tag(sync=True)  # what the check says about the learner's function on show; a line for each
 
     def __init_subclass__(cls, **kwargs):
         if "script" in cls.__dict__:
@@ -57,10 +64,11 @@ class TableWidget(anywidget.AnyWidget):
         recorded = load_recording(self.recording)
         self._reference = {k.removeprefix("ref_"): v for k, v in recorded.items() if k.startswith("ref_")}
         self._inputs = {k: torch.from_numpy(v) for k, v in recorded.items() if not k.startswith("ref_")}
-        self._mine = {}
+        self._mine, self._said = {}, {}
         super().__init__(**state)
         self.spec = self.describe(self._inputs)
         self.refresh()
+        following.register(self)
 
     @classmethod
     def measure(cls, fn, inputs):
@@ -80,38 +88,86 @@ class TableWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     @property
-    def alt(self):
-        """The present state in words."""
+    def words(self):
+        """The present picture in words."""
         raise NotImplementedError
+
+    @property
+    def alt(self):
+        """The present state in words: what the check says, then the picture."""
+        return " ".join([*self.mistake.splitlines(), self.words])
 
     def refresh(self, fn=None):
         """Compute the tables again, with another function if one is given.
 
         While the function raises NotImplementedError the reference is shown, and the notice says so.
         """
-        candidate = self._fn if fn is None else fn
-        name, mine, notice = self.function_name, self._reference, ""
-        if candidate is None:
-            notice = NOTHING_GIVEN
-        else:
+        with self.hold_sync():
+            self._show(self._fn if fn is None else fn)
+            self._say(following.what_checks_say(self))
+
+    def follow(self, checked):
+        """Takes over the functions that were just checked, target → function, where this widget shows them.
+
+        One that cannot be drawn is replaced by the reference, and the notice says why: the learner did not run this
+        cell, and could not tell where an error comes from.
+        """
+        new = {slot: checked[target] for slot, target in following.targets_in(self).items() if target in checked}
+        if not new:
+            return
+        functions = self._given_with(new)
+        with self.hold_sync():
             try:
-                mine = self.measure(candidate, self._inputs)
-            except NotImplementedError as error:
-                culprit = unwritten(error)
-                if culprit is None:
-                    shorten(error)
-                    raise
-                own = culprit in (name, getattr(candidate, "__name__", name))
-                notice = f"Showing the reference: {name if own else culprit} is not written yet"
-            except Exception as error:
-                shorten(error)
+                self._show(functions, again=new.keys())
+            except KeyboardInterrupt:
                 raise
+            except BaseException as error:  # a class of errors of the learner's own need not be an Exception
+                self._show(None)
+                self._fn, self.notice = functions, replaced(next(iter(new)), error)
+            shown = [target for slot, target in following.targets_in(self).items() if self.own(slot)]
+            said = {target: following.last_said(target, checked[target]) if target in checked
+                    else self._said.get(target, "") for target in shown}
+            self._say({target: sentence for target, sentence in said.items() if sentence})
+
+    def given(self):
+        """slot → function, for the functions that were given. Slots are what the widget calls them."""
+        return {} if self._fn is None else {self.function_name: self._fn}
+
+    def own(self, slot):
+        """True when the function of that slot on show is the learner's."""
+        return self._mine is not self._reference
+
+    def _given_with(self, new):
+        return new[self.function_name]
+
+    def _show(self, candidate, again=None):
+        mine, notice = self._measured(candidate, again)
         tables = {**mine, **{f"ref_{k}": v for k, v in self._reference.items()},
                   **self.derive(mine, self._reference, self._inputs)}
         self._fn, self._mine = candidate, mine
         with self.hold_sync():
             self.tables = {k: np.ascontiguousarray(v, dtype="<f4").tobytes() for k, v in tables.items()}
             self.notice = notice
+
+    def _measured(self, fn, again):
+        """(tables, notice) of what was given. again: None, or the slots to measure, and then nothing is raised."""
+        if fn is None:
+            return self._reference, NOTHING_GIVEN
+        name = self.function_name
+        try:
+            return self.measure(fn, self._inputs), ""
+        except (Exception, SystemExit) as error:
+            culprit = unwritten(error) if isinstance(error, NotImplementedError) else None
+            if culprit is not None:
+                own = culprit in (name, getattr(fn, "__name__", name))
+                return self._reference, f"Showing the reference: {name if own else culprit} is not written yet"
+            if again is None:
+                shorten(error)
+                raise
+            return self._reference, replaced(name, error)
+
+    def _say(self, said):
+        self._said, self.mistake = said, following.in_words(said)
 
     @property
     def whose(self):
@@ -121,7 +177,7 @@ class TableWidget(anywidget.AnyWidget):
     def png(self):
         """The figure as PNG bytes; the same state gives the same bytes."""
         out = io.BytesIO()
-        self.figure().savefig(out, format="png", dpi=100, metadata={"Software": None})
+        above(self.figure(), self.mistake).savefig(out, format="png", dpi=100, metadata={"Software": None})
         return out.getvalue()
 
     def _repr_mimebundle_(self, **kwargs):
@@ -136,7 +192,7 @@ class TableWidget(anywidget.AnyWidget):
 
         Returns the path. Without JavaScript the page shows the picture and its description.
         """
-        state = {name: getattr(self, name) for name in ("spec", "notice", *self.controls)}
+        state = {name: getattr(self, name) for name in ("spec", "notice", "mistake", *self.controls)}
         state["tables"] = {k: base64.b64encode(v).decode() for k, v in self.tables.items()}
         data = json.dumps(state, sort_keys=True).replace("<", "\\u003c")  # "</script>" must not end the element
         picture = base64.b64encode(self.png()).decode()

@@ -84,7 +84,7 @@ class CacheCalculator(TableWidget):
                 "fit": int(fit), "seconds": (weights + user * self.users) / gpu.bandwidth}
 
     @property
-    def alt(self):
+    def words(self):
         n, gpu, model = self.figures(), GPUS[self.gpu], MODELS[self.model]
         wrong = float(np.frombuffer(self.tables["gap"], "<f4")[0]) > TOLERANCE
         return (

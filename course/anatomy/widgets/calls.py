@@ -2,6 +2,7 @@
 
 import dis
 import linecache
+import textwrap
 import traceback
 from functools import partial
 from pathlib import Path
@@ -60,6 +61,17 @@ def unwritten(error):
         if _PACKAGE not in Path(code.co_filename).parents:
             return code.co_name
     return last.tb_frame.f_code.co_name
+
+
+def replaced(name, error):
+    """One sentence: the reference is on show in place of that function, and why."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # an error of the learner's own class
+        said = ""
+    raised = "" if isinstance(error, WrongOutput) else f", which raised {type(error).__name__}"
+    text = f"Showing the reference for {name}{raised}{': ' + said if said else ''}"
+    return textwrap.shorten(text, 300, placeholder=" …").rstrip(".") + "."
 
 
 def shorten(error):

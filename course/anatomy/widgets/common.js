@@ -308,7 +308,8 @@ function mount(build) {
     const spec = model.get("spec");
     const title = html("div", { class: "ta-title" }, spec.title);
     const notice = html("div", { class: "ta-notice", role: "note" });
-    const root = html("div", { class: "ta", role: "group", "aria-label": spec.title }, title, notice);
+    const mistake = html("div", { class: "ta-mistake", role: "note" });
+    const root = html("div", { class: "ta", role: "group", "aria-label": spec.title }, title, notice, mistake);
 
     const ui = {
       model, root, spec,
@@ -347,12 +348,18 @@ function mount(build) {
       atEnd(action) { undo.push(action); },
     };
 
+    const tell = (node, name) => {
+      const lines = model.get(name).split("\n").filter(Boolean);
+      node.replaceChildren(...lines.map((text) => html("p", {}, text)));
+      node.hidden = lines.length === 0;
+    };
+
     function stale() {
       cache = {};
       ui.dark = isDark();
       root.dataset.theme = ui.dark ? "dark" : "light";
-      notice.textContent = model.get("notice");
-      notice.hidden = !notice.textContent;
+      tell(notice, "notice");
+      tell(mistake, "mistake");
       if (view.stale) view.stale();
       ask();
     }
@@ -367,6 +374,7 @@ function mount(build) {
     view = build(ui);
     ui.listen("tables", stale);
     ui.listen("notice", stale);
+    ui.listen("mistake", () => tell(mistake, "mistake"));
 
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", stale);

@@ -1,5 +1,7 @@
 """What the widgets' still pictures share: Okabe–Ito colors, always beside a line style or a letter."""
 
+import textwrap
+
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
@@ -12,6 +14,18 @@ DASHES = (0, (4, 3))
 def new_figure(width, height):
     """An empty figure of that many inches; no pyplot, so nothing is left open behind a notebook's back."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def above(figure, text):
+    """The figure with these lines above it, each wrapped and marked with a ✗; the picture keeps its size."""
+    if not text:
+        return figure
+    width, height = figure.get_size_inches()
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(f"✗ {line}", int(width * 14))]
+    figure.set_size_inches(width, height + 0.19 * len(lines) + 0.08)
+    # The text may hold a learner's own words: no $ in it starts a formula.
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#8a3300", parse_math=False)
+    return figure
 
 
 def plain(axes, title, xlabel="", ylabel=""):

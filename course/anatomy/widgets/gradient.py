@@ -120,7 +120,7 @@ class GradientFlowExplorer(SeveralFunctions):
         return "your" if self.is_live(self.wiring) else f"the recorded ({device})"
 
     @property
-    def alt(self):
+    def words(self):
         one, two = self.facts(self.wiring), self.facts(self.other)
         name, against = NAMES[self.wiring], NAMES[self.other]
         broken = "" if one["far"] <= TOLERANCE else f" Your {name} differs from the reference (broken)."

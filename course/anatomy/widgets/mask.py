@@ -128,7 +128,7 @@ class MaskExplorer(SeveralFunctions):
         return "your" if own else "the reference's"
 
     @property
-    def alt(self):
+    def words(self):
         scene, kind, found = SCENES[self.scene()], KINDS[self.mask], self.facts()
         query = min(self.query, len(scene.rows) - 1)
         seen = [f"{w} ({j})" for j, w in enumerate(scene.columns) if self.may()[query, j]]

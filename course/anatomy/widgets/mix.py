@@ -53,7 +53,7 @@ class MixExplorer(TableWidget):
         return float(self._mine["out"][self.first, self.second, self.third])
 
     @property
-    def alt(self):
+    def words(self):
         pairs = zip(WORDS, self.spec["values"], (self.first, self.second, self.third), strict=True)
         parts = ", ".join(f"{w} = {v:g} with weight {n}" for w, v, n in pairs)
         right = float(self._reference["out"][self.first, self.second, self.third])

@@ -87,7 +87,7 @@ class NormExplorer(SeveralFunctions):
         return dict(zip(FACTS, row.tolist(), strict=True))
 
     @property
-    def alt(self):
+    def words(self):
         found, x = self.facts(), self.vector()
         words = {k: ("unchanged" if found[k] <= TOLERANCE else "changed") for k in self.names}
         ok = {k: ("ok" if found[k] <= TOLERANCE else "broken") for k in ("identity", "reference")}

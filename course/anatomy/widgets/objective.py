@@ -131,7 +131,7 @@ class ObjectiveLab(SeveralFunctions):
         return "your" if self.written(self.names[self.objective]) else "the reference's"
 
     @property
-    def alt(self):
+    def words(self):
         rows, found, (row, column) = self.example(), self.facts(), self.at()
         seen = [word(i) for line, on in zip(rows[[0, 2]], self.visible(), strict=True) for i in line[on]]
         said = " ".join(word(i) for i in rows[0] if i != NOTHING)

@@ -75,7 +75,7 @@ class PermutationExplorer(TableWidget):
         return float(self._table("gap", 2, len(ORDERS))[int(self.positions), list(ORDERS).index(self.order)])
 
     @property
-    def alt(self):
+    def words(self):
         words = " ".join(WORDS[i] for i in ORDERS[self.order])
         state = "equal" if self.gap() <= TOLERANCE else "not equal"
         return (

@@ -103,7 +103,7 @@ class PositionExplorer(SeveralFunctions):
         return "your" if self.written(SCHEMES[self.scheme][1]) else "the reference's"
 
     @property
-    def alt(self):
+    def words(self):
         i, j = self._at()
         name, fn, _, variants = SCHEMES[i]
         found, row = self.facts(), self.scores()[self.query]

@@ -88,7 +88,7 @@ class RopeExplorer(TableWidget):
         return _scores(self._mine, self.dim, BASES.index(self.base))
 
     @property
-    def alt(self):
+    def words(self):
         S, found = self.scores(), self.invariants()
         words = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
         return (

@@ -1,7 +1,7 @@
 """A TableWidget of several functions: each that is not written yet is replaced by the reference on its own."""
 
-from .base import TableWidget
-from .calls import unwritten
+from .base import NOTHING_GIVEN, TableWidget
+from .calls import replaced, shorten, unwritten
 
 
 class SeveralFunctions(TableWidget):
@@ -14,6 +14,9 @@ class SeveralFunctions(TableWidget):
 
     names = ()
     function_name = "functions"
+    keyed = True
+    _kept = {}  # name → (function, its tables or None, why it cannot be drawn), as measured last; replaced as a whole
+    forgiving = False  # does the reference take the place of a function that fails, in the constructor too?
 
     @classmethod
     def measure_one(cls, name, fn, inputs):
@@ -22,23 +25,52 @@ class SeveralFunctions(TableWidget):
 
     @classmethod
     def measure(cls, fn, inputs):
-        unknown = sorted(set(fn) - set(cls.names))
-        if unknown:
-            raise TypeError(f"{cls.__name__} draws {', '.join(cls.names)}; it does not know {', '.join(unknown)}")
-        tables = {}
-        for name in cls.names:
-            try:
-                tables |= cls.measure_one(name, fn[name], inputs) if name in fn else {}
-            except NotImplementedError as error:
-                if unwritten(error) is None:
-                    raise
-        return tables
+        """The tables of all functions of a mapping; raises whatever they raise."""
+        return {k: v for name in cls.names if name in fn for k, v in cls.measure_one(name, fn[name], inputs).items()}
 
-    def refresh(self, fn=None):
-        super().refresh(fn)
-        stubs = sorted(name for name in self._fn or {} if not self.written(name))
-        if stubs and self._fn is not None:
-            self.notice = f"Showing the reference for {', '.join(stubs)}: not written yet"
+    def _measured(self, functions, again):
+        if functions is None:
+            return self._reference, NOTHING_GIVEN
+        unknown = sorted(set(functions) - set(self.names))
+        if unknown:
+            raise TypeError(f"{type(self).__name__} draws {', '.join(self.names)}; it does not know "
+                            f"{', '.join(unknown)}")
+        kept = {}
+        for name in (n for n in self.names if n in functions):
+            before = self._kept.get(name)
+            # After a check only what was checked is measured again: some of these take a second.
+            if again is None or name in again or before is None or before[0] is not functions[name]:
+                before = functions[name], *self._measure(name, functions[name], self.forgiving or again is not None)
+            kept[name] = before
+        self._kept = kept
+        stubs = sorted(name for name, (_, tables, why) in kept.items() if tables is None and not why)
+        notes = [why for _, _, why in kept.values() if why]
+        if stubs:
+            notes.append(f"Showing the reference for {', '.join(stubs)}: not written yet")
+        return {k: v for _, tables, _ in kept.values() for k, v in (tables or {}).items()}, " ".join(notes)
+
+    def _measure(self, name, fn, forgiving):
+        """(tables, "") of one function; (None, "") while it is not written; (None, why) where it cannot be drawn."""
+        try:
+            return self.measure_one(name, fn, self._inputs), ""
+        except (Exception, SystemExit) as error:
+            if isinstance(error, NotImplementedError) and unwritten(error) is not None:
+                return None, ""
+            if forgiving:
+                return None, replaced(name, error)
+            shorten(error)
+            raise
+
+    def given(self):
+        """The mapping that was given."""
+        return dict(self._fn or {})
+
+    def own(self, slot):
+        """True when the function of that name on show is the learner's."""
+        return self.written(slot)
+
+    def _given_with(self, new):
+        return {**self._fn, **new}
 
     def written(self, name):
         """True when the function of that name is the learner's."""

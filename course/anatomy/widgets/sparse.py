@@ -102,7 +102,7 @@ class SparseExplorer(SeveralFunctions):
         return "your" if own else "the reference's"
 
     @property
-    def alt(self):
+    def words(self):
         kind, found, hops = KINDS[self.pattern], self.facts(), self.hops()
         size = f", {kind.counts.format(kind.sizes[min(self.size, len(kind.sizes) - 1)])}" if kind.counts else ""
         direct = np.flatnonzero(self.masks()[self.layers - 1][self.query])

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import traitlets as t
 
-from .calls import WrongOutput, call, unwritten
+from .calls import WrongOutput, call
 from .figures import BLUE, DASHES, GRAY, VERMILLION, new_figure, number, plain
 from .several import SeveralFunctions
 from .whole import several_of
@@ -46,6 +46,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     script, recording = "stability.js", "stability"
     names = ("logsumexp", "z_loss", "z_loss_gradient", "qk_norm", "qk_norm_bound", "soft_cap")
     function_name = "functions"
+    forgiving = True  # six functions are many: one that fails must not hide the others
     controls = ("grow", "factor", "step", "cap", "gain", "coefficient", "quantity")
 
     grow = t.Enum(GROWTH, GROWTH[0]).tag(sync=True)
@@ -116,26 +117,6 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "tolerance": TOLERANCE, "rounding": list(ROUNDING),
         }
 
-    def refresh(self, fn=None):
-        candidate = self._fn if fn is None else fn
-        sound, broken = {}, {}
-        for name, function in (candidate or {}).items():
-            try:
-                if name in self.names:
-                    self.measure_one(name, function, self._inputs)
-                sound[name] = function
-            except WrongOutput as error:
-                broken[name] = f"Showing the reference for {name}: {error}"
-            except Exception as error:  # whatever a learner's code may raise; the check shows where
-                if isinstance(error, NotImplementedError) and unwritten(error):
-                    sound[name] = function
-                else:
-                    broken[name] = f"Showing the reference for {name}, which raised {type(error).__name__}: {error}"
-        super().refresh(None if candidate is None else sound)
-        self._fn = candidate
-        self.notice = " ".join([*(text.rstrip(".") + "." for text in broken.values()),
-                                *([self.notice] if self.notice else [])])
-
     # -- the present state in numbers -------------------------------------------------------------------------------
 
     def _at(self):
@@ -169,7 +150,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         }
 
     @property
-    def alt(self):
+    def words(self):
         n = self.figures()
         at = f"step {self.spec['steps'][self._at() - len(FACTORS)]} of a recorded run" if self.grow == GROWTH[1] else (
             f"scores times {number(FACTORS[self.factor])}")

@@ -137,7 +137,7 @@ class CacheStepper(SeveralFunctions):
         return np.frombuffer(self.tables[name], "<f4").reshape(shape)
 
     @property
-    def alt(self):
+    def words(self):
         n = self.figures()
         good = "equals" if n["gap"] <= TOLERANCE else "differs from"
         last = n["stop"] - 1

@@ -77,7 +77,7 @@ class WavelengthExplorer(TableWidget):
         return int((self.wavelengths() <= self.context).sum())
 
     @property
-    def alt(self):
+    def words(self):
         waves, found = self.wavelengths(), self.invariants()
         words = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
         plane = min(self.plane, len(waves) - 1)
