@@ -20,7 +20,7 @@
 
 # %% setup=true
 import torch
-from anatomy import check, environment_report, predict, progress, quiz, reveal
+from anatomy import case, check, environment_report, predict, progress, quiz, reveal
 from anatomy.widgets import MixExplorer
 
 # %%
@@ -48,7 +48,7 @@ weights = torch.tensor([1.0, 2.0, 7.0])
 #
 # Before some results you are asked for a guess. A wrong guess that you wrote down teaches more than a right answer that you read.
 #
-# So the answers are folded away, in cells that break off with three dots. Run them with Shift+Enter like any other; a click on the dots would unfold them.
+# Choose an answer, then press *Keep my prediction*. The result waits in a folded cell, one that breaks off with three dots: run it with Shift+Enter like any other. A click on the dots would unfold it.
 
 # %%
 predict("start.p1", "All three weights are multiplied by 10. The average…",
@@ -57,7 +57,8 @@ predict("start.p1", "All three weights are multiplied by 10. The average…",
 # %%
 reveal("start.p1",
        lambda: f"{(10 * weights * words).sum() / (10 * weights).sum():.1f}, as before",
-       "The factor 10 stands in the numerator and in the denominator.")
+       "The factor 10 stands in the numerator and in the denominator.",
+       answer="stays the same")
 
 # %% [markdown]
 # ## Your first exercise
@@ -73,7 +74,7 @@ reveal("start.p1",
 #
 # Weights are positive and need not sum to 1. Rows are words, columns are their numbers.
 
-# %% exercise="start.weighted_average" todo="return the weighted average of the rows"
+# %% exercise="start.weighted_average"
 def weighted_average(values, weights):
     """Weighted average of rows.
 
@@ -92,6 +93,9 @@ def weighted_average(values, weights):
 # 1. Work the two-row case of the check by hand. Which number do you divide by?
 # 2. `weights @ values` multiplies each row by its weight and adds the rows up: shapes $(T,)$ and $(T, D)$ give $(D,)$. One division is left.
 # 3. `return (weights @ values) / …`, where the dots are the sum of all weights.
+
+# %% [markdown] worth="start.weighted_average"
+# With positive weights, each entry of the result lies between the smallest and the largest value of its column. An attention head obeys the same rule: it blends its values and never goes beyond them.
 
 # %% [markdown]
 # ## Now see it move
@@ -142,9 +146,10 @@ share = weights / weights.sum()
 # ## When a check fails
 #
 # - Read the bold line: it names the mistake where the check knows it.
-# - Copy the *smallest failing case* into a cell of its own, and print what happens inside.
-# - Unfold one hint, not three.
-# - Code that your answer needs goes into the answer's cell or into a new cell of yours, so that grading finds it.
+# - Copy the *smallest failing case* into a cell of its own. It runs as it stands: print what happens inside.
+# - A cell that failed, or was changed and not run, is not judged: the check says so.
+# - Unfold a hint. The next one lies inside it.
+# - Code that your answer needs goes into its cell or a new cell of yours, so that grading finds it.
 
 # %% [markdown]
 # ## Recap

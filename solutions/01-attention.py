@@ -26,7 +26,7 @@ import math
 
 import matplotlib.pyplot as plt
 import torch
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.plots import described, use_style
 from anatomy.widgets import AttentionExplorer, PermutationExplorer
 from torch import nn
@@ -66,7 +66,8 @@ predict("attention.p2", "Add 1000 to all three scores and run the same two lines
 reveal("attention.p2",
        lambda: (torch.exp(scores + 1000) / torch.exp(scores + 1000).sum()).tolist(),
        "On paper they stay the same. But exp(1002) is larger than float32's largest number, 3.4e38, "
-       "so it becomes infinite, and infinity divided by infinity is not a number (NaN).")
+       "so it becomes infinite, and infinity divided by infinity is not a number (NaN).",
+       answer="are not numbers any more")
 
 # %% [markdown]
 # The cure is on the same paper. A factor $e^{-m}$ above and below the line cancels, for any $m$:
@@ -80,7 +81,7 @@ reveal("attention.p2",
 #
 # A score of $-\infty$ gets weight exactly 0 (every slice tested here has at least one finite score). The built-in softmax is not allowed.
 
-# %% exercise="attention.softmax" todo="shift by the maximum along dim, take exp, divide by the sum along dim"
+# %% exercise="attention.softmax"
 def softmax(x, dim=-1):
     """Softmax along one axis.
 
@@ -100,6 +101,9 @@ def softmax(x, dim=-1):
 # 1. Which line of the example gives an infinite number when 1000 is added, and what would make its largest input 0?
 # 2. Three steps: subtract the maximum along `dim`, take `torch.exp`, divide by the sum along `dim`. The maximum and the sum keep their axis (`keepdim=True`), so that they line up with `x`.
 # 3. `e = torch.exp(x - x.amax(dim=dim, keepdim=True))`, then `return e / …`, where the dots are a sum with the same two arguments.
+
+# %% [markdown] worth="attention.softmax"
+# With the shift, softmax passes over each row three times: for the maximum, the sum and the division. A running maximum, with the sum rescaled whenever it changes, merges the first two passes ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)).
 
 # %% [markdown]
 # ### See it
@@ -160,7 +164,7 @@ masked, softmax(masked)
 #
 # Every query tested here may look at one key at least. PyTorch's own attention function is not allowed; your `softmax` is welcome.
 
-# %% exercise="attention.scaled_dot_product" todo="scores, mask, weights, weighted sum of the values"
+# %% exercise="attention.scaled_dot_product"
 def scaled_dot_product_attention(q, k, v, mask=None):
     """Attention (arXiv:1706.03762, equation 1).
 
@@ -184,6 +188,9 @@ def scaled_dot_product_attention(q, k, v, mask=None):
 # 1. The worked example is almost the function. What is fixed there (the 4, the transpose of two axes) that must follow the inputs here?
 # 2. `k.transpose(-2, -1)` swaps the last two axes whatever stands before them. Divide by `math.sqrt(q.shape[-1])`, fill with `-math.inf` where the mask is False, softmax over the last axis, multiply by `v`.
 # 3. `scores = q @ k.transpose(-2, -1) / math.sqrt(…)`; if there is a mask, `scores = scores.masked_fill(~mask, -math.inf)`; `return softmax(scores, dim=-1) @ …`.
+
+# %% [markdown] worth="attention.scaled_dot_product"
+# Your version stores all $T \cdot S$ weights: with 32 heads and 8,192 words in float16, 4 GiB per layer and sentence. FlashAttention gets the same result tile by tile and never stores them ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)).
 
 # %% [markdown]
 # ### See it
@@ -237,7 +244,8 @@ torch.manual_seed(0)
 # %%
 reveal("attention.p3",
        lambda: f"{(torch.randn(1000, 64) @ torch.randn(64, 1000)).std():.2f}",
-       "Variances of independent terms add up: 64 terms of variance 1 have variance 64, and √64 = 8.")
+       "Variances of independent terms add up: 64 terms of variance 1 have variance 64, and √64 = 8.",
+       answer="8")
 
 # %% [markdown]
 # In symbols, and with what the division does to it:
@@ -251,7 +259,7 @@ reveal("attention.p3",
 #
 # Variance here is the mean squared distance from the mean, over all $N \cdot M$ scores (divide by the count, not by the count minus 1). The first line is given.
 
-# %% exercise="attention.logit_variance" todo="return the variance of raw, and of raw / √D"
+# %% exercise="attention.logit_variance"
 def logit_variance(q, k):
     """Variance of attention scores before and after scaling.
 
@@ -271,6 +279,9 @@ def logit_variance(q, k):
 # 1. Scores 2 and 6: their mean is 4, the squared distances are 4 and 4, so the variance is 4. What is it after dividing both scores by 2?
 # 2. `raw.var(unbiased=False)` divides by the count. Do the same with `raw / math.sqrt(q.shape[-1])`.
 # 3. `scaled = raw / math.sqrt(q.shape[-1])`, then return `raw.var(unbiased=False).item()` and the same of `scaled`.
+
+# %% [markdown] worth="attention.logit_variance"
+# Dividing by √D is right while queries and keys are unrelated. Once training aligns them, a score can grow like $D$ itself, which is why µP divides by $D$ ([Yang et al. 2022](https://arxiv.org/abs/2203.03466)).
 
 # %% [markdown]
 # ### Experiment: variance against D
@@ -329,7 +340,8 @@ reveal("attention.p1",
        lambda: "; ".join(
     ", ".join(f"{w} {n:.2f}" for w, n in zip(s.split(), read(s).flatten().tolist()))
     for s in ("dog bites man", "man bites dog")),
-    "Every word keeps its number. Nothing in the formula says where a word stands.")
+    "Every word keeps its number. Nothing in the formula says where a word stands.",
+    answer="each word the number it had before")
 
 # %% [markdown]
 # To describe a new order, give a list `perm`: place $i$ now holds the word that stood at place `perm[i]`. Indexing does just that.
@@ -351,7 +363,7 @@ perm = [2, 0, 1]
 #
 # Return the new scores and the new outputs **without computing attention again**.
 
-# %% exercise="attention.permutation" todo="return the reordered scores and the reordered outputs"
+# %% exercise="attention.permutation"
 def after_permutation(scores, out, perm):
     """What attention gives for x[perm], from what it gave for x.
 
@@ -371,6 +383,9 @@ def after_permutation(scores, out, perm):
 # 1. Write the three words and the 3×3 table of the first case on paper, and move one word. Which row moves? Which column?
 # 2. `scores[perm]` reorders rows. Columns need an index after a colon. Outputs have one axis that belongs to words.
 # 3. `return scores[perm][:, …], out[…]`, and both dots are the same name.
+
+# %% [markdown] worth="attention.permutation"
+# Shuffle only the keys and values, together, and no output changes at all: a sum has no order. It is the order of the queries, and nothing else, that the outputs follow.
 
 # %% [markdown]
 # ### Experiment: is your shuffle what attention does?
@@ -465,14 +480,15 @@ predict("attention.p4", "What does x.reshape(1, 2, 2, 2), without moving any axi
 reveal("attention.p4",
        lambda: x.reshape(1, 2, 2, 2)[0, 0].tolist(),
        "The first four numbers in memory are word 0. The shape is right and the contents are wrong, "
-       "which is why this mistake runs without an error.")
+       "which is why this mistake runs without an error.",
+       answer="0, 1, 2, 3: the whole first word")
 
 # %% [markdown] statement="attention.split_heads"
 # Write both directions. Head $h$ owns the numbers $hD$ to $(h+1)D - 1$ of every word. `merge_heads` undoes `split_heads`.
 #
 # `split_heads` raises a `ValueError` when `n_heads` does not divide $d_{model}$.
 
-# %% exercise="attention.split_heads" todo="reshape and swap axes, in both directions"
+# %% exercise="attention.split_heads"
 def split_heads(x, n_heads):
     """(B, T, d_model) → (B, H, T, D). ValueError when n_heads does not divide d_model."""
     ### BEGIN SOLUTION
@@ -494,6 +510,9 @@ def merge_heads(x):
 # 1. A reshape never moves a number in memory; it only cuts axes or joins neighbors. Which two axes must be neighbors before you join them?
 # 2. Split: check, reshape to `(B, T, H, D)`, swap axes 1 and 2. Merge: the same steps backwards, so swap first, then reshape.
 # 3. `x.reshape(B, T, n_heads, d_model // n_heads).transpose(1, 2)` and `x.transpose(…).reshape(B, T, …)`.
+
+# %% [markdown] worth="attention.split_heads"
+# $H \cdot D$ may exceed $d_{model}$, since the matrices that make queries, keys and values are free to widen. T5-11B has words of 1,024 numbers and 128 heads of 128, 16,384 in all ([Raffel et al. 2019](https://arxiv.org/abs/1910.10683)).
 
 # %% [markdown]
 # ### See it
@@ -525,7 +544,7 @@ loop = torch.cat([scaled_dot_product_attention(q[..., c], k[..., c], v[..., c]) 
 #
 # `context=None` means self-attention. `mask` goes to your attention function as it is. The constructor raises a `ValueError` when `n_heads` does not divide `d_model`.
 
-# %% exercise="attention.multi_head" todo="make the four layers in the constructor, then write forward"
+# %% exercise="attention.multi_head"
 class MultiHeadAttention(nn.Module):
     """Multi-head attention (arXiv:1706.03762, section 3.2.2)."""
 
@@ -555,6 +574,9 @@ class MultiHeadAttention(nn.Module):
 # 1. Everything is written already: two helpers and one attention function. Who asks the questions in cross-attention, and who answers?
 # 2. Project x to queries and the context to keys and values; split all three; attend; merge; project with `o_proj`. Without a context, the context is x.
 # 3. `q = split_heads(self.q_proj(x), self.n_heads)`, likewise k and v from `context`; `return self.o_proj(merge_heads(scaled_dot_product_attention(…)))`.
+
+# %% [markdown] worth="attention.multi_head"
+# The bias of `k_proj` has no effect: it adds the same number to every score of a query, and softmax ignores that. [Whisper](https://github.com/openai/whisper/blob/main/whisper/model.py) leaves this one bias out.
 
 # %% [markdown]
 # ### See it
@@ -602,7 +624,8 @@ show_large("word_order")
 reveal("attention.p5",
        lambda: f"{curves['no positions'][-1][1]:.1%}",
        "Exchange A and B: the outputs are the same rows in another order, their mean is the same, and so is "
-       "the answer, which should be the opposite. No amount of training helps.")
+       "the answer, which should be the opposite. No amount of training helps.",
+       answer="50 %")
 
 # %% [markdown]
 # The causal mask helps without any positions: a word's output depends on what came before it. Language models can be trained that way ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634); called NoPE by [Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466)), and unit 09 comes back to it.
@@ -646,7 +669,7 @@ place = torch.arange(4)
 #
 # A length of 0 is allowed. A length larger than $S$ raises a `ValueError`.
 
-# %% exercise="attention.padding_mask" todo="compare the places 0 … S-1 with the lengths, in shape (B, 1, 1, S)"
+# %% exercise="attention.padding_mask"
 def padding_mask(lengths, S):
     """Mask that hides right padding from every query.
 
@@ -666,6 +689,9 @@ def padding_mask(lengths, S):
 # 1. Compare each place with each length: that is a table of $B$ rows and $S$ columns. Which shapes make one comparison give a table?
 # 2. `torch.arange(S)` has shape `(S,)` and `lengths[:, None]` has shape `(B, 1)`. Compare them with `<`, then insert two axes. Check `(lengths > S).any()` first.
 # 3. `return (torch.arange(S) < lengths[:, None])[:, None, …, :]`.
+
+# %% [markdown] worth="attention.padding_mask"
+# Large language models are trained with hardly any padding. GPT-3's short documents were packed into full windows of 2,048 tokens, with a separator token between them and no mask ([Brown et al. 2020](https://arxiv.org/abs/2005.14165), appendix B).
 
 # %% [markdown]
 # ### See it
@@ -697,7 +723,7 @@ layer(x, mask=padding_mask(torch.tensor([0, 4]), 4))[:, 0, :3].detach()
 #
 # Any softmax may be used here.
 
-# %% exercise="attention.masked_softmax" todo="softmax over the allowed keys, zeros in rows that have none"
+# %% exercise="attention.masked_softmax"
 def masked_softmax(scores, mask):
     """Softmax over allowed keys.
 
@@ -718,6 +744,9 @@ def masked_softmax(scores, mask):
 # 1. The mask alone tells which rows are empty. What do you put there, after the softmax has made NaN of them?
 # 2. Fill forbidden scores with `-math.inf`, take the softmax, then fill rows where `mask.any(dim=-1, keepdim=True)` is False with 0. Filling, unlike adding or multiplying, also stops NaN on the way back.
 # 3. `weights = softmax(scores.masked_fill(~mask, -math.inf))`, `empty = ~mask.any(…)`, `return weights.masked_fill(empty, …)`.
+
+# %% [markdown] worth="attention.masked_softmax"
+# Until 2024 PyTorch's `scaled_dot_product_attention` could give NaN for a query without any allowed key. Now it gives zeros, as your function does ([the change](https://github.com/pytorch/pytorch/pull/133882)).
 
 # %% [markdown]
 # ### Claim on trial
@@ -769,7 +798,7 @@ predict("attention.p6", "BERT-base reads 512 words. Which share of the block's F
 #
 # `attention_flops` raises a `ValueError` when `H` does not divide `d_model`.
 
-# %% exercise="attention.cost" todo="count the four layers, and the six matrix products"
+# %% exercise="attention.cost"
 def attention_parameters(d_model, bias=True):
     """Parameters of one attention block, as an int."""
     ### BEGIN SOLUTION
@@ -792,6 +821,9 @@ def attention_flops(B, T, S, d_model, H):
 # 2. Add up the last column of the table. $H$ heads of $D = d/H$ numbers cost as much as one head of $d$, so $H$ appears in the check only.
 # 3. `projections = 4 * B * T * d_model**2 + 4 * B * S * …`, `pairs = 4 * B * T * …`.
 
+# %% [markdown] worth="attention.cost"
+# Training costs three times this. For each product the backward pass takes two more, one for each factor's gradient, which leads to the rule of 6 FLOPs per weight and word ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
+
 # %%
 def pair_share(T, d_model):
     return 4 * T * T * d_model / attention_flops(1, T, T, d_model, 1)
@@ -799,7 +831,8 @@ def pair_share(T, d_model):
 # %%
 reveal("attention.p6",
        lambda: f"{pair_share(512, 768):.0%}",
-       "The four projections do three quarters of the work. The famous T² takes over at T = 2·d_model = 1536.")
+       "The four projections do three quarters of the work. The famous T² takes over at T = 2·d_model = 1536.",
+       answer="about 25 %")
 
 # %% [markdown]
 # ### Experiment: count what really runs
@@ -837,7 +870,7 @@ with described("FLOPs per word against length on logarithmic axes for d_model 76
 #
 # FLOPs are those of dense code, where a masked score is computed and then hidden.
 
-# %% exercise="attention.families" todo="count blocks, parameters, FLOPs and allowed pairs"
+# %% exercise="attention.families"
 def encoder_only_counts(n_layers, B, T, d_model, H, bias=True):
     """n_layers bidirectional blocks on T words → (blocks, parameters, FLOPs, allowed pairs)."""
     parameters, flops = attention_parameters(d_model, bias), attention_flops(B, T, T, d_model, H)
@@ -866,6 +899,9 @@ def encoder_decoder_counts(n_encoder, n_decoder, B, S, T, d_model, H, bias=True)
 # 1. Draw three words and an arrow for each allowed pair of the decoder: 1 + 2 + 3 arrows. Then add a box of two input words: which arrows of the decoder point there?
 # 2. Decoder-only differs from encoder-only in the pairs alone: $T(T+1)/2$ per layer. Encoder–decoder is the sum of three: encoder on $S$, decoder on $T$, and `n_decoder` blocks of $T$ queries against $S$ keys.
 # 3. `cross = (n_decoder, n_decoder * attention_parameters(…), n_decoder * attention_flops(B, T, S, …), n_decoder * T * …)`, then add up the three tuples entry by entry.
+
+# %% [markdown] worth="attention.families"
+# Decoder-only began as an economy: to summarize long texts, Liu et al. dropped the encoder and put input and output into one sequence ([2018](https://arxiv.org/abs/1801.10198)). The first GPT, months later, built on that decoder.
 
 # %% [markdown]
 # ### See it

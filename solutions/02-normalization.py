@@ -23,7 +23,7 @@ import math
 
 import torch
 
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 
 # %%
 import matplotlib.pyplot as plt
@@ -83,7 +83,7 @@ centered / (centered**2).mean().sqrt()
 #
 # torch's own norms are not allowed in this unit.
 
-# %% exercise="norm.layer_norm" todo="normalize, then apply weight and bias"
+# %% exercise="norm.layer_norm"
 def layer_norm(x, weight, bias, eps=1e-5):
     """LayerNorm over the last axis (arXiv:1607.06450).
 
@@ -103,6 +103,9 @@ def layer_norm(x, weight, bias, eps=1e-5):
 # 1. Go through the worked example line by line. Which of its steps is done by the given line?
 # 2. `keepdim=True` leaves $(\ldots, 1)$, which fits beside $(\ldots, d)$. The mean of the squares of `centered` is the variance; `torch.var` divides by $d-1$ unless told otherwise.
 # 3. `variance = (centered**2).mean(-1, keepdim=True)`, then `weight * centered / torch.sqrt(…) + bias`
+
+# %% [markdown] worth="norm.layer_norm"
+# Why center first? The shortcut mean(x²) − mean(x)² gives 0 for (10001, 10003, 10005) in float32. Both terms are near 10⁸, where neighboring numbers lie 8 apart, and the variance is 8/3.
 
 # %%
 words = torch.tensor([[1.0, 3.0, 5.0], [101.0, 103.0, 105.0], [10.0, 30.0, 50.0]])
@@ -124,7 +127,7 @@ layer_norm(words, torch.ones(3), torch.zeros(3))
 # %% [markdown] statement="norm.rms_norm"
 # Write RMSNorm over the last axis. Mind the mean, and $\varepsilon$ inside the root.
 
-# %% exercise="norm.rms_norm" todo="divide by the root mean square, then apply the weight"
+# %% exercise="norm.rms_norm"
 def rms_norm(x, weight, eps=1e-6):
     """RMSNorm over the last axis (arXiv:1910.07467).
 
@@ -142,6 +145,9 @@ def rms_norm(x, weight, eps=1e-6):
 # 1. Redo the three lines of the example with code, for one vector.
 # 2. Square, mean over the last axis with `keepdim=True`, add ε, root, divide, weight.
 # 3. `return weight * x / torch.sqrt((x**2).mean(…) + eps)`
+
+# %% [markdown] worth="norm.rms_norm"
+# T5 has this norm under another name: its paper speaks of a simplified layer normalization that only rescales and has no bias ([Raffel et al. 2019](https://arxiv.org/abs/1910.10683)). Hugging Face's class is called `T5LayerNorm`.
 
 # %%
 rms_norm(words, torch.ones(3))
@@ -190,7 +196,7 @@ for vectors, name in ((1, "weight only"), (2, "weight and bias")):
 # %% [markdown] statement="norm.from_rms"
 # Write LayerNorm (without weight and bias) in two steps: subtract each token's mean, then call **your** `rms_norm` with a weight of ones. Hand `eps` on.
 
-# %% exercise="norm.from_rms" todo="center x, then call rms_norm"
+# %% exercise="norm.from_rms"
 def layer_norm_from_rms(x, eps=1e-5):
     """LayerNorm without weight and bias, x (..., d) → (..., d), by way of rms_norm."""
     ### BEGIN SOLUTION
@@ -202,6 +208,9 @@ def layer_norm_from_rms(x, eps=1e-5):
 # 2. The mean needs `-1` and `keepdim=True`, so that each token loses its own.
 # 3. `return rms_norm(x - …, torch.ones(x.shape[-1]), eps)`
 
+# %% [markdown] worth="norm.from_rms"
+# If the matrices that feed a norm only write vectors of mean 0, the first step has nothing to do. Centering them turns a trained Pre-LN model (unit 03) into an RMSNorm model with equal outputs ([Jiang et al. 2023](https://arxiv.org/abs/2305.14858)).
+
 # %% [markdown]
 # "Does not notice" can be measured. Scale and shift the input, and see by how much the output moves at most. By hand for the function that changes nothing, $x = (1,3,5)$ and $2x + 3 = (5, 9, 13)$: the outputs differ by 4, 6 and 8, at most by 8.
 
@@ -210,7 +219,7 @@ def layer_norm_from_rms(x, eps=1e-5):
 #
 # $$\max_i \big|\,\text{norm}(\text{scale}\cdot x + \text{shift})_i - \text{norm}(x)_i\,\big|$$
 
-# %% exercise="norm.invariance" todo="return the largest absolute change"
+# %% exercise="norm.invariance"
 def largest_change(norm, x, scale, shift):
     """Largest change of an output of norm; norm is a function of one tensor. Returns a float."""
     ### BEGIN SOLUTION
@@ -221,6 +230,9 @@ def largest_change(norm, x, scale, shift):
 # 1. How often does `norm` run?
 # 2. Twice: on the changed input and on the old one. Then difference, absolute value, maximum.
 # 3. `return (norm(scale * x + shift) - norm(x)).….item()`
+
+# %% [markdown] worth="norm.invariance"
+# A norm hides the size of the matrix before it: double that matrix and (ε aside) no output changes, but its gradient halves. Weight decay on it acts on the step size, not on the function ([van Laarhoven 2017](https://arxiv.org/abs/1706.05350)).
 
 # %%
 one, zero = torch.ones(64), torch.zeros(64)
@@ -235,7 +247,8 @@ predict("norm.p1", "Which of the two norms gives −x the same output as x?",
 # %%
 reveal("norm.p1",
        lambda: {name: f"moves by {largest_change(norm, v, -1, 0):.2f}" for name, norm in norms.items()},
-       "Neither. A norm divides by a size, and sizes are positive: the sign of the vector survives.")
+       "Neither. A norm divides by a size, and sizes are positive: the sign of the vector survives.",
+       answer="neither")
 
 # %%
 for name, norm in norms.items():
@@ -273,9 +286,9 @@ x.grad, g - g.mean()
 # Weight and bias are shared by all tokens, so their gradients are sums over tokens: of $\text{grad}\odot\hat x$ and of $\text{grad}$.
 
 # %% [markdown] statement="norm.backward"
-# `grad` is the gradient with respect to LayerNorm's output. Return `(dx, dweight, dbias)`: $dx$ like $x$, the other two of shape $(d,)$, summed over all axes but the last. `x` has at least two axes.
+# `grad` is the gradient with respect to LayerNorm's output. Return `(dx, dweight, dbias)`: $dx$ like $x$, the other two of shape $(d,)$, summed over all axes but the last. `x` has at least two axes. The lines up to `dbias` are given.
 
-# %% exercise="norm.backward" todo="return dx, dweight and dbias"
+# %% exercise="norm.backward"
 def layer_norm_backward(grad, x, weight, eps=1e-5):
     """Gradients of LayerNorm by hand.
 
@@ -299,6 +312,9 @@ def layer_norm_backward(grad, x, weight, eps=1e-5):
 # 1. Which of the three results is a copy of `dbias` with one more factor?
 # 2. `g` first. Then two means over the last axis with `keepdim=True`, one of `g`, one of `g * x_hat`; both are subtracted, the second times `x_hat`. All times `inverse`.
 # 3. `dx = inverse * (g - g.mean(-1, keepdim=True) - x_hat * …)` and `dweight = (grad * x_hat).flatten(0, -2).sum(0)`
+
+# %% [markdown] worth="norm.backward"
+# For the backward pass PyTorch's own kernel saves `x` and two numbers per token, the mean and 1/σ, and recomputes x̂. Written step by step, autograd keeps several tensors as large as `x`.
 
 # %% [markdown]
 # Does autograd agree? And are the two directions really gone? (What is left along $\hat x$ is $\varepsilon$'s doing.)
@@ -348,14 +364,15 @@ big = torch.tensor([1000.0, 3000.0, 5000.0]).half()
 # %%
 reveal("norm.p2",
        lambda: (big / (big**2).mean().add(1e-6).sqrt()).tolist(),
-       "1000² is a million, beyond float16: the mean square is infinite, and x/∞ is 0. No error, no NaN, a dead layer.")
+       "1000² is a million, beyond float16: the mean square is infinite, and x/∞ is 0. No error, no NaN, a dead layer.",
+       answer="all zeros")
 
 # %% [markdown] statement="norm.half_precision"
 # Write RMSNorm so that it survives: compute in float32, and return the dtype of `x`, which may be float16, bfloat16 or float32. The weight may have another dtype than `x`.
 #
 # LLaMA casts back first and multiplies by the weight then; Gemma the other way round. Both are accepted.
 
-# %% exercise="norm.half_precision" todo="compute in float32, return the dtype of x"
+# %% exercise="norm.half_precision"
 def rms_norm_half(x, weight, eps=1e-6):
     """RMSNorm computed in float32.
 
@@ -375,6 +392,9 @@ def rms_norm_half(x, weight, eps=1e-6):
 # 1. At which moment does the overflow happen? The cast must come before it.
 # 2. `x.float()`, then your rms_norm on it, then `.to(x.dtype)`. A float32 weight times a float16 tensor gives float32.
 # 3. `work = x.float()`, …, `return normed.to(x.dtype) * weight.to(x.dtype)`
+
+# %% [markdown] worth="norm.half_precision"
+# bfloat16 would not overflow here, since it has the range of float32. But it has only 8 significant bits: a sum of ones, added one by one, stops growing at 256.
 
 # %% [markdown]
 # ### Claim on trial
@@ -420,7 +440,7 @@ x.mean(0, keepdim=True), x.mean(1, keepdim=True)
 #
 # `group_norm`: channels $0 \ldots C/\text{groups}-1$ are the first group. A `ValueError` if $C$ cannot be split evenly.
 
-# %% exercise="norm.axes" todo="normalize over the right axes"
+# %% exercise="norm.axes"
 def normalize_over(x, axes, eps=1e-5):
     """(x − mean) / √(variance + eps) over a tuple of axes; same shape."""
     ### BEGIN SOLUTION
@@ -453,6 +473,9 @@ def group_norm(x, groups):
 # 1. For an image, the axes of batch norm are (0, 2, 3). For (N, C, T) they are (0, 2). How do you write both at once?
 # 2. `tuple(range(2, x.ndim))` are the places. For groups, split axis 1 in two with `x.unflatten(1, (groups, -1))`; then the axes from 2 on are right again.
 # 3. `normalize_over(x, (0, *range(2, x.ndim)))`, and for groups `normalize_over(split, tuple(range(2, split.ndim))).flatten(1, 2)`
+
+# %% [markdown] worth="norm.axes"
+# Group norm was made for tasks such as detection and video, where memory allows only a few images per batch and batch statistics turn noisy. Its paper's default is 32 groups ([Wu and He 2018](https://arxiv.org/abs/1803.08494)).
 
 # %% [markdown]
 # Now let arrays tell the axes. Nudge a single number, and see along which axes the output moves:
@@ -522,7 +545,7 @@ for name, norm in {"batch": per_feature(batch_norm), "layer": lambda x: normaliz
 #
 # By hand, LayerNorm, one token, $d = 4$, float16: $7\cdot4 + 5 = 33$ operations; $(4 + 4 + 2\cdot4)\cdot 2 = 32$ bytes.
 
-# %% exercise="norm.cost" todo="return (operations, bytes)"
+# %% exercise="norm.cost"
 def layer_norm_cost(tokens, d, itemsize, reads=1):
     """(operations, bytes) of LayerNorm with weight and bias."""
     ### BEGIN SOLUTION
@@ -539,6 +562,9 @@ def rms_norm_cost(tokens, d, itemsize, reads=1):
 # 1. Which of the numbers depend on `tokens`, and which do not?
 # 2. Entries in and out: `(reads + 1) * tokens * d`. Vectors: two of `d` for LayerNorm, one for RMSNorm. Both times `itemsize`.
 # 3. `return tokens * (7 * d + 5), (… + 2 * d) * itemsize`, and with 4, 4 and one `d` for RMSNorm
+
+# %% [markdown] worth="norm.cost"
+# In a block of $12d^2$ weights, a token takes $24d^2$ FLOPs. At $d = 4096$ two LayerNorms add one operation to every 7,000 of these. Their share of the *time* is another matter.
 
 # %%
 operations, traffic = layer_norm_cost(4096, 4096, 2)
@@ -571,7 +597,10 @@ def ratio():
 
 # %%
 reveal("norm.p3",
-       ratio, "One pass in, one pass out, and seven operations that cost next to nothing on the way.")
+       ratio, "One pass in, one pass out, and seven operations that cost next to nothing on the way.",
+       answer=lambda: ("about as long" if times["fused LayerNorm"] < 1.7 * times["copy"] else
+                       "three times as long" if times["fused LayerNorm"] < 4.6 * times["copy"] else
+                       "seven times as long"))
 
 # %%
 for name, ns in times.items():

@@ -28,7 +28,7 @@ import math
 
 import matplotlib.pyplot as plt
 import torch
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.experiments import effective_depth, gradient_flow, show_large, warmup
 from anatomy.experiments.wirings import INITS, build, run
 from anatomy.plots import described, use_style
@@ -71,7 +71,7 @@ print("Pre-LN ", x + layer_norm(x).square())
 # %% [markdown] statement="placement.post_and_pre"
 # Write both as functions of the stream, a sublayer and a norm.
 
-# %% exercise="placement.post_and_pre" todo="one line each"
+# %% exercise="placement.post_and_pre"
 def post_ln(x, sublayer, norm):
     """Post-LN (arXiv:1706.03762). x (B, T, d); sublayer, norm: functions (B, T, d) → (B, T, d)."""
     ### BEGIN SOLUTION
@@ -90,6 +90,9 @@ def pre_ln(x, sublayer, norm):
 # 2. Post-LN: call the sublayer on `x`, add `x`, normalize. Pre-LN: normalize `x`, call the sublayer, add the `x` that came in.
 # 3. `return norm(x + …)` and `return x + sublayer(…)`.
 
+# %% [markdown] worth="placement.post_and_pre"
+# The [Annotated Transformer](https://nlp.seas.harvard.edu/annotated-transformer/), from which many have learned this architecture, runs Pre-LN where the paper has Post-LN. Its comment gives the reason: “for code simplicity”.
+
 # %%
 predict("placement.p1", "24 layers whose sublayers all answer 0. Which stack gives its input (1, 3) back?",
         ["both", "only Post-LN", "only Pre-LN"])
@@ -105,7 +108,8 @@ def silent(step, x=(1.0, 3.0)):
 reveal("placement.p1",
        lambda: f"Post-LN {silent(post_ln)}, Pre-LN {silent(pre_ln)}",
        "Pre-LN has a bare path from input to output. In Post-LN every value passes through 24 norms, "
-       "whatever the sublayers do.")
+       "whatever the sublayers do.",
+       answer="only Pre-LN")
 
 # %% [markdown]
 # ## 2. A whole block
@@ -119,7 +123,7 @@ reveal("placement.p1",
 # %% [markdown] statement="placement.block"
 # Finish the Pre-LN block. Its norms are two `nn.LayerNorm(d_model)` named `attention_norm` and `ffn_norm`; weights are loaded by these names. `attention` and `ffn` are any functions or modules $(B, T, d) \to (B, T, d)$.
 
-# %% exercise="placement.block" todo="make the two norms, then write forward"
+# %% exercise="placement.block"
 class PreLNBlock(nn.Module):
     """Pre-LN block (arXiv:2002.04745)."""
 
@@ -142,6 +146,9 @@ class PreLNBlock(nn.Module):
 # 1. You have written a step already. How many steps does a block take, and what does the second one start from?
 # 2. Make both norms in the constructor. In `forward`, call `pre_ln` with the attention and its norm, keep the result, and call it again with the feed-forward part.
 # 3. `x = pre_ln(x, self.attention, self.attention_norm)`, then `return pre_ln(x, …, …)`.
+
+# %% [markdown] worth="placement.block"
+# The last block of a Pre-LN stack hands on a stream that no norm has touched. So real models put one more norm behind it: `ln_f` in GPT-2, `norm` in LLaMA.
 
 # %% [markdown]
 # PyTorch's own layer is wired by a flag, `norm_first=True`. With the same weights, does it agree with your block?
@@ -185,9 +192,9 @@ heard
 # %% [markdown] statement="placement.hooks"
 # Run `x` through the layers and register a hook on **what each layer gives**. Return the result and a list with one entry per layer, first layer first.
 #
-# After somebody calls `backward` on the result, entry $i$ holds the L2 norm of the gradient of layer $i$'s output, as a float.
+# After somebody calls `backward` on the result, entry $i$ holds the L2 norm of the gradient of layer $i$'s output, as a float. The first and the last line are given.
 
-# %% exercise="placement.hooks" todo="a loop: call the layer, register a hook that fills norms[i]"
+# %% exercise="placement.hooks"
 def watch(layers, x):
     """Runs x through layers and listens to the gradients that come back.
 
@@ -213,6 +220,9 @@ def watch(layers, x):
 # 1. Which entry should a hook write to, and does it still know that when it runs, long after the loop?
 # 2. In the loop: `x = layer(x)`, define a function of the gradient that writes to `norms[i]`, register it on the new `x`. Bind the present `i` with a default argument. Return nothing from the hook.
 # 3. `def hook(gradient, i=i): norms[i] = …` and then `x.register_hook(…)`, both inside `for i, layer in enumerate(layers)`.
+
+# %% [markdown] worth="placement.hooks"
+# A hook that returns a tensor puts it in the gradient's place for everything earlier. `lambda g: -g` is the gradient reversal by which networks learn features that hide which data set an example came from ([Ganin et al. 2015](https://arxiv.org/abs/1505.07818)).
 
 # %% [markdown]
 # ### See it
@@ -253,7 +263,8 @@ last = {name: [c[-1] for c in curves] for name, curves in flow.items()}
 # %%
 reveal("placement.p2",
        lambda: ", ".join(f"{v:.3f}" for v in last["Pre-LN"]),
-       "Four times as many layers, half the gradient: it falls as 1/√depth.")
+       "Four times as many layers, half the gradient: it falls as 1/√depth.",
+       answer="halves each time")
 
 # %% [markdown]
 # A trend is a number. If a quantity is $c \cdot N^p$, its logarithm is a line: $\ln c + p \ln N$. The slope $p$ of the best line, with $X_i = \ln N_i$ and $Y_i$ the logarithm of the norm, is
@@ -265,7 +276,7 @@ reveal("placement.p2",
 # %% [markdown] statement="placement.trend"
 # Write `exponent`, the slope $p$, as a float, and `trend`: `"falls"` where $p < -0.25$, `"rises"` where $p > 0.25$, `"flat"` in between.
 
-# %% exercise="placement.trend" todo="logarithms, center them, divide the two sums"
+# %% exercise="placement.trend"
 def exponent(depths, norms):
     """Slope of ln(norm) against ln(depth) by least squares, from two lists of positive numbers."""
     ### BEGIN SOLUTION
@@ -286,6 +297,9 @@ def trend(depths, norms):
 # 1. Which of the two lists gets a logarithm? (Look at the formula again: $X$ and $Y$.)
 # 2. Make two tensors, take `.log()`, subtract each one's mean. The numerator is their dot product, the denominator that of `x` with itself. `trend` only compares the slope with two limits.
 # 3. `x = torch.tensor(depths).double().log()`, likewise `y`; `x, y = x - x.mean(), …`; `return (x @ y / (…)).item()`.
+
+# %% [markdown] worth="placement.trend"
+# In logarithms an error of 10 % counts the same at 0.001 and at 1000. Chinchilla's scaling law was fitted to logarithms as well, with a Huber loss in place of squares ([Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556)).
 
 # %%
 for name, norms in last.items():
@@ -416,7 +430,7 @@ for depth in (2, 6):
 # %% [markdown] statement="placement.variants"
 # Write both. In `sandwich` the two norms are different functions.
 
-# %% exercise="placement.variants" todo="one line each; x itself is what is added to"
+# %% exercise="placement.variants"
 def sandwich(x, sublayer, norm_in, norm_out):
     """Norms before and after the sublayer (arXiv:2105.13290; arXiv:2408.00118), (B, T, d) → (B, T, d)."""
     ### BEGIN SOLUTION
@@ -434,6 +448,9 @@ def norm_inside(x, sublayer, norm):
 # 1. Both are Pre-LN's cousins: the bare $x$ stands in front of a plus. What stands behind it?
 # 2. `sandwich`: `norm_in`, then the sublayer, then `norm_out`, then add `x`. `norm_inside`: the sublayer first, then its norm, then add `x`.
 # 3. `return x + norm_out(sublayer(…))` and `return x + norm(…)`.
+
+# %% [markdown] worth="placement.variants"
+# Norm inside is also known from vision: Swin Transformer V2 calls it res-post-norm, and adopted it because activations grew from layer to layer in its larger models ([Liu et al. 2021](https://arxiv.org/abs/2111.09883)).
 
 # %% [markdown]
 # The sandwich comes from CogView (2021). Gemma 2 and 3 call theirs *pre-norm and post-norm*, both outside the residual stream: the same wiring with RMSNorm. OLMo 2 keeps only the outer one. Its sublayers read the raw stream.
@@ -456,7 +473,8 @@ reveal("placement.p3",
        lambda: ", ".join(f"{n}: {zeroed(n):.1g}" for n in (
     "Post-LN", "Pre-LN", "sandwich", "pre+post", "norm inside")),
     "0 is the identity. Only a norm on the stream changes what nobody wrote to. "
-    "Four of the five can thus start as 'do nothing' and learn from there.")
+    "Four of the five can thus start as 'do nothing' and learn from there.",
+    answer="where the norm is not on the stream")
 
 # %% [markdown]
 # ## 5. DeepNorm: Post-LN, tamed
@@ -482,7 +500,7 @@ reveal("placement.p3",
 #
 # A depth below 1 raises a `ValueError`.
 
-# %% exercise="placement.deepnorm" todo="the step, and the constants of the two tables"
+# %% exercise="placement.deepnorm"
 def deepnorm(x, sublayer, norm, alpha):
     """DeepNorm's step (arXiv:2203.00555), (B, T, d) → (B, T, d). alpha: float."""
     ### BEGIN SOLUTION
@@ -513,6 +531,9 @@ def deepnorm_scale_encoder_decoder(n_encoder, n_decoder):
 # 2. Roots are powers: `(2 * n_layers) ** 0.25`, and a minus in the exponent for β. Check the depths first.
 # 3. `return norm(alpha * x + …)`; `return (2 * n_layers) ** 0.25, (8 * n_layers) ** …`; with `root = (n_encoder**4 * n_decoder) ** (1 / 16)` the encoder's pair is `(0.81 * root, 0.87 / root)`.
 
+# %% [markdown] worth="placement.deepnorm"
+# LayerNorm ignores a common factor. So norm(αx + F(x)) equals norm(x + F(x)/α), but for ε: a heavier stream is the same as a fainter sublayer.
+
 # %% [markdown]
 # ### Which weights start smaller?
 #
@@ -529,7 +550,7 @@ print(f"longest value {longest(v):.2f}; longest output: as it is {longest(attend
 # %% [markdown] statement="placement.deepnorm_init"
 # From a list of parameter names make a dictionary with the gain of each weight **matrix**: 1 for `q_proj` and `k_proj`, β for all the others. Matrices are the names that end in `_proj.weight`; leave norms and biases out.
 
-# %% exercise="placement.deepnorm_init" todo="keep names that end in _proj.weight; 1.0 for queries and keys, beta for the others"
+# %% exercise="placement.deepnorm_init"
 def deepnorm_gains(names, beta):
     """dict parameter name → Xavier gain, e.g. {"attention.q_proj.weight": 1.0}. names: list of str; beta: float."""
     ### BEGIN SOLUTION
@@ -544,6 +565,9 @@ def deepnorm_gains(names, beta):
 # 1. Two questions about each name: is it a matrix at all, and does it decide *where* or *how much*?
 # 2. Loop over the names; skip those that do not end in `_proj.weight`; look for `q_proj` or `k_proj` in the others.
 # 3. `if name.endswith("_proj.weight"): gains[name] = 1.0 if "q_proj" in name or … else …`.
+
+# %% [markdown] worth="placement.deepnorm_init"
+# GPT-2 starts small as well, in Pre-LN: matrices that write to the stream are scaled by 1/√N, where N counts the residual sublayers, two per block ([its report](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), section 2.3).
 
 # %% [markdown]
 # ### See it: the first step
@@ -592,7 +616,7 @@ print((torch.cat([a, b], dim=-1) @ torch.cat([C, D], dim=1).T - (a @ C.T + b @ D
 # %% [markdown] statement="placement.parallel"
 # Write the parallel step, and `fuse`: from the six matrices of a block, stored like `nn.Linear`'s as (out, in), make `w_in` $(3d + d_{ff},\ d)$, in the order q, k, v, up, and `w_out` $(d,\ d + d_{ff})$, in the order o, down.
 
-# %% exercise="placement.parallel" todo="the step; then torch.cat twice, along the right axes"
+# %% exercise="placement.parallel"
 def parallel(x, attention, ffn, norm):
     """Parallel block (arXiv:2204.02311), (B, T, d) → (B, T, d)."""
     ### BEGIN SOLUTION
@@ -611,6 +635,9 @@ def fuse(w_q, w_k, w_v, w_up, w_o, w_down):
 # 1. Which matrices share an input, and which share an output? The example shows one of each.
 # 2. Normalize once and keep $h$. For `fuse`: matrices with a common input stand below each other (`torch.cat` along axis 0), those whose outputs are added stand side by side (`dim=1`).
 # 3. `h = norm(x)`, `return x + attention(h) + …`; `return torch.cat([w_q, w_k, w_v, w_up]), torch.cat([w_o, …], dim=…)`.
+
+# %% [markdown] worth="placement.parallel"
+# PaLM's authors saw a small loss of quality at 8B parameters and none at 62B. On that evidence they took the parallel form for the model of 540B ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)).
 
 # %% [markdown]
 # ### See it: six products, or two
@@ -659,7 +686,7 @@ GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich
 # %% [markdown] statement="placement.warmup"
 # Write the learning rate of a step, as a float. Steps count from 0, and the rate stays at `peak` after the warm-up. With `warmup = 0` it is `peak` from the start.
 
-# %% exercise="placement.warmup" todo="a ramp of equal steps up to peak, then peak"
+# %% exercise="placement.warmup"
 def warmup_rate(step, peak, warmup):
     """Linear warm-up, then constant. step, warmup: int; peak: float."""
     ### BEGIN SOLUTION
@@ -672,6 +699,9 @@ def warmup_rate(step, peak, warmup):
 # 1. Step 0 is the first of `warmup` equal stairs. Which share of the peak does it get?
 # 2. Two cases: on the ramp the rate is `peak` times `(step + 1) / warmup`; from the last stair on it is `peak`. Decide the case first, and nothing is ever divided by 0.
 # 3. `if step + 1 >= warmup: return peak`, else `return peak * …`.
+
+# %% [markdown] worth="placement.warmup"
+# After 4,000 steps of warm-up the original Transformer's rate falls as 1/√step. [GPT-3](https://arxiv.org/abs/2005.14165) and [LLaMA](https://arxiv.org/abs/2302.13971) let it fall along a cosine instead, to a tenth of the peak.
 
 # %% [markdown]
 # ### Experiment: who needs it?
@@ -715,7 +745,9 @@ show_large("warmup")
 reveal("placement.p4",
        lambda: f"{runs['Post-LN'][-1]:.2f}",
        "Its first steps are too large, as section 5 measured. Fifty smaller ones cure it, and so does Pre-LN, "
-       "whose output moves less per step.")
+       "whose output moves less per step.",
+       answer=lambda: ("below 0.1" if runs["Post-LN"][-1] < 0.1 else
+                       "between 0.1 and 2" if runs["Post-LN"][-1] <= 2 else "above 2"))
 
 # %% [markdown]
 # Is it the wiring alone? The recorded 12 layers again, last ten losses of 300 steps, three seeds each:
@@ -743,7 +775,7 @@ for name, peak, stairs in [("Post-LN", 3e-3, 0), ("Post-LN", 3e-3, 100), ("Post-
 #
 # Without any layer (one stream only) raise a `ValueError`.
 
-# %% exercise="placement.layer_changes" todo="lengths of the steps divided by lengths before, mean over B and T"
+# %% exercise="placement.layer_changes"
 def layer_changes(streams):
     """Relative change per layer.
 
@@ -765,6 +797,9 @@ def layer_changes(streams):
 # 2. `streams[:-1]` are the inputs, `streams[1:]` the outputs. Lengths are norms over the last axis, `.norm(dim=-1)`. Divide, then take the mean over axes 1 and 2.
 # 3. `((after - before).norm(dim=-1) / before.norm(…)).mean(dim=(1, 2))`.
 
+# %% [markdown] worth="placement.layer_changes"
+# ShortGPT prunes by nearly the same number, one minus the cosine between a layer's input and its output: the layers where it is smallest are removed first ([Men et al. 2024](https://arxiv.org/abs/2403.03853)).
+
 # %%
 predict("placement.p5", "48 fresh Pre-LN layers. The first layer changes a token by about 75 %. The last one by about…",
         ["75 %", "40 %", "15 %", "2 %"])
@@ -775,7 +810,8 @@ fresh = {name: layer_changes(effective_depth.fresh_streams(steps, name, 48)) for
 # %%
 reveal("placement.p5",
        lambda: f"{fresh['Pre-LN'][-1]:.0%}; in Post-LN {fresh['Post-LN'][-1]:.0%}",
-       "A random walk: after l layers its length is about √l, and the next step is about 1.")
+       "A random walk: after l layers its length is about √l, and the next step is about 1.",
+       answer="15 %")
 
 # %%
 with described("Relative change per layer in 48 fresh layers: Post-LN stays between 0.7 and 1, Pre-LN falls from about "

@@ -20,7 +20,7 @@ import math
 import torch
 from torch import nn
 
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 
 # %%
 import matplotlib.pyplot as plt
@@ -54,7 +54,8 @@ a, b, x = torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([[3.0, 0.0], [1.0
 # %%
 reveal("ffn.p1",
        lambda: f"two matrices in a row give {(x @ a @ b).tolist()}, their product alone {(x @ (a @ b)).tolist()}",
-       "Nothing more. (xA)B = x(AB): any number of linear maps in a row is one linear map.")
+       "Nothing more. (xA)B = x(AB): any number of linear maps in a row is one linear map.",
+       answer="nothing more")
 
 # %% [markdown]
 # ## Worked example: the layer of 2017
@@ -115,7 +116,7 @@ sigmoid(x), tanh(x)
 #
 # The ready-made ones of torch are not allowed here.
 
-# %% exercise="activation.family" todo="write this activation with comparisons, clamp, where and exp"
+# %% exercise="activation.family"
 def relu(x):
     """x where positive, else 0; any shape."""
     ### BEGIN SOLUTION
@@ -144,6 +145,9 @@ def squared_relu(x):
 # 1. What should each function give for −2 and for 3? Write these eight numbers down first.
 # 2. `torch.where(condition, a, b)` takes `a` where the condition holds. Multiplying by a mask is not the same: $0\cdot\infty$ is NaN, and $e^{200}$ is infinite.
 # 3. `torch.where(x > 0, x, …)` serves two of them; `x.clamp(min=0)` the other two.
+
+# %% [markdown] worth="activation.family"
+# Squared ReLU was found rather than designed: an evolutionary search over small changes to a Transformer's program came upon it ([So et al. 2021](https://arxiv.org/abs/2109.08668)).
 
 # %%
 x = torch.linspace(-3, 3, 301)
@@ -180,7 +184,7 @@ predict("ffn.p2", "How far apart are the two forms at most, over all x?",
 #
 # `torch.erf`, `torch.tanh` and `math` are allowed, torch's own GELU is not.
 
-# %% exercise="activation.gelu" todo="return the exact form, and the tanh form from inner"
+# %% exercise="activation.gelu"
 def gelu(x):
     """x Φ(x), exact, elementwise (arXiv:1606.08415)."""
     ### BEGIN SOLUTION
@@ -199,6 +203,9 @@ def gelu_tanh(x):
 # 2. Both have the shape ½ · x · (1 + something between −1 and 1). The somethings are erf of a scaled x, and tanh of a scaled `inner`.
 # 3. `0.5 * x * (1 + torch.erf(x / …))` and `0.5 * x * (1 + torch.tanh(… * inner))`; the two dots are $\sqrt 2$ and $\sqrt{2/\pi}$.
 
+# %% [markdown] worth="activation.gelu"
+# The paper has a third, cheaper form, $x\,\sigma(1.702\,x)$. OpenAI's [CLIP](https://github.com/openai/CLIP/blob/main/clip/model.py) was trained with it and calls it QuickGELU.
+
 # %%
 x = torch.linspace(-8, 8, 160_001, dtype=torch.float64)
 gap = (gelu(x) - gelu_tanh(x)).abs()
@@ -206,7 +213,8 @@ gap = (gelu(x) - gelu_tanh(x)).abs()
 # %%
 reveal("ffn.p2",
        lambda: f"{gap.max():.2g}, at x = ±{x[gap.argmax()].abs():.1f}",
-       "Small, but not nothing: a checkpoint trained with one form should be run with the same form.")
+       "Small, but not nothing: a checkpoint trained with one form should be run with the same form.",
+       answer="0.0005")
 
 # %% [markdown]
 # ### Claim on trial
@@ -249,7 +257,7 @@ step = x[1] - x[0]
 #
 # for any shape. It must survive inputs of ±1000. torch's own SiLU is not allowed, `torch.sigmoid` is.
 
-# %% exercise="activation.swish" todo="return x times the sigmoid of beta times x"
+# %% exercise="activation.swish"
 def swish(x, beta=1.0):
     """Swish, elementwise; SiLU at beta = 1 (arXiv:1710.05941)."""
     ### BEGIN SOLUTION
@@ -260,6 +268,9 @@ def swish(x, beta=1.0):
 # 1. What is $\sigma(0)$? Then you know what β = 0 must give.
 # 2. One sigmoid, one product. β appears once.
 # 3. `return x * torch.sigmoid(…)`
+
+# %% [markdown] worth="activation.swish"
+# $x\,\sigma(x)$ was found three times within two years: as SiLU in the [GELU paper](https://arxiv.org/abs/1606.08415), again in reinforcement learning ([Elfwing et al. 2017](https://arxiv.org/abs/1702.03118)), and by an automated search, which named it Swish.
 
 # %% [markdown]
 # What do the ends of the slider give? Compare with a straight line and with ReLU:
@@ -303,9 +314,9 @@ x.grad, 1 - torch.tanh(x.detach()) ** 2
 # For GELU, $g = \Phi$, whose slope is the density $\varphi(x) = \frac{1}{\sqrt{2\pi}}\,e^{-x^2/2}$.
 
 # %% [markdown] statement="activation.derivatives"
-# Write the slopes of the sigmoid, of SiLU (Swish with β = 1) and of exact GELU, by hand, elementwise. Slopes at ±100 must be numbers, not NaN.
+# Write the slopes of the sigmoid, of SiLU (Swish with β = 1) and of exact GELU, by hand, elementwise. Slopes at ±100 must be numbers, not NaN. Where $\sigma(x)$ is needed, `f` holds it.
 
-# %% exercise="activation.derivatives" todo="return the slope, written by hand"
+# %% exercise="activation.derivatives"
 def sigmoid_prime(x):
     """Slope of the sigmoid."""
     f = torch.sigmoid(x)
@@ -332,6 +343,9 @@ def gelu_prime(x):
 # 1. All three have a nice value at 0: ¼, ½ and ½.
 # 2. The first is a product of two things made of `f`. The other two follow from the product rule, with $g = \sigma$ and $g = \Phi$; each has two terms.
 # 3. `f * (1 - f)`, then `f + x * …`, then `cumulative + x * density` with the Φ of your gelu and the density above.
+
+# %% [markdown] worth="activation.derivatives"
+# For the backward pass sigmoid and ReLU need only their output. SiLU and GELU fall before they rise, so one output can belong to two inputs, and the input has to be kept.
 
 # %% [markdown]
 # ### Claim on trial
@@ -376,7 +390,7 @@ before, after = torch.softmax(torch.tensor([[1.0, 1.0], [1.01, 1.0]]), -1)
 # %% [markdown] statement="activation.softmax_jacobian"
 # Given the **outputs** `p` of a softmax, of shape $(\ldots, n)$, return the matrix of slopes of each row, of shape $(\ldots, n, n)$: entry $(i, j)$ says how output $i$ moves with input $j$.
 
-# %% exercise="activation.softmax_jacobian" todo="return the (..., n, n) matrix of slopes"
+# %% exercise="activation.softmax_jacobian"
 def softmax_jacobian(p):
     """diag(p) − p pᵀ for each row.
 
@@ -394,6 +408,9 @@ def softmax_jacobian(p):
 # 1. Write down the 2 × 2 matrix for p = (0.5, 0.5) from the numbers above.
 # 2. Two parts: $p_i$ on the diagonal, minus the product $p_i\,p_j$ everywhere. Batch axes stay in front.
 # 3. `torch.diag_embed(p) - …`, where the dots multiply `p[..., :, None]` (a column) with `p[..., None, :]` (a row).
+
+# %% [markdown] worth="activation.softmax_jacobian"
+# Training never builds this matrix. A gradient `g` passes through as `p * (g - (g * p).sum(-1, keepdim=True))`, which takes on the order of $n$ steps instead of $n^2$.
 
 # %%
 p = torch.softmax(torch.tensor([[2.0, 1.0, 0.0], [20.0, 1.0, 0.0]]), -1)
@@ -421,11 +438,11 @@ softmax_jacobian(p).abs().amax((-1, -2))
 # **Convention of this course:** the *gate* is the branch that goes through the activation. The *up* branch, the value, stays linear.
 
 # %% [markdown] statement="ffn.gated"
-# Complete the layer for any activation. Weights are loaded by name, so the three linear layers must be called `gate_proj`, `up_proj` and `down_proj`, without biases.
+# Complete the layer for any activation. Weights are loaded by name, so the three linear layers must be called `gate_proj`, `up_proj` and `down_proj`, without biases. The first is made already.
 #
 # Shapes: `x` $(\ldots, d_{model})$, inside $(\ldots, d_{ff})$, result $(\ldots, d_{model})$.
 
-# %% exercise="ffn.gated" todo="make up_proj and down_proj, and write forward"
+# %% exercise="ffn.gated"
 class GatedFeedForward(nn.Module):
     """down_proj(activation(gate_proj(x)) * up_proj(x)) (arXiv:2002.05202).
 
@@ -452,6 +469,9 @@ class GatedFeedForward(nn.Module):
 # 1. Compare with `FeedForward` above: one more linear layer, one more product.
 # 2. `up_proj` has the shape of `gate_proj`; `down_proj` goes back. In `forward`, activate the gate only, multiply elementwise, then go down.
 # 3. `self.down_proj(self.activation(…) * …)`
+
+# %% [markdown] worth="ffn.gated"
+# Both branches read the same `x`, so one product with the two matrices stacked gives both. Phi-3 stores them that way, as `gate_up_proj`, and cuts the result in half.
 
 # %% [markdown]
 # Two limits tell what the gate adds. A gate that is always 1 leaves a linear map. No activation at all leaves a *bilinear* map: double the input, and the output grows fourfold.
@@ -516,7 +536,7 @@ count(FeedForward(6, 24, relu)), count(GatedFeedForward(6, 24, swish)), count(Ga
 #
 # `multiple_of=1` means no rounding to a multiple.
 
-# %% exercise="ffn.matched_width" todo="return the width of the gated layer"
+# %% exercise="ffn.matched_width"
 def matched_width(d_model, multiple_of=1):
     """Width at which a gated layer has the parameters of a plain one of width 4 * d_model.
 
@@ -537,6 +557,9 @@ def matched_width(d_model, multiple_of=1):
 # 1. For $d = 6$ the answer is 16. What fraction of $d$ is that?
 # 2. Whole-number division `//` rounds down. For the next multiple: how many multiples fit, rounded up?
 # 3. `width = … * d_model // 3`, then `math.ceil(width / multiple_of) * multiple_of`, with the check for small sizes in front.
+
+# %% [markdown] worth="ffn.matched_width"
+# Reports count this width in two ways. Gemma's lists 49,152 for the 7B model, gate and up together; its code has 24,576 for each, eight times $d_{model}$ ([Gemma Team 2024](https://arxiv.org/abs/2403.08295)).
 
 # %%
 for name, d in {"7B": 4096, "13B": 5120, "33B": 6656, "65B": 8192}.items():
@@ -562,7 +585,7 @@ for d, multiple in ((8192, 4096), (4096, 1024)):
 # - `dead_units(hidden)`: True for each unit that is exactly 0 for every token. `hidden` has shape $(\ldots, d_{ff})$, the result $(d_{ff},)$.
 # - `gate_saturation(gate, margin)`: the share of gates below `margin` or above `1 − margin`, as a scalar float32 tensor.
 
-# %% exercise="ffn.unit_health" todo="measure the units"
+# %% exercise="ffn.unit_health"
 def dead_units(hidden):
     """(..., d_ff) → (d_ff,) boolean: which units are 0 for every token."""
     ### BEGIN SOLUTION
@@ -579,6 +602,9 @@ def gate_saturation(gate, margin=0.05):
 # 1. Is a unit with the values +1 and −1 dead? Is one with 0, 0, 0.7?
 # 2. Compare with 0 first; then all axes but the last must agree. `flatten(0, -2)` makes one axis of them.
 # 3. `(hidden == 0).flatten(0, -2).…(0)`, and the mean of a condition made with `|`, as floats.
+
+# %% [markdown] worth="ffn.unit_health"
+# OPT uses ReLU. In some early layers of its 66B model, more than 70 % of the units never fired on a large and diverse collection of text ([Voita et al. 2023](https://arxiv.org/abs/2309.04827)).
 
 # %% [markdown]
 # Now a trained model. It reads eight characters of English and predicts the ninth, with two feed-forward layers of 384 units and nothing else. It is trained twice: with a high learning rate, and with a fifth of it.
@@ -663,7 +689,7 @@ ActivationExplorer(mine | {"sigmoid_prime": sigmoid_prime, "silu_prime": silu_pr
 #
 # $$\text{error} = \frac{s}{\sqrt n}, \qquad s = \text{standard deviation of the differences, dividing by } n - 1$$
 
-# %% exercise="ffn.paired_difference" todo="return the mean difference and its standard error"
+# %% exercise="ffn.paired_difference"
 def paired_difference(a, b):
     """Mean of a − b and its standard error.
 
@@ -682,6 +708,9 @@ def paired_difference(a, b):
 # 1. Start with the three differences of the example. Which one number per seed do you need?
 # 2. Subtract first, then summarize. `torch.std` divides by $n - 1$ by default.
 # 3. `d = a - b`, then `d.mean().item()` and `d.std().item() / …`
+
+# %% [markdown] worth="ffn.paired_difference"
+# With few seeds the error is itself uncertain: for five, 95 % takes ±2.78 errors rather than ±1.96 (Student's t, four degrees of freedom). To halve the error takes four times the seeds.
 
 # %%
 predict("ffn.p3", "At equal parameters, which layer reads characters best?",
@@ -729,7 +758,8 @@ for name in sorted(best, key=lambda n: best[n].mean()):
 # %%
 reveal("ffn.p3",
        lambda: min(best, key=lambda n: best[n].mean()),
-       "GeGLU is two standard errors behind: a hint, no proof. Each gated layer beats each plain one, at its best rate.")
+       "GeGLU is two standard errors behind: a hint, no proof. Each gated layer beats each plain one, at its best rate.",
+       answer="SwiGLU")
 
 # %% [markdown]
 # Three things to take from the plot.

@@ -26,7 +26,7 @@ import math
 
 import matplotlib.pyplot as plt
 import torch
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.plots import described, use_style
 from anatomy.widgets import PositionExplorer
 from torch import nn
@@ -63,7 +63,7 @@ p = 3
 #
 # An odd `d_model` raises a `ValueError`.
 
-# %% exercise="position.sinusoidal" todo="frequencies, angles, then sine and cosine in turn"
+# %% exercise="position.sinusoidal"
 def sinusoid(positions, d_model, base=10000.0):
     """Sinusoidal encodings (arXiv:1706.03762, section 3.5).
 
@@ -87,6 +87,9 @@ def sinusoid(positions, d_model, base=10000.0):
 # 1. Write the frequencies as one tensor of `d_model/2` numbers first. Which shapes let one product give the angle of every position and every pair?
 # 2. `torch.arange(0, d_model, 2)` is the list of all $2i$. `positions[..., None]` adds an axis for the pairs. Stack sine and cosine along a *new* last axis, then flatten the last two axes: that makes them alternate.
 # 3. `frequencies = base ** (-torch.arange(0, d_model, 2) / d_model)`, `angles = positions[..., None] * frequencies`, `return torch.stack([angles.sin(), …], dim=-1).flatten(…)`.
+
+# %% [markdown] worth="position.sinusoidal"
+# The authors' own [code](https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/layers/common_attention.py) does not alternate: all sines come first, then all cosines. For a model trained from scratch that is as good; for loaded weights the order matters.
 
 # %% [markdown]
 # ### See it
@@ -142,9 +145,9 @@ block @ torch.tensor([math.sin(2), math.cos(2)]), (math.sin(3), math.cos(3))
 # $$PE[p + k] = M_k\, PE[p]$$
 
 # %% [markdown] statement="position.shift_matrix"
-# Build $M_k$, which acts on column vectors: one 2×2 block per pair, zeros elsewhere. $k$ may be negative.
+# Build $M_k$, which acts on column vectors: one 2×2 block per pair, zeros elsewhere. $k$ may be negative. The loop over pairs is given.
 
-# %% exercise="position.shift_matrix" todo="one block per pair along the diagonal"
+# %% exercise="position.shift_matrix"
 def shift_matrix(k, d_model, base=10000.0):
     """M_k with PE[p + k] = M_k PE[p] for every p.
 
@@ -167,6 +170,9 @@ def shift_matrix(k, d_model, base=10000.0):
 # 1. The worked example is the first block for $k = 1$. What changes from block to block?
 # 2. Pair $i$ turns by the angle $k\,\omega_i$. Its block covers rows and columns $2i$ and $2i + 1$; the first row comes from the first equation.
 # 3. `angle = k * base ** (-2 * i / d_model)`, then `M[2 * i:2 * i + 2, 2 * i:2 * i + 2] = torch.tensor([[math.cos(angle), …], […, math.cos(angle)]])`.
+
+# %% [markdown] worth="position.shift_matrix"
+# The authors chose waves for this property, hoping that attention would easily learn distances from it. Yet a learned table, which lacks it, gave nearly identical results ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), section 3.5).
 
 # %% [markdown]
 # ### See it
@@ -194,7 +200,8 @@ predict("position.p2", "In a sentence of 32 words, which position's encoding is 
 # %%
 reveal("position.p2",
        lambda: f"10·7: {table[10] @ table[7]:.3f}   10·13: {table[10] @ table[13]:.3f}",
-       "A cosine is the same for k and −k. The product knows the distance and not the direction.")
+       "A cosine is the same for k and −k. The product knows the distance and not the direction.",
+       answer="both alike")
 
 # %% [markdown]
 # To compare schemes, we need an instrument. It takes any $T \times T$ scores and asks: what does a relative position $r = j - i$ (key minus query) get on average, and how much do pairs of equal $r$ differ?
@@ -204,7 +211,7 @@ reveal("position.p2",
 # %% [markdown] statement="position.distance_profile"
 # For each relative position $r = -(T-1) \dots T-1$, in this order, return the mean of all scores with $j - i = r$, and their spread: largest minus smallest.
 
-# %% exercise="position.distance_profile" todo="mean and spread of each diagonal, from the lower left to the upper right"
+# %% exercise="position.distance_profile"
 def distance_profile(scores):
     """Mean and spread of the scores for each relative position.
 
@@ -224,6 +231,9 @@ def distance_profile(scores):
 # 1. Draw a 3×3 table and write $j - i$ into each cell. Where do equal numbers stand?
 # 2. `scores.diagonal(r)` holds all entries with $j - i = r$. Collect them for $r$ from $-(T-1)$ to $T - 1$, then take means, and maximum minus minimum.
 # 3. `lines = [scores.diagonal(r) for r in range(-(T - 1), T)]`, then `torch.stack([d.mean() for d in lines])` and the same with `d.max() - …`.
+
+# %% [markdown] worth="position.distance_profile"
+# A spread of 0 everywhere makes the matrix *Toeplitz*: $2T - 1$ numbers describe it instead of $T^2$, and by FFT it multiplies a vector in $O(T \log T)$ steps.
 
 # %% [markdown]
 # ### Experiment: what projections do
@@ -252,7 +262,7 @@ for name, s in scores.items():
 # %% [markdown] statement="position.looking_back"
 # Return $W_Q$ with `PE[p] @ W_Q` equal to `PE[p - back]` for every $p$. Mind the side: here the vector is a *row*, multiplied from the left.
 
-# %% exercise="position.looking_back" todo="the shift that is needed, for row vectors"
+# %% exercise="position.looking_back"
 def looking_back(back, d_model, base=10000.0):
     """W_Q of a head that looks `back` words back when W_K is the identity.
 
@@ -270,6 +280,9 @@ def looking_back(back, d_model, base=10000.0):
 # 1. You have a matrix that shifts columns by $k$. Which $k$ is needed, and what turns a rule for columns into one for rows?
 # 2. $PE[p - b] = M_{-b}\,PE[p]$ for columns. Transposed: row $PE[p]$ times $M_{-b}^\top$.
 # 3. `return shift_matrix(…, d_model, base).T` with the shift that goes back.
+
+# %% [markdown] worth="position.looking_back"
+# Trained Transformers do have heads that look at the neighboring word. When a translation model's heads were pruned, specialized heads like these were among the last to go ([Voita et al. 2019](https://arxiv.org/abs/1905.09418)).
 
 # %%
 scores["looks 3 back"] = pe @ looking_back(3, 32) @ pe.T
@@ -300,7 +313,7 @@ with described("Score against relative position: without projection a symmetric 
 #
 # `forward` reads the rows of `position_ids`. A position outside the table, *negative ones too*, raises a `ValueError`.
 
-# %% exercise="position.learned" todo="make weight in the constructor; check the positions, then read the rows"
+# %% exercise="position.learned"
 class LearnedPositions(nn.Module):
     """A trained vector per position (BERT, arXiv:1810.04805; GPT-2)."""
 
@@ -323,6 +336,9 @@ class LearnedPositions(nn.Module):
 # 1. What does Python give for `row[-1]`? And torch? That is why both ends need a check.
 # 2. `nn.Parameter(0.02 * torch.randn(…))` in the constructor. In `forward` compare with 0 and with `self.weight.shape[0]`, raise if any is outside, then index.
 # 3. `if ((position_ids < 0) | (position_ids >= …)).any(): raise ValueError(…)`, then `return self.weight[…]`.
+
+# %% [markdown] worth="position.learned"
+# BERT met positions beyond 127 only at the end: 90 % of its steps used sequences of 128 tokens, and the last 10 % used 512 to train the rest of the table ([Devlin et al. 2018](https://arxiv.org/abs/1810.04805), appendix A.2).
 
 # %%
 try:
@@ -392,7 +408,7 @@ relative_positions(4, 4).clamp(-1, 1) + 1
 #
 # A boolean mask, True = may look, applies to the scores. Library functions are welcome; every query here may look at one key at least.
 
-# %% exercise="position.shaw" todo="the row of each pair; then scores with rel_k, values with rel_v"
+# %% exercise="position.shaw"
 def shaw_index(T, S, k, offset=0):
     """Row of a relative table for each pair: (T, S) int64 in 0 … 2k; offset: position of the first query."""
     ### BEGIN SOLUTION
@@ -426,6 +442,9 @@ def shaw_attention(q, k, v, rel_k, rel_v, mask=None, offset=0):
 # 1. Multiply the formula out: $q_i \cdot k_j + q_i \cdot a_r$, and $\sum w v + \sum w b$. Each first half you know. What shape has `rel_k[index]`?
 # 2. `rel_k[index]` is $(T, S, D)$: one vector per pair. `torch.einsum("bhtd,tsd->bhts", q, rel_k[index])` takes its product with each query. Add, scale, mask, softmax; then two sums over keys.
 # 3. `position = torch.einsum("bhtd,tsd->bhts", q, rel_k[index])`, `scores = (q @ k.transpose(-2, -1) + …) / math.sqrt(…)`, result `weights @ v + torch.einsum("bhts,tsd->bhtd", weights, …)`.
+
+# %% [markdown] worth="position.shaw"
+# In the authors' ablations on translation, the table for keys seemed to be enough without the one for values, and $K = 2$ did about as well as larger clipping distances ([Shaw et al. 2018](https://arxiv.org/abs/1803.02155)).
 
 # %% [markdown]
 # ### See it
@@ -480,7 +499,7 @@ print(f"largest spread {spread.max():.1f}")
 #
 # Any way is fine: slices, `gather`, or the paper's trick (pad, reshape, cut). Fewer columns than rows leave no key: `ValueError`.
 
-# %% exercise="position.relative_shift" todo="row i keeps the S columns from T - 1 - i on"
+# %% exercise="position.relative_shift"
 def relative_shift(x):
     """Move each row so that column j holds key j (arXiv:1901.02860, appendix B).
 
@@ -505,10 +524,13 @@ def relative_shift(x):
 # 2. Row $i$ is `x[..., i, T - 1 - i : T - 1 - i + S]`. Stack these rows along axis −2. That is a complete answer; the trick does the same without a loop.
 # 3. `S = x.shape[-1] - T + 1`; after the check, `return torch.stack([x[..., i, T - 1 - i:…] for i in range(T)], dim=…)`.
 
+# %% [markdown] worth="position.relative_shift"
+# Music Transformer made the same move some months earlier and calls it skewing ([Huang et al. 2018](https://arxiv.org/abs/1809.04281)). Without it every pair needs a vector of its own, $T \cdot S \cdot D$ numbers, like `rel_k[index]` in section 5.
+
 # %% [markdown] statement="position.four_terms"
 # Write the scores. `r` holds one vector per head for the distances $S - 1$ down to $-(T - 1)$; `u` and `v` one vector per head. Nothing here is masked.
 
-# %% exercise="position.four_terms" todo="content with u, position with v and relative_shift, then scale the sum"
+# %% exercise="position.four_terms"
 def transformer_xl_scores(q, k, r, u, v):
     """Four-term relative scores (arXiv:1901.02860, section 3.3).
 
@@ -528,6 +550,9 @@ def transformer_xl_scores(q, k, r, u, v):
 # 1. The right-hand form of the equation has two products, not four. Which axis must `u` gain to be added to every query of its head?
 # 2. `q + u[:, None]` adds $(H, 1, D)$ to $(B, H, T, D)$. Multiply by the keys; do the same with `v` and `r`, and shift that result.
 # 3. `content = (q + u[:, None]) @ k.transpose(-2, -1)`, `position = relative_shift((q + v[:, None]) @ …)`, `return (content + position) / …`.
+
+# %% [markdown] worth="position.four_terms"
+# The terms with $u$ and $v$ don't depend on who asks. The paper calls $u \cdot k_j$ a global content bias, which some words get from every query, and $v \cdot r$ a global positional bias.
 
 # %% [markdown]
 # ### See it
@@ -569,9 +594,9 @@ print(f"largest spread {spread.max():.1e}, r and −r differ by up to {(mean - m
 # - *Bidirectional:* each side has $N = $ `num_buckets // 2`. Past and present take buckets $0 \dots N-1$, the future the same plus $N$.
 # - *Causal:* all `num_buckets` are for the past; a key in the future counts as distance 0.
 #
-# In both, $E = N // 2$ distances from 0 on have buckets of their own.
+# In both, $E = N // 2$ distances from 0 on have buckets of their own. $N$ and $E$ are given.
 
-# %% exercise="position.t5_buckets" todo="distance, exact or logarithmic bucket, and the side"
+# %% exercise="position.t5_buckets"
 def t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
     """T5's bucket for each relative position (arXiv:1910.10683, section 2.1).
 
@@ -596,6 +621,9 @@ def t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, ma
 # 1. First turn the relative position into a distance $n \ge 0$. How does that differ between the two cases?
 # 2. Compute the logarithmic bucket for *all* $n$ (with `n.clamp(min=1)`, since ln 0 is −∞), limit it to $N - 1$, and let `torch.where(n < E, n, far)` choose. Add $N$ where the key is in the future.
 # 3. `share = torch.log(n.clamp(min=1) / E) / math.log(max_distance / E)`, `far = (E + (share * (N - E)).floor().long()).clamp(max=…)`, `bucket = torch.where(…)`, `return bucket + N * (relative_position > 0) if bidirectional else …`.
+
+# %% [markdown] worth="position.t5_buckets"
+# To a single layer all distances in the last bucket look alike. A stack can still tell them apart, as the paper notes, when later layers combine what earlier ones gathered nearby ([Raffel et al. 2019](https://arxiv.org/abs/1910.10683)).
 
 # %% [markdown]
 # ### Claim on trial
@@ -626,7 +654,7 @@ with described("Bucket against relative position: bidirectional, two staircases 
 #
 # `t5_attention` adds a bias to the scores. T5 divides **neither** by $\sqrt D$.
 
-# %% exercise="position.t5_bias" todo="bias of every pair; attention without scaling"
+# %% exercise="position.t5_bias"
 def t5_bias(weight, T, S, bidirectional=True):
     """weight (num_buckets, H) → (1, H, T, S)."""
     ### BEGIN SOLUTION
@@ -648,6 +676,9 @@ def t5_attention(q, k, v, bias, mask=None):
 # 1. `weight[bucket]` has shape $(T, S, H)$. Which axes must move to fit scores of shape $(B, H, T, S)$?
 # 2. Buckets from `relative_positions(T, S)`, index `weight`, `permute(2, 0, 1)`, one axis in front. The attention is unit 01's without the division, with the bias added before mask and softmax.
 # 3. `return weight[bucket].permute(2, 0, 1)[None]`; `scores = q @ k.transpose(-2, -1) + …`, mask, `return scores.softmax(-1) @ v`.
+
+# %% [markdown] worth="position.t5_bias"
+# For 4,096 words and 8 heads the bias is a tensor of 134 million numbers, made from 256 weights. FlexAttention computes such a bias inside its kernel and stores none of it ([Dong et al. 2024](https://arxiv.org/abs/2412.05496)).
 
 # %% [markdown]
 # All layers of a stack share one table: T5-small stores $32 \times 8 = 256$ numbers for its encoder, against BERT-base's 393,216. Without the division by $\sqrt D$ scores would start out large; T5 starts with query weights that are smaller by $\sqrt D$ instead.
@@ -700,7 +731,7 @@ deberta_index(4, 2)
 #
 # The first two terms are given. Pairs are picked out with `einsum`, as in section 5.
 
-# %% exercise="position.disentangled" todo="the third term, and the scale of the sum"
+# %% exercise="position.disentangled"
 def deberta_scores(qc, kc, kr, qr):
     """Disentangled scores (arXiv:2006.03654, section 3.1).
 
@@ -722,6 +753,9 @@ def deberta_scores(qc, kc, kr, qr):
 # 1. Compare the second and the third term of the formula letter by letter: whose word, which table, which index?
 # 2. `delta.T` holds $\delta(j, i)$ at row $i$, column $j$. In the `einsum` the word vector now carries the letter of the key, `j`.
 # 3. `p2c = torch.einsum("bhjd,hijd->bhij", kc, qr[:, …])`, then `return (c2c + c2p + p2c) / math.sqrt(3 * …)`.
+
+# %% [markdown] worth="position.disentangled"
+# The given `kr[:, delta]` copies a vector for every pair, $H T^2 D$ numbers. The paper's algorithm multiplies each word by all $2k$ vectors first, and then picks single products ([He et al. 2020](https://arxiv.org/abs/2006.03654), algorithm 1).
 
 # %% [markdown]
 # ### Claim on trial
@@ -781,7 +815,7 @@ for name, queries in (("without positions", h), ("EMD: h + p as queries", h + p)
 # %% [markdown] statement="position.alibi"
 # Write both functions. Fewer than one head raises a `ValueError`. In the bias, query $i$ stands at position $i + \text{offset}$, and the distance is an absolute value: the paper is causal, where it makes no difference.
 
-# %% exercise="position.alibi" todo="slopes for any number of heads; minus slope times distance"
+# %% exercise="position.alibi"
 def alibi_slopes(n_heads):
     """(n_heads,) float32 tensor of slopes (arXiv:2108.12409 and the authors' code)."""
     ### BEGIN SOLUTION
@@ -805,6 +839,9 @@ def alibi_bias(slopes, T, S, offset=0):
 # 2. `P = 2 ** int(math.log2(n_heads))`. The first P exponents are $8h/P$, $h = 1 \dots P$. The others are $8h/(2P)$ for odd $h$, as many as are missing. For the bias, `slopes[:, None, None]` lines up with `(T, S)`.
 # 3. `between = [2 ** (-4 * h / P) for h in range(1, 2 * (n_heads - P), 2)]`, `torch.tensor(first + between)`; bias `-slopes[:, None, None] * relative_positions(…).abs()`.
 
+# %% [markdown] worth="position.alibi"
+# The authors first tried to train the slopes, and gave it up because such models did not extrapolate well. The series here is the one they kept out of about ten tried by hand ([Press et al. 2021](https://arxiv.org/abs/2108.12409)).
+
 # %%
 predict("position.p3", "All words are alike. How many of the nearest words hold 99 % of the weight for slope 1/2?",
         ["about 3", "about 10", "about 30"])
@@ -822,7 +859,8 @@ for m, n in zip(slopes, nearest):
 # %%
 reveal("position.p3",
        lambda: f"{nearest[0]} words",
-       "Weights fall by e^(−1/2) per word, so n words hold 1 − e^(−n/2), which reaches 0.99 at n = 2·ln 100 = 9.2.")
+       "Weights fall by e^(−1/2) per word, so n words hold 1 − e^(−n/2), which reaches 0.99 at n = 2·ln 100 = 9.2.",
+       answer="about 10")
 
 # %%
 with described("Weight against distance on a logarithmic axis: straight falling lines for ALiBi's slopes 1/2, 1/8 and "
@@ -869,7 +907,7 @@ except ValueError as error:
 # %% [markdown] statement="position.untied"
 # Add both products, scaled as in the formula. The projections have been applied already.
 
-# %% exercise="position.untied" todo="two products, each divided by √(2D)"
+# %% exercise="position.untied"
 def tupe_scores(q, k, pos_q, pos_k):
     """Untied scores (arXiv:2006.15595).
 
@@ -887,6 +925,9 @@ def tupe_scores(q, k, pos_q, pos_k):
 # 1. DeBERTa adds three terms and divides by $\sqrt{3D}$. Here?
 # 2. Both products have queries on rows and keys on columns, and broadcasting adds the batch axis.
 # 3. `return (q @ k.transpose(-2, -1) + pos_q @ …) / math.sqrt(2 * …)`.
+
+# %% [markdown] worth="position.untied"
+# TUPE unties one thing more. `[CLS]` stands for the whole sentence, so its position scores are replaced by two trained numbers, one for where it looks and one for who looks at it ([Ke et al. 2020](https://arxiv.org/abs/2006.15595)).
 
 # %% [markdown]
 # ## 10. Side by side
@@ -917,7 +958,8 @@ say = lambda numbers: ", ".join(f"{w} {n:.2f}" for w, n in numbers.items())
 # %%
 reveal("position.p1",
        lambda: "; ".join(say(read(s, lambda r: -r.abs())) for s in ("dog bites man", "man bites dog")),
-       "The second sentence is the mirror image of the first. All distances are the same, so every word keeps its number.")
+       "The second sentence is the mirror image of the first. All distances are the same, so every word keeps its number.",
+       answer="each word the number it had in 'dog bites man'")
 
 # %% [markdown]
 # ### Claim on trial
@@ -1014,7 +1056,8 @@ show_large("length")
 # %%
 reveal("position.p4",
        lambda: f"{torch.tensor([r['back'][8:] for r in record['schemes']['sinusoidal']]).mean():.0%} (recorded)",
-       "The likely reason: each hand stays between −1 and 1, but together they point in ways that training never met.")
+       "The likely reason: each hand stays between −1 and 1, but together they point in ways that training never met.",
+       answer="hardly more than chance (1 in 8)")
 
 # %% [markdown]
 # **Verdict: defined, not working.** Beyond place 64 the sinusoid also loses the twin in many rows, a question about *content*: the new position vectors are added to the words, and disturb them.

@@ -20,7 +20,7 @@ import math
 import matplotlib.pyplot as plt
 import sympy as sp
 import torch
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.experiments import length, recorded, show_large, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import RopeExplorer, WavelengthExplorer
@@ -39,7 +39,8 @@ predict("rope.p1", "The product of the two hands after 1,003 and 1,001 words is�
 reveal("rope.p1",
        lambda: f"{math.cos(math.radians(30 * 1003 - 30 * 1001)):.3f}",
        "Both hands have made 1,000 more steps. Only the distance 2 counts; "
-       "but 10, 14, 22, … give 0.5 as well.")
+       "but 10, 14, 22, … give 0.5 as well.",
+       answer="0.5 again")
 
 # %% [markdown]
 # Two lessons in one clock. Turning makes a product depend on the *distance* alone. And one clock is not enough: 2 and 14 words apart look the same to it.
@@ -65,7 +66,7 @@ phi = torch.tensor(math.pi / 6)
 # %% [markdown] statement="rope.rotation_matrix_2d"
 # Build $R(\varphi)$ for a whole tensor of angles (radians) at once. Angles of shape `(...)` give matrices of shape `(..., 2, 2)`, same dtype. The first row is already there.
 
-# %% exercise="rope.rotation_matrix_2d" todo="write the second row, then stack the rows"
+# %% exercise="rope.rotation_matrix_2d"
 def rotation_matrix_2d(angle):
     """Counter-clockwise rotation matrices.
 
@@ -87,6 +88,9 @@ def rotation_matrix_2d(angle):
 # 2. Make `second` as `first` was made. The two rows then become a matrix by stacking them along the axis before the last.
 # 3. `second = torch.stack([…, …], dim=-1)`, then `return torch.stack([first, second], dim=-2)`.
 
+# %% [markdown] worth="rope.rotation_matrix_2d"
+# The angle comes first, then one cosine and one sine. Reaching place 1,000 by multiplying 1,000 one-step matrices instead would collect a rounding error at every step.
+
 # %%
 rotation_matrix_2d(phi) @ torch.tensor([2.0, 1.0])
 
@@ -105,7 +109,7 @@ rotation_matrix_2d(phi) @ torch.tensor([2.0, 1.0])
 #
 # Raise `ValueError` when the last axis is not a pair. Useful: `torch.view_as_complex`, `torch.polar(length, angle)`, `torch.view_as_real`.
 
-# %% exercise="rope.rotate_complex" todo="multiply by the complex number of length 1 and the given angle"
+# %% exercise="rope.rotate_complex"
 def rotate_complex(x, angle):
     """Rotates pairs by complex multiplication.
 
@@ -130,6 +134,9 @@ def rotate_complex(x, angle):
 # 1. What length must a complex number have so that multiplying by it changes no length?
 # 2. Check the last axis, view `x` as complex, multiply by `torch.polar(ones, angle)`, view the product as real.
 # 3. `z = torch.view_as_complex(x.contiguous())`, `return torch.view_as_real(z * torch.polar(torch.ones_like(angle), …))`.
+
+# %% [markdown] worth="rope.rotate_complex"
+# `view_as_complex` copies nothing: it reads the same memory as pairs. So the last axis must have size 2 and stride 1, and a transposed tensor needs `.contiguous()` first.
 
 # %% [markdown]
 # Now see the clock of the puzzle. It steps by 30°, and the product of its hands is drawn against their distance.
@@ -174,7 +181,7 @@ R(m * theta).T * R(n * theta)
 #
 # Write $R(m\theta)^\top R(n\theta)$ as a SymPy matrix in which $m$ and $n$ no longer occur: a function of the distance $d = n - m$ alone. `d` is a number; use the symbol `theta`.
 
-# %% exercise="rope.relative_rotation" todo="return the 2x2 SymPy matrix that only needs d = n - m"
+# %% exercise="rope.relative_rotation"
 def relative_rotation(d):
     """R(m·theta)ᵀ R(n·theta) as a function of the distance.
 
@@ -193,6 +200,9 @@ def relative_rotation(d):
 # 1. Transposing a turn turns back. First back by $m$, then on by $n$: how far in all?
 # 2. The result is again a rotation matrix. Its angle is $d\,\theta$ with $d = n - m$.
 # 3. `sp.Matrix([[sp.cos(d*theta), …], [sp.sin(d*theta), …]])`.
+
+# %% [markdown] worth="rope.relative_rotation"
+# Older relative schemes store a learned vector for each distance up to a limit ([Shaw et al. 2018](https://arxiv.org/abs/1803.02155)). Here the distance comes out of the product itself, without a table and without parameters.
 
 # %% [markdown]
 # Is it true for all $m$ and $n$, not only for numbers? SymPy simplifies the difference of both sides:
@@ -227,7 +237,7 @@ sp.expand((sp.Matrix([[q0, q1]]) * R(sp.pi / 6) * sp.Matrix([k0, k1]))[0])
 #
 # **Mind the direction:** here $d = m - n$, query place minus key place, as attention papers have it; in step 1 it was $n - m$.
 
-# %% exercise="rope.expanded_score" todo="return the score as a SymPy expression"
+# %% exercise="rope.expanded_score"
 def expanded_score(d):
     """The score of one turned pair, written out.
 
@@ -246,6 +256,9 @@ def expanded_score(d):
 # 1. Multiply the row $(q_0, q_1)$ with $R((n-m)\theta)$ and with the column $(k_0, k_1)$. You get two products with a cosine, two with a sine.
 # 2. Collect: (something)·$\cos$ + (something)·$\sin$. Then replace $n - m$ by $-d$; the cosine does not notice, the sine does.
 # 3. `(q0*k0 + q1*k1) * sp.cos(d*theta) + (q0*k1 - …) * sp.sin(d*theta)`.
+
+# %% [markdown] worth="rope.expanded_score"
+# The two coefficients are the dot and the cross product of the pair. Together they make $|q|\,|k|\cos(\alpha - d\theta)$, with $\alpha$ the angle from $q$ to $k$: content sets size and phase, distance only turns.
 
 # %%
 score = sp.Matrix([[q0, q1]]) * R(m * theta).T * R(n * theta) * sp.Matrix([k0, k1])
@@ -276,7 +289,7 @@ turned = lambda v, place: rotation_matrix_2d(torch.tensor(0.5 * place)) @ v
 # %% [markdown] statement="rope.squared_lengths"
 # Give the squared length of the result as SymPy expressions in `x1`, `x2` and the angle `a`: once for the true turn $(x_1\cos a - x_2\sin a,\ x_1\sin a + x_2\cos a)$, once for the recipe from the notes.
 
-# %% exercise="rope.squared_lengths" todo="return the squared length"
+# %% exercise="rope.squared_lengths"
 def rotated_length():
     """Squared length of (x1, x2) after a turn by a: a SymPy expression in x1, x2, a."""
     ### BEGIN SOLUTION
@@ -294,6 +307,9 @@ def notes_length():
 # 1. Square both entries, add them, and use $\sin^2 + \cos^2 = 1$. In one of the two cases everything with an angle cancels.
 # 2. For the notes: $x_1^2(\cos a - \sin a)^2 + x_2^2(\cos a + \sin a)^2$, and $(\cos a - \sin a)^2 = 1 - 2\sin a\cos a$.
 # 3. `return x1**2 + x2**2`, and `return x1**2 * (1 - …) + x2**2 * (1 + …)` with $2\sin a\cos a = \sin 2a$.
+
+# %% [markdown] worth="rope.squared_lengths"
+# The recipe from the notes is a diagonal matrix with entries $\cos a - \sin a$ and $\cos a + \sin a$. At 45° the first is 0: $x_1$ is erased, and nothing can bring it back.
 
 # %%
 angles = torch.linspace(0, 2 * math.pi, 100)
@@ -320,7 +336,7 @@ with described("Squared length of (1, 0.5): the turn stays at 1.25, the recipe o
 #
 # over all entries and all places for which the next place exists. Return a Python float.
 
-# %% exercise="rope.relative_gap" todo="return the largest change when both places move on by one"
+# %% exercise="rope.relative_gap"
 def relative_gap(A):
     """How far A[m]ᵀA[n] is from being a function of n − m.
 
@@ -339,6 +355,9 @@ def relative_gap(A):
 # 1. For one pair of places it is `(A[m+1].T @ A[n+1] - A[m].T @ A[n]).abs().max()`. Which pairs are there?
 # 2. Two loops over `range(len(A) - 1)` and a running maximum will do. Without loops: all products at once, then shift the table by one in both directions.
 # 3. `S = torch.einsum("mji,njk->mnik", A, A)`, then compare `S[1:, 1:]` with `S[:-1, :-1]`.
+
+# %% [markdown] worth="rope.relative_gap"
+# Testing one step is enough, since a shift by 1,000 places is 1,000 shifts by one. In floating point small gaps can add up, so compare with a tolerance, not with 0.
 
 # %%
 place = torch.arange(6, dtype=torch.float64)
@@ -398,7 +417,7 @@ basis = math.sqrt(2) * torch.stack([planes.real, -planes.imag], -1).flatten(1)  
 #
 # Raise `ValueError` when $D$ is odd.
 
-# %% exercise="rope.rope_frequencies" todo="return one number per pair"
+# %% exercise="rope.rope_frequencies"
 def rope_frequencies(D, base=10000.0):
     """theta_i = base^(-2i/D), arXiv:2104.09864.
 
@@ -430,6 +449,9 @@ def wavelengths(D, base=10000.0):
 # 2. Check `D % 2` first. Then divide $2i$ by $D$, negate, and raise the base to it. A full turn has $2\pi$ radians.
 # 3. `return float(base) ** (-torch.arange(0, D, 2, dtype=torch.float32) / …)`, and `return 2 * math.pi / rope_frequencies(…)`.
 
+# %% [markdown] worth="rope.rope_frequencies"
+# The exponents and the base 10,000 were taken over from the sinusoids of [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762). For $D = 128$ each pair turns 1.155 times slower than the pair before.
+
 # %%
 [f"{n:,.0f}" for n in wavelengths(128)[[0, 16, 32, 48, 63]].tolist()]
 
@@ -447,7 +469,7 @@ WavelengthExplorer(rope_frequencies)
 # %% [markdown] statement="rope.rope_matrix"
 # Build this matrix for one place, with your `rope_frequencies` and `rotation_matrix_2d`. `torch.block_diag(*blocks)` sets blocks along a diagonal. The result is float32.
 
-# %% exercise="rope.rope_matrix" todo="return the block-diagonal matrix of all turns"
+# %% exercise="rope.rope_matrix"
 def rope_matrix(position, D, base=10000.0):
     """The (D, D) matrix that RoPE applies at one place, interleaved pairs.
 
@@ -467,6 +489,9 @@ def rope_matrix(position, D, base=10000.0):
 # 1. Which angle has block $i$? You have functions for all three parts.
 # 2. Angles: place times frequencies, $(D/2,)$. Blocks: `rotation_matrix_2d` of them, $(D/2, 2, 2)$. Then set the blocks along the diagonal.
 # 3. `torch.block_diag(*rotation_matrix_2d(position * …))`.
+
+# %% [markdown] worth="rope.rope_matrix"
+# For $D = 128$ the matrix has 16,384 entries, and at most 256 of them are not zero. Multiplying by all of it does 64 times the work.
 
 # %% [markdown]
 # The lift needs no new proof: the score is the sum over pairs, and each pair depends on the distance alone. Your instrument agrees:
@@ -524,7 +549,7 @@ angles.shape, angles[1, 0]
 # - Return the dtype of `x`.
 # - An odd $D$ raises `ValueError` (your `rope_frequencies` does).
 
-# %% exercise="rope.apply_rope" todo="rotate every pair of neighbors by position * theta_i"
+# %% exercise="rope.apply_rope"
 def apply_rope(x, position_ids, base=10000.0):
     """RoPE with interleaved pairs, arXiv:2104.09864.
 
@@ -554,6 +579,9 @@ def apply_rope(x, position_ids, base=10000.0):
 # 1. Start with the angles of the worked example. Then there are only cosines, sines and the four products.
 # 2. `even, odd = x[..., 0::2], x[..., 1::2]`. Compute the two new halves, put partners side by side with `torch.stack(…, dim=-1)`, and `flatten(-2)`. At the end, cast.
 # 3. `torch.stack([even * cos - odd * sin, even * sin + …], dim=-1).flatten(-2).to(x.dtype)`, with `cos` and `sin` of shape `(T, D/2)` or `(B, 1, T, D/2)`.
+
+# %% [markdown] worth="rope.apply_rope"
+# The angles depend on the place and the pair alone. So models compute the tables of cosines and sines once per pass, and all layers and heads, queries and keys, share them.
 
 # %% [markdown]
 # ### See it turn
@@ -615,7 +643,7 @@ torch.tensor([2.0, 1.0]) * phi.cos() + torch.tensor([-1.0, 2.0]) * phi.sin()
 # %% [markdown] statement="rope.rotate_half"
 # Write the quarter turn for half-split vectors: with $x_1$ the first half of the last axis and $x_2$ the second, return $[-x_2, x_1]$. Raise `ValueError` when the last axis is odd.
 
-# %% exercise="rope.rotate_half" todo="return the second half with a minus sign, then the first half"
+# %% exercise="rope.rotate_half"
 def rotate_half(x):
     """Quarter turn of every half-split pair.
 
@@ -639,6 +667,9 @@ def rotate_half(x):
 # 1. What does a quarter turn do to $(1, 0)$, and to $(0, 1)$?
 # 2. `x.chunk(2, dim=-1)` gives the halves. They change places, and one gets a minus sign.
 # 3. `torch.cat([-x2, x1], dim=-1)`, after the check.
+
+# %% [markdown] worth="rope.rotate_half"
+# Two quarter turns make a half turn: `rotate_half(rotate_half(x))` is `-x`, as $i^2 = -1$. It holds exactly, since numbers only move and change sign; nothing is rounded.
 
 # %% [markdown]
 # ### Claim on trial: a missing exchange
@@ -677,7 +708,7 @@ wrong = recorded("length")["schemes"]["RoPE, wrong half"]
 #
 # Everything else is as in `apply_rope`: places, float32 angles, dtype.
 
-# %% exercise="rope.apply_rope_half" todo="return x*cos + rotate_half(x)*sin"
+# %% exercise="rope.apply_rope_half"
 def apply_rope_half(x, position_ids, base=10000.0):
     """RoPE in the half-split layout (GPT-NeoX, LLaMA in Hugging Face's code).
 
@@ -697,6 +728,9 @@ def apply_rope_half(x, position_ids, base=10000.0):
 # 2. Repeat the angles for the second half, then stay plus quarter turn, then cast.
 # 3. `angles = torch.cat([angles, angles], dim=-1)`, `return (x * angles.cos() + rotate_half(x) * …).to(x.dtype)`.
 
+# %% [markdown] worth="rope.apply_rope_half"
+# Both layouts live on. The rotary kernel that comes with FlashAttention has a switch, `interleaved`: on, it pairs neighbors as GPT-J does; off, the default, it pairs halves as GPT-NeoX does.
+
 # %% [markdown]
 # ### Claim on trial: neighbors only
 #
@@ -709,7 +743,7 @@ def apply_rope_half(x, position_ids, base=10000.0):
 #
 # `p` has shape `(D,)`, int64; its entry $j$ says which interleaved feature comes to place $j$. An odd $D$ raises `ValueError`.
 
-# %% exercise="rope.interleaved_to_half_permutation" todo="return the (D,) int64 indices"
+# %% exercise="rope.interleaved_to_half_permutation"
 def interleaved_to_half_permutation(D):
     """Indices that bring interleaved features into the half-split layout.
 
@@ -733,6 +767,9 @@ def interleaved_to_half_permutation(D):
 # 2. All even indices, then all odd ones.
 # 3. `torch.cat([torch.arange(0, D, 2), torch.arange(…, D, 2)])`.
 
+# %% [markdown] worth="rope.interleaved_to_half_permutation"
+# Card players know this as undoing a perfect riffle shuffle. For $D = 2^k$ it rotates the $k$ bits of an index, so after $k$ rounds every feature is home: 7 rounds for $D = 128$.
+
 # %%
 p, ids = interleaved_to_half_permutation(16), torch.tensor([3, 4, 9, 40, 41, 1000])
 same_vectors = apply_rope_half(Q[..., p], ids) - apply_rope(Q, ids)[..., p]
@@ -753,7 +790,7 @@ same_vectors.abs().max().item(), same_scores.abs().max().item()
 #
 # `x.unflatten(-1, (-1, 2))` cuts the last axis into pairs, $(B, H, T, D/2, 2)$.
 
-# %% exercise="rope.apply_rope_complex" todo="view neighbors as complex numbers, multiply, view as real"
+# %% exercise="rope.apply_rope_complex"
 def apply_rope_complex(x, position_ids, base=10000.0):
     """RoPE with interleaved pairs, by complex multiplication.
 
@@ -773,6 +810,9 @@ def apply_rope_complex(x, position_ids, base=10000.0):
 # 2. Angles as before, $(T, D/2)$ or $(B, 1, T, D/2)$. Widen, cut into pairs, rotate, flatten the pairs, cast.
 # 3. `rotate_complex(x.to(wide).unflatten(-1, (-1, 2)), angles).flatten(-2).to(…)`.
 
+# %% [markdown] worth="rope.apply_rope_complex"
+# In `complex64` the table of $e^{im\theta_j}$ takes 8 bytes per place and pair: 2 MiB for 4,096 places and $D = 128$, once for all layers.
+
 # %%
 ids = torch.tensor([[5, 6, 9, 10, 50, 51]])
 three = apply_rope(Q, ids), apply_rope_complex(Q, ids), apply_rope_half(Q[..., p], ids)[..., p.argsort()]
@@ -790,7 +830,7 @@ three = apply_rope(Q, ids), apply_rope_complex(Q, ids), apply_rope_half(Q[..., p
 #
 # Raise `ValueError` unless `rotary_dim` lies in $1 \dots D$.
 
-# %% exercise="rope.apply_partial_rope" todo="turn the first rotary_dim features and keep the tail"
+# %% exercise="rope.apply_partial_rope"
 def apply_partial_rope(x, position_ids, rotary_dim, base=10000.0):
     """RoPE on the first features of a head.
 
@@ -817,6 +857,9 @@ def apply_partial_rope(x, position_ids, rotary_dim, base=10000.0):
 # 1. If you cut first, `apply_rope` finds the right frequencies by itself.
 # 2. Check the range, cut the last axis in two, turn the first part, put both together.
 # 3. `torch.cat([apply_rope(x[..., :rotary_dim], …), x[..., rotary_dim:]], dim=-1)`.
+
+# %% [markdown] worth="rope.apply_partial_rope"
+# DeepSeek-V2 ([2405.04434](https://arxiv.org/abs/2405.04434)) turns 64 features of each query head and leaves 128 alone. The part without positions is what its cache can compress, as unit 08 will show.
 
 # %% [markdown]
 # ### No positions at all
@@ -872,7 +915,7 @@ with described("Turns of 16 pairs within 64 and 256 places: five pairs pass one 
 # - `ntk_base(base, s, D)`: the enlarged base, a float.
 # - `dynamic_ntk_base(base, D, seq_len, max_position)`: `max_position` is the trained length.
 
-# %% exercise="rope.stretch" todo="write all three functions of the statement"
+# %% exercise="rope.stretch"
 def position_interpolation(position_ids, s):
     """Places divided by s, float32, same shape. arXiv:2306.15595."""
     ### BEGIN SOLUTION
@@ -897,6 +940,9 @@ def dynamic_ntk_base(base, D, seq_len, max_position):
 # 1. Where does the exponent come from? The slowest pair has $\theta = \text{base}^{-(D-2)/D}$. By what must the base be multiplied so that this becomes $s$ times smaller?
 # 2. Divide (no rounding); multiply the base by a power of $s$; for the dynamic form $s$ is never below 1.
 # 3. `base * s ** (D / (D - 2))`, and `s = max(seq_len, max_position) / max_position`.
+
+# %% [markdown] worth="rope.stretch"
+# NTK-aware scaling was first published as a post on Reddit, in 2023, which the YaRN paper ([2309.00071](https://arxiv.org/abs/2309.00071)) cites. *NTK* is the neural tangent kernel, a theory of how wide networks learn.
 
 # %%
 slower = rope_frequencies(32, ntk_base(10000.0, 4, 32)) / rope_frequencies(32)
@@ -930,7 +976,7 @@ ntk_base(10000.0, 8, 128), slower[[0, -1]]
 #
 # 0 means "keep", 1 means "divide by $s$".
 
-# %% exercise="rope.yarn_ramp" todo="return the ramp from 0 (keep) to 1 (squeeze)"
+# %% exercise="rope.yarn_ramp"
 def yarn_ramp(D, base, original_max, beta_fast=32, beta_slow=1):
     """How much each pair is squeezed, arXiv:2309.00071, linear in the pair's index as in the authors' code.
 
@@ -958,12 +1004,15 @@ def yarn_ramp(D, base, original_max, beta_fast=32, beta_slow=1):
 # 2. `math.floor` and `max` for low, `math.ceil` and `min` for high, then one line with `torch.arange(D // 2)` and `clamp`.
 # 3. `return ((torch.arange(D // 2) - low) / (high - low)).clamp(0, 1)`.
 
+# %% [markdown] worth="rope.yarn_ramp"
+# The paper writes the ramp as linear in the number of turns; the released code makes it linear in the pair's index. Turns fall geometrically with the index, so the two differ between the ends.
+
 # %% [markdown] statement="rope.yarn_frequencies"
 # Mix: each pair gets $\theta_i\,(1 - \text{ramp}_i) + \dfrac{\theta_i}{s}\,\text{ramp}_i$, float32.
 #
 # Longer texts also spread attention over more words. YaRN sharpens it: queries and keys are both multiplied by the temperature $0.1\ln s + 1$ (a float).
 
-# %% exercise="rope.yarn_frequencies" todo="write both functions of the statement"
+# %% exercise="rope.yarn_frequencies"
 def yarn_frequencies(D, base, s, original_max, beta_fast=32, beta_slow=1):
     """YaRN's frequencies: (D/2,) float32, a mix of theta_i and theta_i / s by yarn_ramp. arXiv:2309.00071."""
     ### BEGIN SOLUTION
@@ -984,6 +1033,9 @@ def yarn_temperature(s):
 # 2. Two calls to your own functions, then the formula of the statement. `math.log` is the natural logarithm.
 # 3. `theta_i * (1 - ramp) + theta_i / s * …`, and `0.1 * math.log(s) + …`.
 
+# %% [markdown] worth="rope.yarn_frequencies"
+# $0.1\ln s + 1$ is a fit, not a derivation: the authors took what gave LLaMA models the lowest perplexity ([2309.00071](https://arxiv.org/abs/2309.00071)). For $s = 4$ it is 1.139, which multiplies scores by 1.30.
+
 # %%
 slowed = lambda frequencies: rope_frequencies(128) / frequencies
 with described("Slowing factor per pair for s = 8: PI is 8 everywhere, NTK rises from 1 to 8 over all pairs, "
@@ -998,7 +1050,7 @@ with described("Slowing factor per pair for s = 8: PI is 8 everywhere, NTK rises
 #
 # The rest is as in `apply_rope`: angles in float32, result in the dtype of `x`.
 
-# %% exercise="rope.apply_scaled_rope" todo="as apply_rope, with the frequencies given and a factor"
+# %% exercise="rope.apply_scaled_rope"
 def apply_scaled_rope(x, position_ids, frequencies, temperature=1.0):
     """RoPE with any frequencies.
 
@@ -1026,6 +1078,9 @@ def apply_scaled_rope(x, position_ids, frequencies, temperature=1.0):
 # 2. Take the frequencies from the argument, and multiply cosine and sine by the temperature.
 # 3. `cos, sin = angles.cos() * temperature, angles.sin() * …`; nothing may round the places to whole numbers.
 
+# %% [markdown] worth="rope.apply_scaled_rope"
+# Hugging Face's LLaMA code does the same: `rope_type` picks the frequencies, and `attention_scaling` multiplies cosine and sine. The attention kernel never knows which scheme is in use.
+
 # %% [markdown]
 # ## Part 9: train short, test long
 #
@@ -1041,7 +1096,7 @@ def apply_scaled_rope(x, position_ids, frequencies, temperature=1.0):
 #
 # The answer is the class with the largest logit. $T$ is a multiple of `width`.
 
-# %% exercise="rope.accuracy_by_position" todo="return one share per stretch"
+# %% exercise="rope.accuracy_by_position"
 def accuracy_by_position(logits, targets, width):
     """Accuracy along the row.
 
@@ -1065,6 +1120,9 @@ def accuracy_by_position(logits, targets, width):
 # 2. `targets >= 0` marks the questions. Cut the axis T into `(T/width, width)`, and sum over the batch and the last axis.
 # 3. `fold = lambda t: t.unflatten(1, (-1, width)).sum((0, 2)).float()`, then `fold(right) / fold(asked)`.
 
+# %% [markdown] worth="rope.accuracy_by_position"
+# One mean over a long row hides where it breaks: 64 perfect places and 192 at chance, 1/8, average to 0.34. A model that is equally poor everywhere can have that mean, too.
+
 # %% [markdown]
 # Now your RoPE goes into a model. Training takes some seconds.
 
@@ -1076,7 +1134,7 @@ f"{seconds:.0f} s; twin {live['RoPE']['twin'][3]:.2f}, back {live['RoPE']['back'
 
 # %%
 predict("rope.p2", "PI squeezes all places by 4, without any more training. On rows of 256, what does it do?",
-        ["rescues both questions", "rescues twin, ruins back", "rescues back, ruins twin", "changes nothing"])
+        ["rescues both questions", "rescues twin, ruins back", "rescues back, ruins twin", "rescues neither question"])
 
 # %% [markdown]
 # The **same trained model** now runs with other angles: nothing is trained again. The last entry is the simple baseline: plain RoPE, but each card sees only the 64 cards up to itself.
@@ -1101,7 +1159,10 @@ pi = live["RoPE + PI"]
 reveal("rope.p2",
        lambda: f"at place 256: twin {pi['twin'][-1]:.2f}, back {pi['back'][-1]:.2f}",
        "Far content is in known territory again. But three places back is now 0.75 of a step, "
-       "which no head has learned.")
+       "which no head has learned.",
+       answer=lambda: {(True, True): "rescues both questions", (True, False): "rescues twin, ruins back",
+                       (False, True): "rescues back, ruins twin", (False, False): "rescues neither question"}[
+                           pi["twin"][-1] > 0.8, pi["back"][-1] > 0.8])
 
 # %%
 names = ["RoPE", "RoPE + PI", "RoPE + NTK", "RoPE + YaRN", "RoPE + window of 64"]

@@ -28,7 +28,7 @@ import math
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.plots import described, use_style
 from anatomy.widgets import MaskExplorer, ObjectiveLab
 from torch import nn
@@ -69,7 +69,7 @@ may, weights
 #
 # `torch.softmax` is welcome, PyTorch's own attention function is not. The check also looks at gradients: none may flow from word $t$ to a later word, and some must flow to every earlier one.
 
-# %% exercise="mask.causal" todo="scores divided by √D, the causal mask, softmax, weighted sum"
+# %% exercise="mask.causal"
 def causal_attention(q, k, v):
     """Attention in which query t sees keys 0 … t (arXiv:1706.03762, section 3.2.3).
 
@@ -90,6 +90,9 @@ def causal_attention(q, k, v):
 # 1. Everything but the scores stands in the worked example. Where in it does the mask come, before or after the softmax?
 # 2. Scores `q @ k.transpose(-2, -1) / math.sqrt(D)`; a (T, T) mask from `torch.ones(T, T, dtype=torch.bool).tril()`; fill with `-math.inf` where it is False; softmax over the last axis; times `v`.
 # 3. `scores.masked_fill(~may, -math.inf).softmax(-1) @ …`, with `may` as in the worked example for any T.
+
+# %% [markdown] worth="mask.causal"
+# $e^{-\infty}$ is exactly 0 in floating point, and so is every slope that passes through it. A leak test therefore needs no tolerance: any entry above the diagonal that is not 0 is a bug.
 
 # %% [markdown]
 # ### See it
@@ -156,7 +159,7 @@ square[-2:].int()
 #
 # Raise a `ValueError` when $T < 1$ or $S < T$: a query without any key would be left.
 
-# %% exercise="mask.rectangular" todo="check the sizes, then compare key places with query places i + S - T"
+# %% exercise="mask.rectangular"
 def causal_mask(T, S=None):
     """Causal mask for the newest T of S words.
 
@@ -178,6 +181,9 @@ def causal_mask(T, S=None):
 # 1. With T = 1 and S = 6 the answer is six times True. What does a plain `tril()` give, and how far is it off?
 # 2. Either compare `torch.arange(S)` with the queries' places as a column, or give `tril` the offset S − T.
 # 3. `return torch.arange(S) <= torch.arange(…, S)[:, None]`, after the check.
+
+# %% [markdown] worth="mask.rectangular"
+# With fewer queries than keys, conventions differ: `is_causal=True` in PyTorch's `scaled_dot_product_attention` aligns the triangle with the top left corner, FlashAttention since version 2.1 with the bottom right, as here.
 
 # %% [markdown]
 # ### See it
@@ -217,7 +223,7 @@ real.long().cumsum(-1)
 #
 # `position_ids`: the first real word gets 0, the next 1, and so on. Padding before the first word gets 0, padding after the last repeats the last word's position (nobody reads either).
 
-# %% exercise="mask.causal_padding" todo="join real and the causal mask; count real words from 0"
+# %% exercise="mask.causal_padding"
 def causal_padding_mask(real, T=None):
     """real (B, S) boolean, padding on either side → (B, 1, T, S) boolean, True = may look."""
     S = real.shape[1]
@@ -237,11 +243,15 @@ def position_ids(real):
 # 2. `real[:, None, None, :]` is $(B, 1, 1, S)$, `causal_mask(T, S)` is $(T, S)$; `&` broadcasts. For positions: `cumsum` counts from 1, and gives 0 before the first word.
 # 3. `return real[:, None, None, :] & causal_mask(…, S)` and `return (real.long().cumsum(-1) - 1).clamp(min=…)`.
 
+# %% [markdown] worth="mask.causal_padding"
+# Pretraining often avoids padding: several texts are packed into one row, and the mask keeps each from seeing the others. Llama 3 was trained that way ([2407.21783](https://arxiv.org/abs/2407.21783)).
+
 # %%
 reveal("masks.p2",
        lambda: causal_padding_mask(real)[0, 0, :2].sum(-1).tolist(),
        "None: what comes before them is padding, and what comes after them is the future. "
-       "Such rows need a defined result (zeros, unit 01); nobody reads it.")
+       "Such rows need a defined result (zeros, unit 01); nobody reads it.",
+       answer="none")
 
 # %% [markdown]
 # ### See it
@@ -294,7 +304,7 @@ block.int()
 #
 # `prefix` 0 gives the causal mask, $T$ the full one; anything outside $0 \dots T$ raises a `ValueError`.
 
-# %% exercise="mask.prefix_lm" todo="check the prefix; a key is in it, or not after the query"
+# %% exercise="mask.prefix_lm"
 def prefix_lm_mask(T, prefix):
     """(T, T) boolean mask of a prefix language model (arXiv:1910.10683, section 3.2.1), True = may look."""
     ### BEGIN SOLUTION
@@ -307,6 +317,9 @@ def prefix_lm_mask(T, prefix):
 # 1. Two conditions, and one of them is enough. Which operator joins them?
 # 2. `torch.arange(T) < prefix` is one row that speaks about keys. It broadcasts against the causal mask.
 # 3. `return causal_mask(T) | (torch.arange(T) < …)`, after the check.
+
+# %% [markdown] worth="mask.prefix_lm"
+# PaliGemma ([2407.07726](https://arxiv.org/abs/2407.07726)) uses this mask for pictures: the image and the question are the prefix, read in both directions, and the answer after them is causal.
 
 # %% [markdown]
 # UniLM trains **one** network with several masks in turn ([Dong et al. 2019](https://arxiv.org/abs/1905.03197)). The text has two segments, *source* and *target*:
@@ -321,7 +334,7 @@ def prefix_lm_mask(T, prefix):
 # %% [markdown] statement="mask.unilm"
 # One function for all four names, spelled as in the table. `source` and `target` are the lengths of the segments; the mask is square, of size `source + target`. Any other name raises a `ValueError`.
 
-# %% exercise="mask.unilm" todo="one branch for each of the four names, ValueError for any other"
+# %% exercise="mask.unilm"
 def unilm_mask(objective, source, target):
     """(source + target, source + target) boolean mask of one of UniLM's objectives, True = may look."""
     T = source + target
@@ -341,6 +354,9 @@ def unilm_mask(objective, source, target):
 # 1. You have written three of the four already. What is the last row of the table by another name?
 # 2. Bidirectional: all True. Right-to-left: swap queries and keys of the causal mask. Sequence-to-sequence: a prefix language model whose prefix is the source.
 # 3. `torch.ones(T, T, dtype=torch.bool)`, `causal_mask(T).T`, `prefix_lm_mask(T, …)`, and `raise ValueError(…)` at the end.
+
+# %% [markdown] worth="mask.unilm"
+# Nothing in the words tells which mask is on. UniLM gives each objective segment embeddings of its own, so that the network knows what it is asked ([1905.03197](https://arxiv.org/abs/1905.03197), section 2.1).
 
 # %% [markdown]
 # ### See it
@@ -426,7 +442,7 @@ print(f"one softmax over all keys against two added up: {(one - two).abs().max()
 #
 # `next_token_loss` gets logits for **all** $T$ places and returns the mean of $-\ln p$ over the pairs that count, in nats. A pair counts when its input and its target are both `real` (all do when `real` is None).
 
-# %% exercise="objective.next_token" todo="cut off the last input and the first target; average over the pairs that count"
+# %% exercise="objective.next_token"
 def next_token_pairs(ids):
     """ids (B, T) int64 → inputs and targets, (B, T-1) each."""
     ### BEGIN SOLUTION
@@ -452,6 +468,9 @@ def next_token_loss(logits, ids, real=None):
 # 2. Inputs `ids[:, :-1]`, targets `ids[:, 1:]`, logits `logits[:, :-1]`. Get one loss per pair (`F.cross_entropy(…, reduction="none")`, or `log_softmax` and `gather`), keep those that count, take the mean.
 # 3. `nll = F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), reduction="none").view(targets.shape)`, `counts = real[:, :-1] & …`, `return nll[counts].mean()`.
 
+# %% [markdown] worth="objective.next_token"
+# Logits are big: 4,096 places times the 128,256 tokens of Llama 3's vocabulary take 2.1 GB in float32. Training code can compute this loss in chunks, so that they never all exist at once.
+
 # %% [markdown]
 # **Perplexity** is $e^{\text{loss}}$: the number of equally likely words that would leave one as unsure. A fair die has loss $\ln 6$ and perplexity 6.
 #
@@ -464,7 +483,7 @@ def next_token_loss(logits, ids, real=None):
 #
 # `perplexity`: from the mean loss of each batch and its number of predicted tokens. No tokens at all raise a `ValueError`.
 
-# %% exercise="objective.likelihood" todo="sum log-probabilities per text; exp of the mean loss over all tokens"
+# %% exercise="objective.likelihood"
 def sequence_log_probability(logits, targets):
     """logits (B, T, V), targets (B, T) → (B,) log-probabilities in nats."""
     ### BEGIN SOLUTION
@@ -485,6 +504,9 @@ def perplexity(losses, counts):
 # 1. Probabilities multiply. What do their logarithms do? And which tokens of the corpus should weigh more than others?
 # 2. `log_softmax` over the vocabulary, `gather` the targets' entries, sum over time. For perplexity: total loss over total tokens, then `math.exp`.
 # 3. `log_p.gather(-1, targets[..., None]).squeeze(-1).sum(…)`; `math.exp(sum(loss * n for …) / sum(counts))`.
+
+# %% [markdown] worth="objective.likelihood"
+# Multiplying probabilities fails early: 100 words of probability 1/4 each give $6\cdot 10^{-61}$, and float32 ends near $10^{-45}$. The sum of their logarithms is a harmless −138.6.
 
 # %% [markdown]
 # ### See it
@@ -569,15 +591,18 @@ for name, model in models.items():
 
 # %%
 written = {name: leak.write(model) for name, model in models.items()}
+right = {name: leak.share_right(ids) for name, ids in written.items()}
 for name, ids in written.items():
     print(f"{name}: {leak.spell(ids[0].tolist())}")
 
 # %%
 reveal("masks.p1",
-       lambda: ", ".join(f"{n} {leak.share_right(w):.0%} right" for n, w in written.items()),
+       lambda: ", ".join(f"{n} {share:.0%} right" for n, share in right.items()),
        "A is causal, B is bidirectional. B always had the answer in sight (but for the last place, always a full "
        "stop), so it never learned to predict. "
-       "The causal model loses nothing when the future is cut off: it had none.")
+       "The causal model loses nothing when the future is cut off: it had none.",
+       answer=lambda: "about the same" if abs(right["causal"] - right["bidirectional"]) < 0.1
+       else "A" if right["causal"] > right["bidirectional"] else "B")
 
 # %% [markdown]
 # There is a deeper reason. Add up $p$ over *all* texts of two words, all $17^2 = 289$. A probability must give 1:
@@ -637,7 +662,7 @@ for name in leak.SETTINGS:
 #
 # `mask_tokens`: a selected token with a draw below 0.8 becomes `mask_id`; from 0.8 to below 0.9 it becomes the entry of `random_ids`; from 0.9 on it stays. Labels are the original ids of *all* selected tokens, −100 elsewhere. `ids` must not be changed.
 
-# %% exercise="objective.masked_lm" todo="select by draw; apply the 80/10/10 rule; labels of the selected tokens"
+# %% exercise="objective.masked_lm"
 def select_tokens(u, special, rate=0.15):
     """u (B, T) uniform draws, special (B, T) boolean → (B, T) boolean."""
     ### BEGIN SOLUTION
@@ -658,6 +683,9 @@ def mask_tokens(ids, selected, u, random_ids, mask_id):
 # 1. `labels` is given. Build the inputs the same way: where does which tensor show through?
 # 2. Two `torch.where`: the first puts `mask_id` where `selected & (u < 0.8)`, the second puts `random_ids` where selected and $0.8 \le u < 0.9$. What is left is already the third action.
 # 3. `inputs = torch.where(selected & (u < 0.8), mask_id, ids)`, then `inputs = torch.where(selected & (u >= 0.8) & …, random_ids, inputs)`.
+
+# %% [markdown] worth="objective.masked_lm"
+# In one pass BERT learns from 15 % of its tokens, GPT from nearly all. ModernBERT raised the share to 30 % ([Warner et al. 2024](https://arxiv.org/abs/2412.13663)).
 
 # %% [markdown]
 # ### See it
@@ -703,7 +731,8 @@ with described("Share of tokens ever predicted against epochs: with ten fixed ma
 # %%
 reveal("masks.p3",
        lambda: f"static {1 - static[-1]:.1%}, dynamic {1 - dynamic[-1]:.2%}",
-       "A token escapes ten independent masks with probability 0.85¹⁰ = 20 %, and forty with 0.85⁴⁰ = 0.15 %.")
+       "A token escapes ten independent masks with probability 0.85¹⁰ = 20 %, and forty with 0.85⁴⁰ = 0.15 %.",
+       answer="about 20 %")
 
 # %% [markdown]
 # ## 8. Pairs of sentences
@@ -719,7 +748,7 @@ reveal("masks.p3",
 #
 # `sop_pair`: as they come (0), or swapped (1).
 
-# %% exercise="objective.sentence_pairs" todo="return first, second and label, in both functions"
+# %% exercise="objective.sentence_pairs"
 def nsp_pair(documents, document, sentence, replacement):
     """BERT's pair. documents: list of documents; document, sentence: ints; replacement: (int, int) or None."""
     ### BEGIN SOLUTION
@@ -744,6 +773,9 @@ def sop_pair(first, second, swap):
 # 1. Write down the four results for two documents of two sentences each. Which of them share their first sentence?
 # 2. `nsp_pair`: check for a successor, return the natural pair if `replacement is None`, check the document, return the replaced pair. `sop_pair` is one line.
 # 3. `return text[sentence], documents[replacement[0]][replacement[1]], …` and `return (second, first, …) if swap else (first, second, …)`.
+
+# %% [markdown] worth="objective.sentence_pairs"
+# In BERT's paper a *sentence* is any stretch of text, and two of them together fill up to 512 tokens. In half of the pairs the second truly follows the first ([1810.04805](https://arxiv.org/abs/1810.04805)).
 
 # %% [markdown]
 # ### See it
@@ -788,7 +820,7 @@ starts.int(), starts.cumsum(0)
 #
 # If one of the sentinels needed (the closing one included) occurs in the text, raise a `ValueError`.
 
-# %% exercise="objective.span_corruption" todo="replace each run by one sentinel, move the run to the targets, close them"
+# %% exercise="objective.span_corruption"
 def span_corruption(ids, noise, first_sentinel):
     """T5's objective (arXiv:1910.10683, section 3.1.4).
 
@@ -819,6 +851,9 @@ def span_corruption(ids, noise, first_sentinel):
 # 2. Loop over tokens and noise, and remember whether the previous token was hidden. At the start of a span, write `first_sentinel - spans` into both lists and count it. Then write the token into one of the lists. After the loop: check, then close.
 # 3. `if hidden and not hidden_before:` append to both, `spans += 1`; then `(targets if hidden else inputs).append(token)`; at the end `targets.append(first_sentinel - …)`.
 
+# %% [markdown] worth="objective.span_corruption"
+# T5's vocabulary keeps 100 ids for sentinels behind 32,000 ordinary ones. The first, `<extra_id_0>`, is id 32,099, and `<extra_id_99>` is 32,000.
+
 # %% [markdown]
 # Nothing is lost: inputs and targets together hold the whole text.
 
@@ -827,7 +862,7 @@ def span_corruption(ids, noise, first_sentinel):
 #
 # The first part, which cuts the targets into spans, is given.
 
-# %% exercise="objective.restore_spans" todo="walk through the inputs and put each span in place of its sentinel"
+# %% exercise="objective.restore_spans"
 def restore_spans(inputs, targets, first_sentinel):
     """inputs, targets as span_corruption returns them → the text (T,) int64."""
     spans = []
@@ -857,6 +892,9 @@ def restore_spans(inputs, targets, first_sentinel):
 # 1. `spans` is `[[12, 13], [15]]` for the example and `closing` is 97. What do you do at 11, at 99, at 14, at 98?
 # 2. Loop over the inputs. A token between `closing` and `first_sentinel` is a sentinel: add `spans[used]` and count up, or raise if there is none left. Any other token goes to the text as it is. After the loop all spans must be used.
 # 3. `if closing <= token <= first_sentinel:` check `used == len(spans)`, then `text += spans[used]` and `used += 1`; `else: text.append(token)`; at the end `if used < len(spans): raise ValueError(…)`.
+
+# %% [markdown] worth="objective.restore_spans"
+# A round trip finds lost words, but no mistake that both functions share: if both counted sentinels upward, every text would still come back. So fixed examples are needed as well.
 
 # %% [markdown]
 # ### See it
@@ -894,7 +932,8 @@ inputs, targets = span_corruption(torch.arange(T), noise, 32_099)
 # %%
 reveal("masks.p4",
        lambda: f"{len(targets)} targets ({hidden} hidden tokens, {n_spans} sentinels, 1 to close), "
-       f"{len(inputs)} inputs", "The text itself is never asked for: the 483 tokens in sight cost nothing to predict.")
+       f"{len(inputs)} inputs", "The text itself is never asked for: the 483 tokens in sight cost nothing to predict.",
+       answer="114")
 
 # %% [markdown]
 # **Verdict: no.** The decoder writes ⟨0⟩ *love* ⟨1⟩: the gaps alone. That makes 114 steps instead of 568, about a fifth.
@@ -928,7 +967,7 @@ reveal("masks.p4",
 #
 # `ValueError` when two spans touch or overlap, or `order` is no permutation. The part-A loop is given.
 
-# %% exercise="objective.blank_infilling" todo="check spans and order; for each blank in order extend tokens, positions, within and labels"
+# %% exercise="objective.blank_infilling"
 def blank_infilling(ids, spans, order, mask_id, start_id, end_id):
     """ids (T,) int64 → four (A + B,) int64 tensors (arXiv:2103.10360, section 2.1)."""
     text, tokens, places, last = ids.tolist(), [], [], 0
@@ -955,6 +994,9 @@ def blank_infilling(ids, spans, order, mask_id, start_id, end_id):
 # 1. Look at the column of *cats* in the table: token, position, within, label. Where does each come from?
 # 2. Check first. Then for each `k` of `order`: `span = text[start:stop]`; tokens get `start_id` and the span, positions the place of the blank len(span) + 1 times, within counts 1, 2, …, labels get the span and `end_id`.
 # 3. `tokens += [start_id] + span`, `positions += [places[k]] * (…)`, `within += range(1, …)`, `labels += span + […]`. Spans touch when `b[0] <= a[1]` for neighbors a, b.
+
+# %% [markdown] worth="objective.blank_infilling"
+# GLM draws the lengths of its blanks from a Poisson distribution with mean 3, until at least 15 % of the tokens are hidden ([2103.10360](https://arxiv.org/abs/2103.10360)). Those are T5's numbers, too.
 
 # %% [markdown]
 # ### See it
@@ -998,7 +1040,7 @@ for t in (1.0, 0.1):
 #
 # A temperature that is not positive raises a `ValueError`.
 
-# %% exercise="objective.info_nce" todo="cosines over temperature, then the cross-entropy of each query's own key"
+# %% exercise="objective.info_nce"
 def info_nce(queries, keys, temperature=0.07):
     """Contrastive loss with in-batch negatives (arXiv:1807.03748) → scalar tensor, in nats."""
     ### BEGIN SOLUTION
@@ -1012,6 +1054,9 @@ def info_nce(queries, keys, temperature=0.07):
 # 1. It is a classification with $B$ classes. Which class is right for query $i$?
 # 2. Normalize both, multiply to a $(B, B)$ table of cosines, divide by the temperature. Row $i$ is the logits of query $i$, and its class is $i$.
 # 3. `logits = F.normalize(queries, dim=-1) @ F.normalize(keys, dim=-1).T / …`, `return F.cross_entropy(logits, torch.arange(…))`.
+
+# %% [markdown] worth="objective.info_nce"
+# CLIP learns its temperature, starting from 0.07, and clips it so that cosines are never multiplied by more than 100. The authors found that necessary for stable training ([2103.00020](https://arxiv.org/abs/2103.00020)).
 
 # %% [markdown]
 # ### Experiment: two towers

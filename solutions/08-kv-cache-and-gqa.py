@@ -22,7 +22,7 @@ import math
 
 import matplotlib.pyplot as plt
 import torch
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.experiments import decode, recorded, roofline, show_large, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import CacheCalculator, CacheStepper
@@ -35,6 +35,8 @@ def rotate(x, positions):
 
 # %%
 use_style()
+
+# %%
 predict("cache.p1", "LLaMA-2-7B, 80 GB, 4,096 tokens each. How many users fit?",
         ["about 4 million", "about 4,000", "about 30"])
 
@@ -54,7 +56,8 @@ predict("cache.p2", "A model writes 1,000 tokens and computes all keys anew at e
 # %%
 reveal("cache.p2",
        lambda: f"{sum(range(1, 1001)):,}",
-       "Step t computes t keys: 1 + 2 + … + 1,000. With a store, each key is computed once: 1,000.")
+       "Step t computes t keys: 1 + 2 + … + 1,000. With a store, each key is computed once: 1,000.",
+       answer="500,500")
 
 # %% [markdown]
 # ### Worked example
@@ -78,7 +81,7 @@ for key in (1.0, 2.0):
 #
 # More tokens than `capacity` raise a `ValueError`.
 
-# %% exercise="cache.append" todo="two buffers and a length; write behind the old tokens, return the slots in use"
+# %% exercise="cache.append"
 class KVCache:
     """Keys and values of one layer, for up to `capacity` tokens."""
 
@@ -106,6 +109,9 @@ class KVCache:
 # 2. `end = self.length + T`. Check it against the capacity, write both buffers at `[:, :, self.length:end]`, set the length to `end`, return `[:, :, :end]` of both.
 # 3. `self.keys[:, :, self.length:end] = keys`, the same for the values, then `self.length = …` and `return self.keys[:, :, :end], …`.
 
+# %% [markdown] worth="cache.append"
+# Joining with `torch.cat` would make a new tensor of all $t$ tokens at step $t$: 500,500 token copies for a text of 1,000. The buffer writes each token once.
+
 # %% [markdown]
 # ## 2. One step, with a past
 #
@@ -132,7 +138,7 @@ torch.ones(5, 5).tril()[2:].int()
 #
 # Here the past is a pair of tensors, not an object, so that each call can be checked by itself. `past=None` means that nothing came before. PyTorch's attention function is not allowed; `softmax` is.
 
-# %% exercise="cache.step" todo="join past and new, mask with the diagonal S - T, attend, return both"
+# %% exercise="cache.step"
 def cached_attention(q, k, v, past=None):
     """Causal attention of T new tokens, with a past.
 
@@ -155,6 +161,9 @@ def cached_attention(q, k, v, past=None):
 # 1. In the example the mask's rows are the last three of five. `tril` takes a diagonal: which one starts at the third column?
 # 2. Join past and new along axis 2. The mask is `torch.ones(T, S).tril(S - T)`: with no past it is the usual triangle, with $T = 1$ a row of ones. Then scores, softmax, sum as in unit 01.
 # 3. `k = torch.cat([past[0], k], dim=2)`, likewise `v`; fill the scores with `-math.inf` where the mask is 0; `return weights @ v, (k, …)`.
+
+# %% [markdown] worth="cache.step"
+# Since any plan gives the same result, servers cut long prompts into chunks and let the single tokens of other users ride along with each: *chunked prefill* ([Agrawal et al. 2023](https://arxiv.org/abs/2308.16369)).
 
 # %% [markdown]
 # ### See it
@@ -216,7 +225,7 @@ rotate(x, torch.tensor([0, 1]))
 # %% [markdown] statement="cache.rotary_offset"
 # Rotate queries and keys of the chunk by their absolute positions (the first token of the text is at 0), then make one step with `cached_attention`. The returned keys are the rotated ones. Values are not rotated.
 
-# %% exercise="cache.rotary_offset" todo="positions of the chunk, rotate q and k, one cached step"
+# %% exercise="cache.rotary_offset"
 def rotary_step(q, k, v, past=None):
     """As cached_attention with D = 2, with RoPE; past holds rotated keys."""
     ### BEGIN SOLUTION
@@ -229,6 +238,9 @@ def rotary_step(q, k, v, past=None):
 # 1. Who knows how many tokens came before? Look at the shapes you have.
 # 2. The past's keys have one row per token: `past[0].shape[2]`. Positions are that number plus `torch.arange(T)`. Rotate only the new keys, before they join the past.
 # 3. `positions = start + torch.arange(q.shape[2])`, `return cached_attention(rotate(q, positions), rotate(k, …), v, …)`.
+
+# %% [markdown] worth="cache.rotary_offset"
+# StreamingLLM ([2309.17453](https://arxiv.org/abs/2309.17453)) goes the other way: it drops old tokens, so it stores keys *before* the turn, and at each step counts positions anew inside the cache.
 
 # %%
 torch.manual_seed(0)
@@ -256,7 +268,8 @@ right, wrong = ((rotate(q, at) @ rotate(k, at).T)[5] for at in (torch.arange(6),
 # %%
 reveal("cache.p6",
        lambda: f"right for key {torch.isclose(right, wrong, atol=1e-5).nonzero().flatten().tolist()} alone",
-       "Token 5 and itself are at distance 0 either way. To key 3 it becomes −3 instead of 2, to key 4 it is 0, not 1.")
+       "Token 5 and itself are at distance 0 either way. To key 3 it becomes −3 instead of 2, to key 4 it is 0, not 1.",
+       answer="the one with itself")
 
 # %% [markdown]
 # Positions below are read off the keys that **your** `rotary_step` stores, and scores off its result. Switch to the wrong offset and compare with the right scores, then try plans of your own.
@@ -274,7 +287,7 @@ CacheStepper(cached_attention, rotary_step, view=1, step=2)
 #
 # No mask. A later memory of another shape raises a `ValueError`.
 
-# %% exercise="cache.cross" todo="project the memory once, check its shape later, attend"
+# %% exercise="cache.cross"
 class CrossAttention(nn.Module):
     """Cross-attention with a cache of its own."""
 
@@ -301,6 +314,9 @@ class CrossAttention(nn.Module):
 # 1. `self.stored` is None only once. What belongs inside that `if`, and what runs every time?
 # 2. First call: store the projected keys and values. Every call: compare shapes, project x to queries, scores over √d_model, softmax, sum of the stored values.
 # 3. `if self.stored is None: self.stored = self.k_proj(memory), …`, then `keys, values = self.stored`, then attention as in unit 01.
+
+# %% [markdown] worth="cache.cross"
+# Without the store each step would project the memory again: $4Sd^2$ FLOPs per layer, 1.2 billion for 512 source tokens and $d = 768$. That is 1,024 times what the newest token's query costs.
 
 # %% [markdown]
 # ### Claim on trial
@@ -337,14 +353,15 @@ predict("cache.p3", "Two key-value heads a, b serve four query heads. x.repeat(1
 # %%
 reveal("cache.p3",
        lambda: " ".join("ab"[int(i)] for i in torch.tensor([0, 1]).repeat(2)),
-       "repeat lays copies side by side, so query head 1 would read group 1. It runs, and the model speaks nonsense.")
+       "repeat lays copies side by side, so query head 1 would read group 1. It runs, and the model speaks nonsense.",
+       answer="a b a b")
 
 # %% [markdown] statement="cache.grouped"
 # `repeat_kv` repeats each head $n$ times in a row: $(B, G, S, D) \to (B, G \cdot n, S, D)$.
 #
 # `grouped_attention` attends with $H$ query heads on $G$ key-value heads. The mask, boolean with True = may look, broadcasts to $(B, H, T, S)$. A `ValueError` is raised when $G$ does not divide $H$.
 
-# %% exercise="cache.grouped" todo="repeat in a row; check, repeat keys and values, attend"
+# %% exercise="cache.grouped"
 def repeat_kv(x, n):
     """Heads a b become a a b b for n = 2."""
     ### BEGIN SOLUTION
@@ -369,6 +386,9 @@ def grouped_attention(q, k, v, mask=None):
 # 1. The worked example lists which group each head reads: 0, 0, 1, 1. Which torch function repeats entries in a row?
 # 2. `repeat_interleave(n, dim=1)`. Then check $H$ and $G$, repeat keys and values $H/G$ times, and attend as ever.
 # 3. `k, v = repeat_kv(k, H // G), repeat_kv(v, …)`, scores over √D, mask, softmax, `@ v`.
+
+# %% [markdown] worth="cache.grouped"
+# Groups suit a model that is split over several GPUs: with $G = 8$ each of eight holds one key head, while MQA's single head must be copied to all of them ([2305.13245](https://arxiv.org/abs/2305.13245), section 2.2).
 
 # %% [markdown]
 # PyTorch has a switch for groups. Does it agree?
@@ -428,7 +448,7 @@ heads.reshape(2, 2).mean(1)
 #
 # A `ValueError` is raised when `n_kv_heads` does not divide `n_heads`.
 
-# %% exercise="cache.pool_heads" todo="view the rows as groups of heads, and take the mean over each group"
+# %% exercise="cache.pool_heads"
 def pool_heads(weight, n_heads, n_kv_heads):
     """Mean of each group's heads (arXiv:2305.13245, section 2.1)."""
     ### BEGIN SOLUTION
@@ -441,6 +461,9 @@ def pool_heads(weight, n_heads, n_kv_heads):
 # 1. In the example a head was one row, and the view was (groups, heads per group). Which axis is added when a head has $D$ rows?
 # 2. View the first axis as $(G, H/G, D)$, take the mean over axis 1, join the first two axes again. `unflatten(0, …)` leaves all other axes alone, so a bias works too.
 # 3. `weight.unflatten(0, (n_kv_heads, n_heads // n_kv_heads, -1)).mean(1).flatten(…)`.
+
+# %% [markdown] worth="cache.pool_heads"
+# The paper tried three ways to make a group's head: the mean of the old ones did best, keeping one of them came second, starting from random numbers last ([2305.13245](https://arxiv.org/abs/2305.13245)).
 
 # %% [markdown]
 # ### See it
@@ -473,7 +496,7 @@ for spread in (0.0, 0.1, 0.5, 1.0):
 # %% [markdown] statement="cache.bytes"
 # Write the formula, and the size of **both** caches of one encoder–decoder request: `source` tokens read, `target` tokens written so far, MHA in all `n_decoder` layers. Integers, in bytes.
 
-# %% exercise="cache.bytes" todo="the formula, and the tokens that each of the two caches holds"
+# %% exercise="cache.bytes"
 def kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2):
     """Bytes that one token adds to the cache of a decoder."""
     ### BEGIN SOLUTION
@@ -491,6 +514,9 @@ def encoder_decoder_bytes(n_decoder, n_heads, head_dim, source, target, itemsize
 # 1. Count one layer by hand: how many vectors does one token leave behind, and how long are they?
 # 2. Self-attention holds `target` tokens, cross-attention `source` tokens, both in each decoder layer and with all heads.
 # 3. `return 2 * n_layers * n_kv_heads * …`, and `kv_bytes_per_token(…) * (source + …)`.
+
+# %% [markdown] worth="cache.bytes"
+# Mistral 7B and Mixtral 8x7B ([2401.04088](https://arxiv.org/abs/2401.04088)) have the same 32 layers, 8 key-value heads and head size 128. So a token adds the same bytes in both, though Mixtral has six times the parameters.
 
 # %% [markdown]
 # ### Claim on trial
@@ -513,7 +539,7 @@ print(f"{one / 1024:.0f} KiB, {32 * one / 1024:.0f} KiB, {32 * one * 8192 / 2**3
 #
 # Negative memory or weights, or a user without any bytes or tokens, raise a `ValueError`.
 
-# %% exercise="cache.users" todo="free memory, divided by the bytes of one user, rounded down"
+# %% exercise="cache.users"
 def users_that_fit(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user):
     """Whole users that fit, as an int."""
     ### BEGIN SOLUTION
@@ -527,10 +553,14 @@ def users_that_fit(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user)
 # 2. Check the arguments. Free memory is `max(0, memory - weights)`; one user takes `bytes_per_token * tokens_per_user`; divide with `//`.
 # 3. `return max(0, memory_bytes - weight_bytes) // (…)`.
 
+# %% [markdown] worth="cache.users"
+# A full server must still go on writing. vLLM then pauses the newest request, drops or moves out its cache, and resumes it when there is room ([2309.06180](https://arxiv.org/abs/2309.06180), section 4.5).
+
 # %%
 reveal("cache.p1",
        lambda: users_that_fit(80 * 10**9, 13_480_000_000, kv_bytes_per_token(32, 32, 128), 4096),
-       "Each token of text, some 4 bytes, leaves 524,288 bytes behind. A user with 4,096 tokens takes 2.1 GB.")
+       "Each token of text, some 4 bytes, leaves 524,288 bytes behind. A user with 4,096 tokens takes 2.1 GB.",
+       answer="about 30")
 
 # %%
 print("users of Llama-3-8B, 8 key-value heads, 16.1 GB of weights:",
@@ -562,7 +592,7 @@ CacheCalculator(kv_bytes_per_token)
 #
 # `roofline_seconds` is the least time when computing and fetching overlap.
 
-# %% exercise="cache.intensity" todo="two products in FLOPs, four tensors in bytes; the slower of two times"
+# %% exercise="cache.intensity"
 def attention_cost(B, T, S, H, G, D, itemsize=2):
     """(FLOPs, bytes moved) of attention for B users."""
     ### BEGIN SOLUTION
@@ -583,6 +613,9 @@ def roofline_seconds(flops, moved, peak_flops, bandwidth):
 # 2. FLOPs: two products of $2 \cdot H \cdot T \cdot S \cdot D$ per user. Numbers: q and the result have $H \cdot T \cdot D$, k and v have $G \cdot S \cdot D$. The time is the larger of the two quotients.
 # 3. `flops = 4 * B * H * T * S * D`, `numbers = 2 * B * D * (H * T + …)`, `return max(flops / peak_flops, …)`.
 
+# %% [markdown] worth="cache.intensity"
+# That scores stay on the chip is FlashAttention's doing. Written to memory in 2 bytes, those of 32 heads on 4,096 tokens fill 1.07 GB, where `q` with $D = 128$ takes 34 MB.
+
 # %%
 predict("cache.p4", "One token, 4,096 cached, 32 heads, MHA, 2 bytes. Serving 64 users at once instead of 1, "
         "the intensity of attention…",
@@ -594,7 +627,8 @@ intensity = lambda *sizes: attention_cost(*sizes)[0] / attention_cost(*sizes)[1]
 # %%
 reveal("cache.p4",
        lambda: [round(intensity(B, 1, 4096, 32, 32, 128), 3) for B in (1, 64)],
-       "Each user brings keys of their own. A batch shares weights, never caches; heads that share keys do raise it.")
+       "Each user brings keys of their own. A batch shares weights, never caches; heads that share keys do raise it.",
+       answer="stays the same")
 
 # %% [markdown]
 # With $S$ large and $T = 1$ all but the keys and values can be forgotten:
@@ -671,7 +705,7 @@ W = torch.tensor([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
 #
 # `latent_bytes_per_token` counts $R$ latent and `rope_dim` rotary numbers per layer.
 
-# %% exercise="cache.latent" todo="queries into the latent space; attend on c, then W_UV; count the bytes"
+# %% exercise="cache.latent"
 def absorbed_queries(q, w_uk):
     """q (H, T, D), w_uk (H, D, R) → (H, T, R)."""
     ### BEGIN SOLUTION
@@ -698,6 +732,9 @@ def latent_bytes_per_token(n_layers, kv_rank, rope_dim, itemsize=2):
 # 1. In the example, `q @ W` was the query in the latent space. With heads, `@` multiplies head by head.
 # 2. Scores: absorbed queries times `c.T`, over $\sqrt D$ with $D$ from `q`. Softmax. Mix: weights times `c`. Then each head's `w_uv`, transposed. Bytes: no factor 2, one latent serves keys and values.
 # 3. `mixed = (absorbed_queries(q, w_uk) @ c.T / math.sqrt(…)).softmax(-1) @ c`, `return mixed @ w_uv.transpose(…)`.
+
+# %% [markdown] worth="cache.latent"
+# The price is arithmetic: in DeepSeek-V2 a score now multiplies 512 numbers instead of 128, rotary part aside. Decoding waits for memory, so it can afford that.
 
 # %% [markdown]
 # ### See it
@@ -748,7 +785,7 @@ for p in range(6):
 #
 # A chunk may be longer than the window. How you store the tokens is up to you.
 
-# %% exercise="cache.rolling" todo="return old tokens and the chunk in order; keep the last window tokens"
+# %% exercise="cache.rolling"
 class RollingCache:
     """Keys and values of the last `window` tokens (arXiv:2310.06825)."""
 
@@ -773,6 +810,9 @@ class RollingCache:
 # 1. Forget slots for a moment: if you could keep a plain list of the last $w$ tokens, what would you return, and what would you keep?
 # 2. Keep at most $w$ tokens. For a new chunk: take the last $w - 1$ of them, put the chunk behind, return all of that, keep its last $w$.
 # 3. `keys = torch.cat([self.keys[:, :, old:], keys], dim=2)` with `old = max(0, … - (self.window - 1))`; then `self.keys = keys[:, :, -self.window:]`.
+
+# %% [markdown] worth="cache.rolling"
+# A model trained with full attention does not survive this: it breaks down once its first tokens are overwritten. Keeping the first four for ever mostly repairs it ([Xiao et al. 2023](https://arxiv.org/abs/2309.17453)).
 
 # %% [markdown]
 # ### See it
@@ -811,7 +851,7 @@ CacheStepper(cached_attention, rotary_step, view=1, store=1, step=3)
 # - `slot_of`: the pair (block, place) of token $t$ (counted from 0).
 # - `gather`: a user's keys in order, $(G, \text{length}, D)$, from the pool $(\text{blocks}, G, \text{block size}, D)$ and the user's table, a list of block numbers.
 
-# %% exercise="cache.paged" todo="round up; column and place; pick blocks, bring the heads to the front, join, cut"
+# %% exercise="cache.paged"
 def blocks_needed(length, block):
     """Blocks of `block` tokens, as an int."""
     ### BEGIN SOLUTION
@@ -837,6 +877,9 @@ def gather(pool, table, length):
 # 1. `pool[table]` picks the blocks in the table's order. Which two axes must be neighbors before they are joined?
 # 2. Round up with `-(-length // block)`. The column is `t // block`, the place `t % block`. For `gather`: pick, swap axes 0 and 1, flatten blocks and places into one axis, cut to `length`.
 # 3. `pool[table].transpose(0, 1).flatten(…)[:, :length]`.
+
+# %% [markdown] worth="cache.paged"
+# Tables may point at the same block: a thousand chats with one system prompt store it once, and a block is copied only when one of them writes into it ([2309.06180](https://arxiv.org/abs/2309.06180), section 4.4).
 
 # %% [markdown]
 # ### See it
@@ -898,7 +941,7 @@ with nn.attention.sdpa_kernel(nn.attention.SDPBackend.FLASH_ATTENTION):
 #
 # `bits` outside 2 to 8 raises a `ValueError`.
 
-# %% exercise="cache.quantize" todo="scale from the largest magnitude, round, int8; and back"
+# %% exercise="cache.quantize"
 def quantize(x, dim, bits=8):
     """x float → (codes int8 of the same shape, scale with size 1 along dim)."""
     ### BEGIN SOLUTION
@@ -920,6 +963,9 @@ def dequantize(codes, scale):
 # 1. Work the example backwards: which division gives 0.5 from −1.5 and 3 bits?
 # 2. `x.abs().amax(dim=dim, keepdim=True)` over the largest code is the scale. Divide, round, convert. Where the scale is 0, divide by 1 instead.
 # 3. `scale = x.abs().amax(dim=dim, keepdim=True) / (2 ** (bits - 1) - 1)`; codes are `torch.round(x / …).to(torch.int8)`.
+
+# %% [markdown] worth="cache.quantize"
+# In 8 bits the code −128 stays unused, so that 0 is exactly 0 and $-x$ gets minus the code of $x$. One 16-bit scale for 128 numbers adds an eighth of a bit to each.
 
 # %% [markdown]
 # ### Experiment: which axis?
@@ -950,7 +996,8 @@ with described("Root mean square error of the fifteen ordinary channels against 
 # %%
 reveal("cache.p5",
        lambda: f"per token {error(spiky, -1, 4):.2f}, per channel {error(spiky, -2, 4):.2f}",
-       "A slice is as coarse as its largest entry makes it. Per token, every slice contains the large channel.")
+       "A slice is as coarse as its largest entry makes it. Per token, every slice contains the large channel.",
+       answer="per channel")
 
 # %% [markdown]
 # ## Recap

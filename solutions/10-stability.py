@@ -26,7 +26,7 @@ import math
 
 import matplotlib.pyplot as plt
 import torch
-from anatomy import check, predict, progress, quiz, reveal
+from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.experiments import recorded, show_large, where
 from anatomy.experiments.loss_spike import end, remedies, train
 from anatomy.plots import described, use_style
@@ -74,14 +74,15 @@ for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
 reveal("stability.p2",
        lambda: ", ".join(f"{str(d)[6:]} {math.log(torch.finfo(d).max):.1f}" for d in (
     torch.float16, torch.bfloat16, torch.float32, torch.float64)),
-       "bfloat16 has float32's range and pays in digits: it says 22016 where e^10 is 22026.5.")
+       "bfloat16 has float32's range and pays in digits: it says 22016 where e^10 is 22026.5.",
+       answer="89, as in float32")
 
 # %% [markdown] statement="stability.logsumexp"
 # Write it along axis `dim`, which disappears from the shape.
 #
 # A slice of nothing but $-\infty$ gives $-\infty$: shift such a slice by 0. Built-in logsumexp, logaddexp and softmax are not allowed.
 
-# %% exercise="stability.logsumexp" todo="shift by the maximum along dim, exp, sum, log, add the maximum again"
+# %% exercise="stability.logsumexp"
 def logsumexp(x, dim=-1):
     """log of the sum of exp(x) along dim, for a float tensor of any shape; entries may be -inf.
 
@@ -97,6 +98,9 @@ def logsumexp(x, dim=-1):
 # 1. What does your softmax of unit 01 subtract before exp? Here it must come back at the end: where?
 # 2. `m = x.amax(dim=dim, keepdim=True)`, made 0 where it is $-\infty$. Then log of the sum of `torch.exp(x - m)`, plus `m`, and the axis away with `squeeze(dim)`.
 # 3. `m = torch.where(m == -math.inf, torch.zeros_like(m), m)`, then `return (m + torch.log(…)).squeeze(dim)`.
+
+# %% [markdown] worth="stability.logsumexp"
+# FlashAttention-2 keeps exactly this number: one logsumexp per query, from which the backward pass recomputes all weights instead of storing them ([2307.08691](https://arxiv.org/abs/2307.08691)).
 
 # %% [markdown]
 # ### See it
@@ -154,7 +158,7 @@ for shift in (0, 300):
 # %% [markdown] statement="stability.z_loss"
 # Write the loss (a scalar) and its gradient (the shape of `logits`). Rows lie along the last axis; all leading axes together make the $N$ rows. Logits may be large.
 
-# %% exercise="stability.z_loss" todo="the mean of λ (log Z)², and 2 λ log Z softmax / N"
+# %% exercise="stability.z_loss"
 def z_loss(logits, coefficient=1e-4):
     """z-loss (arXiv:2204.02311, section 5) of logits (..., V), with coefficient λ: a scalar tensor."""
     ### BEGIN SOLUTION
@@ -173,6 +177,9 @@ def z_loss_gradient(logits, coefficient=1e-4):
 # 1. Chain rule: what is the derivative of $u^2$, and what is $u$ here?
 # 2. The softmax is `torch.exp(logits - log_z)`. The number of rows is `log_z.numel()`.
 # 3. `return coefficient * (logsumexp(logits) ** 2).mean()` and `return 2 * coefficient * log_z * … / log_z.numel()`.
+
+# %% [markdown] worth="stability.z_loss"
+# The same penalty on the logits of a router keeps mixtures of experts stable. There it is called *router z-loss* and comes from ST-MoE ([Zoph et al. 2022](https://arxiv.org/abs/2202.08906)).
 
 # %%
 rows = (torch.randn(4, 8, generator=torch.Generator().manual_seed(1)) + 30).requires_grad_(True)
@@ -206,7 +213,7 @@ predict("stability.p3", "D = 64, gains 1, and all of W_Q and W_K is multiplied b
 # %% [markdown] statement="stability.qk_norm"
 # Write QK-norm (return the pair), and the bound as a Python float, from the two largest lengths as above.
 
-# %% exercise="stability.qk_norm" todo="divide q and k by their root mean square, multiply by the gains; the bound"
+# %% exercise="stability.qk_norm"
 def qk_norm(q, k, q_gain, k_gain, eps=1e-6):
     """RMS-normalize q (..., T, D) and k (..., S, D) along the last axis; gains (D,). Returns (q, k)."""
     ### BEGIN SOLUTION
@@ -227,6 +234,9 @@ def qk_norm_bound(q_gain, k_gain):
 # 2. `(q**2).mean(-1, keepdim=True) + eps` goes under `torch.rsqrt`. A negative gain stretches too: `abs()`.
 # 3. `q = q * torch.rsqrt(…) * q_gain`, the same for k; `return math.sqrt(q_gain.shape[-1]) * … * …`.
 
+# %% [markdown] worth="stability.qk_norm"
+# Models differ in what counts as one vector: Qwen3 ([2505.09388](https://arxiv.org/abs/2505.09388)) normalizes each head by itself, as here; OLMo 2 ([2501.00656](https://arxiv.org/abs/2501.00656)) all heads of a token together, before they are split.
+
 # %%
 def largest_score(factor, D=64):
     g = torch.Generator().manual_seed(2)
@@ -238,7 +248,8 @@ def largest_score(factor, D=64):
 reveal("stability.p3",
        lambda: f"{largest_score(1):.3f} before, {largest_score(1000):.3f} after; "
        f"bound {qk_norm_bound(torch.ones(64), torch.ones(64)):.0f}",
-       "The length is divided out. Only the gains can make scores larger.")
+       "The length is divided out. Only the gains can make scores larger.",
+       answer="the same, at most 8")
 
 # %% [markdown]
 # ## 4. Soft caps
@@ -254,7 +265,7 @@ reveal("stability.p3",
 # %% [markdown] statement="stability.soft_cap"
 # Write the cap (`ValueError` when `cap <= 0`), and the attention weights of capped scores. `mask` is boolean or None, True means may look, and every row has an allowed key.
 
-# %% exercise="stability.soft_cap" todo="cap · tanh(x / cap); then cap, mask, softmax"
+# %% exercise="stability.soft_cap"
 def soft_cap(x, cap):
     """cap · tanh(x / cap), elementwise (arXiv:2408.00118). Raises ValueError when cap <= 0."""
     ### BEGIN SOLUTION
@@ -277,6 +288,9 @@ def soft_capped_weights(scores, cap, mask=None):
 # 1. Follow one forbidden score through cap and mask, in both orders. Which order gives it weight 0?
 # 2. Check the cap, then `cap * torch.tanh(x / cap)`. For the weights: your cap, `masked_fill(~mask, -math.inf)`, softmax.
 # 3. `scores = soft_cap(scores, cap)`, then mask unless it is None, then `return torch.softmax(…, dim=-1)`.
+
+# %% [markdown] worth="stability.soft_cap"
+# A cap sits between score and softmax, so inside the attention kernel: one without it cannot run Gemma 2 correctly. FlashAttention has had caps since version 2.6, of 2024.
 
 # %%
 line = torch.linspace(-40, 40, 161)
@@ -346,7 +360,7 @@ def adam_direction(gradient, m, v, step):
 # %% [markdown] statement="stability.weight_decay"
 # Write both. Each returns three tensors: the new θ and the two new moments. Change nothing in place.
 
-# %% exercise="stability.weight_decay" todo="decay the weight itself; or add λθ to the gradient"
+# %% exercise="stability.weight_decay"
 def adamw_step(theta, gradient, m, v, step, lr, weight_decay):
     """One step of AdamW (arXiv:1711.05101) → (theta, m, v)."""
     direction, m, v = adam_direction(gradient, m, v, step)
@@ -366,6 +380,9 @@ def adam_l2_step(theta, gradient, m, v, step, lr, weight_decay):
 # 1. In which of the two does λ pass through the division by √v?
 # 2. AdamW: `(1 - lr * weight_decay) * theta` minus the step. L2: call `adam_direction` with `gradient + weight_decay * theta`.
 # 3. `return (1 - …) * theta - lr * direction, m, v`; and in the second `direction, m, v = adam_direction(gradient + …, m, v, step)`.
+
+# %% [markdown] worth="stability.weight_decay"
+# Left alone, a weight under AdamW shrinks by a factor $e$ in about $1/(\eta\lambda)$ steps: 33,000 for $\eta = 3\cdot 10^{-4}$ and $\lambda = 0.1$.
 
 # %% [markdown]
 # ### Claim on trial
@@ -412,7 +429,7 @@ for name, share in (("λ θ²  ", 0.5), ("λ/2 θ²", 0.5 / 2)):
 #  {"params": all others,                     "weight_decay": 0.0}]
 # ```
 
-# %% exercise="stability.parameter_groups" todo="sort the names into two groups"
+# %% exercise="stability.parameter_groups"
 def parameter_groups(shapes, embeddings, weight_decay):
     """Two groups for an optimizer: the first decays, the second does not. Returns a list of two dicts."""
     ### BEGIN SOLUTION
@@ -426,6 +443,9 @@ def parameter_groups(shapes, embeddings, weight_decay):
 # 2. Decide by `len(shape) >= 2 and name not in embeddings`. What is not in the first list belongs to the second.
 # 3. `decay = [n for n, shape in shapes.items() if …]`, `rest = [n for n in shapes if n not in decay]`, then the two dicts.
 
+# %% [markdown] worth="stability.parameter_groups"
+# There is no law about embeddings: nanoGPT looks at the number of axes alone and lets them decay. OLMo 2 took them out, for stability ([2501.00656](https://arxiv.org/abs/2501.00656)).
+
 # %% [markdown]
 # ## 6. Dropout
 #
@@ -434,7 +454,7 @@ def parameter_groups(shapes, embeddings, weight_decay):
 # %% [markdown] statement="stability.dropout"
 # The pattern `keep` is given (boolean, True = keep, broadcasts to `x`). Return `x` itself when `training` is False. With $p = 1$ all is dropped: zeros, no NaN. A `p` outside $[0, 1]$ is a `ValueError`, when training. PyTorch's dropout is not allowed.
 
-# %% exercise="stability.dropout" todo="check p; zero what is dropped, scale what is kept, in training only"
+# %% exercise="stability.dropout"
 def dropout(x, keep, p, training=True):
     """Inverted dropout with the pattern keep; p is the probability of dropping. Same shape as x."""
     ### BEGIN SOLUTION
@@ -449,6 +469,9 @@ def dropout(x, keep, p, training=True):
 # 1. What share of the entries survives, and what brings the mean back?
 # 2. Inference first: return `x`. Then the check, then `x * keep / (1 - p)`, with $p = 1$ apart.
 # 3. `return x * keep / (1 - p) if p < 1 else torch.zeros_like(x)`.
+
+# %% [markdown] worth="stability.dropout"
+# Large models often train without it: PaLM used none in pretraining, and 0.1 in most finetuning ([2204.02311](https://arxiv.org/abs/2204.02311), section 5).
 
 # %% [markdown]
 # ### Claim on trial
@@ -477,7 +500,7 @@ print(f"at inference: yours {dropout(x, keep, 0.2, False).mean():.3f}, PyTorch {
 # %% [markdown] statement="stability.clip"
 # From a list of tensors, return the list of clipped gradients and the joint length *before* clipping (a scalar tensor). At or below the limit nothing changes, and zeros stay zeros.
 
-# %% exercise="stability.clip" todo="one length for all, one factor for all"
+# %% exercise="stability.clip"
 def clip_by_global_norm(gradients, limit):
     """Scale all gradients (tensors of any shapes) so that their joint length is at most limit (> 0).
 
@@ -494,13 +517,16 @@ def clip_by_global_norm(gradients, limit):
 # 2. Root of the sum of all squares. The factor is `limit / norm`, but never above 1.
 # 3. `norm = torch.sqrt(sum(… for g in gradients))`, `factor = limit / torch.clamp(norm, min=limit)`.
 
+# %% [markdown] worth="stability.clip"
+# One factor for all keeps the direction of the gradient; clipping each tensor by itself would turn it. GPT-3 ([2005.14165](https://arxiv.org/abs/2005.14165)) and LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)) both use the limit 1.0.
+
 # %% [markdown]
 # How high is a spike? The loss rises above the lowest value *before* it. In 3, 1, 2, 2.5, 0.5 the loss climbs from 1 to 2.5: a spike of 1.5. A run that only falls has 0.
 
 # %% [markdown] statement="stability.spike"
 # Return the height of the highest spike of a list of losses, as a float.
 
-# %% exercise="stability.spike" todo="largest difference between a loss and the lowest loss before it"
+# %% exercise="stability.spike"
 def spike_height(losses):
     """Largest rise above the lowest loss so far, in the unit of the losses; 0.0 where there is none."""
     ### BEGIN SOLUTION
@@ -515,6 +541,9 @@ def spike_height(losses):
 # 1. Walk through the list once. Which two numbers must you remember?
 # 2. The lowest loss so far, and the largest difference so far.
 # 3. `lowest = min(lowest, loss)`, then `height = max(height, loss - …)`.
+
+# %% [markdown] worth="stability.spike"
+# PaLM's largest model spiked some 20 times. The authors went back about 100 steps, skipped 200 to 500 batches, and the spike did not return ([2204.02311](https://arxiv.org/abs/2204.02311), section 5.1).
 
 # %% [markdown]
 # ### Experiment: provoke it
@@ -554,11 +583,16 @@ def alarms(run, healthy=runs["a tenth of the rate"]):
     return {"loss": first(run["loss"], 0.1, learned),
             **{name: first(run[name], 2 * max(healthy[name])) for name in ("score", "gradient", "log_z")}}
 
+sounds = alarms(runs["nothing"])
+options = {"score": "the largest attention score", "gradient": "the length of the gradient",
+           "log_z": "the log of the sum of the output's exponentials"}
+
 # %%
 reveal("stability.p1",
-       lambda: alarms(runs["nothing"]),
+       lambda: sounds,
        "The score is first, and it grows without a pause. Softmax becomes a hard choice with hardly any slope, "
-       "so mistakes stay. log Z never tells: nothing is wrong at the output.")
+       "so mistakes stay. log Z never tells: nothing is wrong at the output.",
+       answer=lambda: options[min(options, key=lambda name: (sounds[name] == "never", sounds[name]))])
 
 # %% [markdown]
 # ### Claim on trial
@@ -582,7 +616,7 @@ report("QK-norm")
 
 # %%
 predict("stability.p4", "z-loss holds log Z down, and does it well here. Does it stop this spike?",
-        ["yes", "it makes the spike smaller", "no"])
+        ["yes", "not quite: the spike is at most half as high", "no"])
 
 # %%
 changes = remedies(qk_norm, soft_cap, z_loss, parameter_groups, clip_by_global_norm)
@@ -606,9 +640,12 @@ for name in ("clipping", "z-loss", "soft cap on logits"):
 # %%
 reveal("stability.p4",
        lambda: f"largest log Z {max(runs['nothing']['log_z']):.0f} → {max(runs['z-loss']['log_z']):.0f}, "
+       f"spike {spike_height(runs['nothing']['loss']):.2f} → {spike_height(runs['z-loss']['loss']):.2f}, "
        f"loss at the end {end(runs['nothing']['loss']):.2f} → {end(runs['z-loss']['loss']):.2f}, "
        f"largest score {max(runs['z-loss']['score']):,.0f}",
-       "It does its job at the output. The fault is in the scores, which it does not reach.")
+       "It does its job at the output. The fault is in the scores, which it does not reach.",
+       answer=lambda: "yes" if end(runs["z-loss"]["loss"]) < 0.05 else "not quite: the spike is at most half as high"
+       if 2 * spike_height(runs["z-loss"]["loss"]) <= spike_height(runs["nothing"]["loss"]) else "no")
 
 # %% [markdown]
 # ### Claim on trial

@@ -3,28 +3,35 @@
 What an author writes (everything else is an ordinary py:percent cell)::
 
     # %% [markdown] statement="rope.rotate_half"     the statement, said once; title, points, minutes are added
-    # %% exercise="rope.rotate_half" todo="…"        the solution, with ### BEGIN SOLUTION / ### END SOLUTION
+    # %% exercise="rope.rotate_half"                 the solution, with ### BEGIN SOLUTION / ### END SOLUTION
     # %% [markdown] hints="rope.rotate_half"         three list items: nudge, plan, near-code
-    # %% setup=true                                   a code cell that grading runs too (imports, constants)
+    # %% [markdown] worth="rope.rotate_half"         one sentence worth knowing, shown when the check passes
+    # %% setup=true                                  a code cell that grading runs too (imports, constants)
+    # %%
+    # predict("rope.p1", "question", ["option", …])  becomes the question as text, and a call that shows the control
+    # %%
+    # quiz("question", {"choice": (False, "why")})   likewise; the quizzes of a unit stand together
 
-The check cell is made from the exercise's spec and put right after the exercise. Cells of nothing but ``quiz`` and
-``reveal`` calls are folded, since their source holds the answers.
+The check cell is made from the exercise's spec and put right after the exercise. Cells that begin with ``reveal`` are
+folded, since their source holds the answer. Questions go into ``assets/units`` (``unit_text.py``).
 """
 
-import ast
 import hashlib
 import re
 from pathlib import Path
 
 import jupytext
 import nbformat
+from anatomy.units import cell_id
 
 from autograder import exercises
+
+from . import unit_text
+from .unit_text import TextError
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}}
-ANSWERS = {"quiz", "reveal"}
 HINT_NAMES = ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")
 
 
@@ -42,53 +49,113 @@ def source_notebook(unit):
 
     Raises SourceError with the name of the exercise or cell to mend.
     """
+    return read_unit(unit)[0]
+
+
+def read_unit(unit):
+    """(nbgrader's source notebook, what ``assets/units`` says of the unit). Raises SourceError."""
     specs = {e.id: e for e in exercises.of_unit(unit)}
     path = source_path(unit)
     if not path.exists():
         raise SourceError(f"{unit}: {path.relative_to(ROOT)} does not exist")
     book = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    seen = {"statement": [], "exercise": [], "hints": []}
-    cells = []
+    reader = _Reader(unit, specs)
     for number, cell in enumerate(book.cells, 1):
-        meta = dict(cell.metadata)
-        kind = next((k for k in seen if k in meta), None)
+        try:
+            reader.add(cell, dict(cell.metadata))
+        except (TextError, SourceError) as error:
+            raise SourceError(f"{unit}, cell {number}: {error}") from None
+    try:
+        text = reader.finish()
+    except TextError as error:
+        raise SourceError(f"{unit}: {error}") from None
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": reader.cells}
+    return nbformat.from_dict(notebook), text
+
+
+class _Reader:
+    """Makes a notebook's cells from an author's, one after the other, and keeps what the package must know."""
+
+    def __init__(self, unit, specs):
+        self.unit, self.specs, self.cells, self.title = unit, specs, [], unit
+        self.seen = {"statement": [], "exercise": [], "hints": [], "worth": []}
+        self.worth, self.predictions, self.revealed, self.quizzes, self.quiz_at = {}, {}, [], [], None
+
+    def add(self, cell, meta):
+        """One cell of the source."""
+        source = cell.source.strip("\n")
+        kind = next((k for k in self.seen if k in meta), None)
         if kind:
-            name = meta[kind]
-            if name not in specs:
-                raise SourceError(f"{unit}, cell {number}: {kind}={name!r} has no spec in autograder/exercises")
-            seen[kind].append(name)
-            cells += {"statement": _statement, "exercise": _exercise, "hints": _hints}[kind](specs[name], cell, meta)
-        elif cell.cell_type == "code":
-            cells.append(_code(cell, meta))
+            self._of_exercise(kind, meta[kind], cell)
+        elif cell.cell_type != "code":
+            title = re.match(r"# (.+)", source)
+            self.title = title[1].strip() if title and self.title == self.unit else self.title
+            self.cells.append(nbformat.v4.new_markdown_cell(source))
+        elif source.startswith("predict("):
+            prediction, made = unit_text.predict_cells(source)
+            self.predictions[prediction["id"]] = prediction
+            self.cells += made
+        elif source.startswith("quiz("):
+            self._quiz(source)
         else:
-            cells.append(nbformat.v4.new_markdown_cell(cell.source.strip("\n")))
-    for kind, names in seen.items():
-        if names != list(specs):
-            odd = [n for n in specs if names.count(n) != 1] or ["(order differs from the spec's)"]
-            raise SourceError(f"{unit}: each exercise needs exactly one {kind} cell, in the spec's order; "
-                              f"look at {', '.join(odd)}")
-    _name_cells(unit, cells)
-    return nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": cells})
+            self._code(source, meta)
+
+    def _of_exercise(self, kind, name, cell):
+        if name not in self.specs:
+            raise SourceError(f"{kind}={name!r} has no spec in autograder/exercises")
+        self.seen[kind].append(name)
+        spec = self.specs[name]
+        if kind == "worth":
+            self.worth[name] = unit_text.worth_of(cell.source, name)
+        else:
+            self.cells += {"statement": _statement, "exercise": _exercise, "hints": _hints}[kind](spec, cell)
+
+    def _quiz(self, source):
+        if self.quiz_at not in (None, len(self.cells)):
+            raise SourceError("the quizzes of a unit stand together, in one recap")
+        self.quiz_at = len(self.cells)
+        self.quizzes.append(unit_text.quiz_of(source, self.unit))
+
+    def _code(self, source, meta):
+        stray = re.search(r"^(predict|quiz|reveal)\(", source, re.M)
+        if stray and stray.start():
+            raise SourceError(f"{stray[1]}(…) begins a cell of its own: what stands before it needs another")
+        new = nbformat.v4.new_code_cell(source)
+        if meta.get("setup"):
+            new.metadata["tags"] = ["setup"]
+        name = unit_text.reveal_id(source)
+        if name:
+            if name not in self.predictions or name in self.revealed:
+                raise SourceError(f"reveal({name!r}) needs exactly one predict({name!r}) before it")
+            self.revealed.append(name)
+            new.metadata["jupyter"] = {"source_hidden": True}
+            _tagged(new, f"reveal-{name}")
+            self.predictions[name]["adjacent"] = self.cells[-1]["id"] == cell_id("predict", name)
+        self.cells.append(new)
+
+    def finish(self):
+        """Puts the recap in, names the cells; returns what ``assets/units`` says of the unit."""
+        for kind, names in self.seen.items():
+            if names != list(self.specs):
+                odd = [n for n in self.specs if names.count(n) != 1] or ["(order differs from the spec's)"]
+                raise TextError(f"each exercise needs exactly one {kind} cell, in the spec's order; "
+                                f"look at {', '.join(odd)}")
+        hidden = [n for n in self.predictions if n not in self.revealed]
+        if hidden:
+            raise TextError(f"these predictions are never revealed: {', '.join(hidden)}")
+        if self.quizzes:
+            self.cells[self.quiz_at:self.quiz_at] = unit_text.quiz_cells(self.unit, self.quizzes)
+        _name_cells(self.unit, self.cells)
+        return unit_text.unit_text(self.unit, self.title, self.specs.values(), self.worth,
+                                   list(self.predictions.values()), self.quizzes, self.cells)
 
 
 def _code(cell, meta):
-    new = nbformat.v4.new_code_cell(cell.source.strip("\n"))
-    if meta.get("setup"):
-        new.metadata["tags"] = ["setup"]
-    if _holds_answers(new.source):
-        new.metadata["jupyter"] = {"source_hidden": True}
-    return new
+    """A code cell as it is (the gallery's)."""
+    return nbformat.v4.new_code_cell(cell.source.strip("\n"))
 
 
-def _holds_answers(source):
-    """Whether a cell is nothing but calls of ``quiz`` and ``reveal``."""
-    if not source.startswith(tuple(f"{name}(" for name in ANSWERS)):
-        return False  # most cells, magics among them
-    calls = [getattr(line, "value", None) for line in ast.parse(source).body]
-    return all(isinstance(c, ast.Call) and getattr(c.func, "id", None) in ANSWERS for c in calls)
-
-
-def _statement(spec, cell, meta):
+def _statement(spec, cell):
     dots = "●" * spec.difficulty + "○" * (5 - spec.difficulty)
     unit = spec.unit.split("-")[0]
     number = [e.id for e in exercises.of_unit(spec.unit)].index(spec.id) + 1
@@ -98,17 +165,17 @@ def _statement(spec, cell, meta):
     return [_tagged(nbformat.v4.new_markdown_cell(head + cell.source.strip("\n")), f"say-{spec.id}")]
 
 
-def _exercise(spec, cell, meta):
+def _exercise(spec, cell):
     if "### BEGIN SOLUTION" not in cell.source:
         raise SourceError(f"{spec.id}: the exercise cell has no ### BEGIN SOLUTION")
-    if not meta.get("todo"):
-        raise SourceError(f'{spec.id}: the exercise cell needs todo="what to write"')
+    if cell.source.count("### BEGIN SOLUTION") != cell.source.count("### END SOLUTION"):
+        raise SourceError(f"{spec.id}: each ### BEGIN SOLUTION needs its ### END SOLUTION")
     missing = [t for t in spec.targets if not re.search(rf"^(def|class) {t}\b|^{t}\s*=", cell.source, re.M)]
     if missing:
         raise SourceError(f"{spec.id}: the exercise cell does not define {', '.join(missing)}")
     solve = nbformat.v4.new_code_cell(cell.source.strip("\n"))
     solve.metadata["nbgrader"] = _nbgrader(spec, "solve", solution=True)
-    solve.metadata["anatomy"] = {"exercise": spec.id, "todo": meta["todo"]}
+    solve.metadata["anatomy"] = {"exercise": spec.id}
     check = nbformat.v4.new_code_cell(f'check("{spec.id}", {", ".join(spec.targets)})')
     check.metadata["nbgrader"] = _nbgrader(spec, "check", grade=True) | {"points": spec.points}
     check.metadata["anatomy"] = {"exercise": spec.id}
@@ -125,18 +192,20 @@ def _nbgrader(spec, kind, solution=False, grade=False):
             "solution": solution, "task": False}
 
 
-def _hints(spec, cell, meta):
+def _hints(spec, cell):
     parts = re.split(r"^\d\.\s+", cell.source.strip("\n"), flags=re.M)[1:]
     if len(parts) != 3:
         raise SourceError(f"{spec.id}: hints need exactly three numbered items (nudge, plan, nearly code), "
                           f"found {len(parts)}")
-    folded = [f"<details><summary>{name}</summary>\n\n{text.strip()}\n\n</details>"
-              for name, text in zip(HINT_NAMES, parts, strict=True)]
-    return [_tagged(nbformat.v4.new_markdown_cell("\n".join(folded)), f"hint-{spec.id}")]
+    # Each hint lies inside the one before: it can be seen only when that one is open.
+    folded = ""
+    for name, text in reversed(list(zip(HINT_NAMES, parts, strict=True))):
+        folded = f"<details><summary>{name}</summary>\n\n{text.strip()}\n\n{folded}</details>\n"
+    return [_tagged(nbformat.v4.new_markdown_cell(folded.strip("\n")), f"hint-{spec.id}")]
 
 
 def _tagged(cell, slug):
-    cell["id"] = re.sub(r"[^A-Za-z0-9_-]", "-", slug)[:64]
+    cell["id"] = cell_id(*slug.split("-", 1))
     cell.metadata["fixed_id"] = True
     return cell
 

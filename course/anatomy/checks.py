@@ -1,21 +1,37 @@
 """``check`` and ``evaluate``: the instant check in a learner's notebook."""
 
+import os
+import sys
 import time
 
-from . import judging, records, runner
+from . import claims, judging, loop, probing, records, runner, session
 from .progress import note
 
 
 class CheckFailed(AssertionError):
-    """Raised by ``check``. Its traceback is the verdict alone: the lines of this package would only distract."""
+    """Raised by ``check``, so that a run of the whole notebook stops there. The verdict, which stands above it already,
+    is in ``verdict``."""
 
     def __init__(self, verdict):
         self.verdict = verdict
-        super().__init__(verdict.text())
+        super().__init__(f"{verdict.exercise}: not yet. What is wrong stands above.")
 
     def _render_traceback_(self):
-        m = self.verdict.mistakes[0].message if self.verdict.mistakes else "see above"
-        return [f"CheckFailed: {self.verdict.exercise}: {m}"]
+        # nbgrader's Validate shows an error's traceback and no other output.
+        if os.environ.get("NBGRADER_EXECUTION") or os.environ.get("NBGRADER_VALIDATING"):
+            return [self.verdict.text()]
+        return [f"{self.verdict.exercise}: not yet"]
+
+
+class NotChecked(CheckFailed):
+    """Raised by ``check`` where the code in memory is not the code on the screen: nothing was judged."""
+
+    def __init__(self, exercise_id, said):
+        self.exercise, self.said = exercise_id, said
+        AssertionError.__init__(self, f"{exercise_id}: not checked. Why stands above.")
+
+    def _render_traceback_(self):
+        return [f"{self.exercise}: not checked"]
 
 
 def evaluate(exercise_id, *functions):
@@ -30,40 +46,79 @@ def evaluate(exercise_id, *functions):
 
     Raises:
         MissingRecording: unknown exercise, or recordings that are not there; the message says what to do.
+        TypeError: another number of functions than the exercise asks for.
     """
     record = records.load(exercise_id)
-    if len(functions) != len(record.targets):
-        raise TypeError(f"check({exercise_id!r}, …) needs {', '.join(record.targets)}: "
-                        f"{len(record.targets)} given to it, not {len(functions)}")
-    named = dict(zip(record.targets, functions, strict=True))
-    problem = runner.signature_problem(functions[0], record.signature)
+    named = _named(record, functions)
+    problem = runner.calling_problem(named, record.signature)
     start, outcomes = time.perf_counter(), []
     for case in record.cases:
         if problem:
             outcomes.append(({"results": [], "signature": problem}, {}))
             continue
         outcomes.append(runner.run(case.program, case.tensors, named, record.forbidden))
-    return judging.judge(record, outcomes, seconds=time.perf_counter() - start)
+    verdict = judging.judge(record, outcomes, seconds=time.perf_counter() - start)
+    if not verdict.passed:
+        probing.add_ignored(record, named, verdict)
+    return verdict
+
+
+def _named(record, functions):
+    if len(functions) != len(record.targets):
+        raise TypeError(f"check({record.id!r}, …) needs {', '.join(record.targets)}: "
+                        f"{len(record.targets)} given to it, not {len(functions)}")
+    return dict(zip(record.targets, functions, strict=True))
 
 
 def check(exercise_id, *functions):
-    """Checks an exercise: shows the verdict, records the try, and raises CheckFailed unless everything passes."""
+    """Checks an exercise: shows the verdict, records the try, and raises CheckFailed unless everything passes.
+
+    Judges nothing, and raises NotChecked, where the cell that defines a function failed to run or was changed since.
+    """
+    shell = _shell()
+    if shell is not None:
+        stale = session.current.stale(_named(records.load(exercise_id), functions), shell.user_ns)
+        if stale is not None:
+            markup, text = loop.not_checked(stale)
+            _display(shell, markup, text, {})
+            raise NotChecked(exercise_id, text)
     verdict = evaluate(exercise_id, *functions)
-    tries = note(verdict)[verdict.exercise]["tries"]
-    _display(verdict, tries)
+    entry = note(verdict)
+    markup, text = loop.after(verdict, entry)
+    # The count stays in the notebook: an instructor's report says which exercises took most tries. What is checked
+    # again after a pass took no more of them.
+    tries = entry.get("passed_on_try") or entry.get("tries", 0)
+    _display(shell, verdict.html(markup), "\n".join(t for t in (verdict.text(), text) if t),
+             {"anatomy": {"exercise": verdict.exercise, "tries": tries}})
+    following = sys.modules.get(f"{__package__}.widgets.following")  # nothing follows where no widget was imported
+    if following is not None:
+        following.after_check(verdict, _named(records.load(exercise_id), functions))
     if not verdict.passed:
         raise CheckFailed(verdict)
 
 
-def _display(verdict, tries):
-    try:
-        from IPython import get_ipython
-        from IPython.display import display
-    except ImportError:
-        get_ipython = lambda: None
-    if get_ipython() is None:
-        print(verdict.text())
+def _shell():
+    """IPython's shell, or None: in a notebook it has been imported long before this package."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
+
+
+def _display(shell, markup, text, about):
+    if shell is None:
+        print(text)
         return
-    # The count stays in the notebook: an instructor's report says which exercises took most tries.
-    display({"text/html": verdict.html(), "text/plain": verdict.text()}, raw=True,
-            metadata={"anatomy": {"exercise": verdict.exercise, "tries": tries}})
+    from IPython.display import display
+
+    display({"text/html": markup, "text/plain": text}, raw=True, metadata=about)
+
+
+def _follow():
+    """Listens to the cells of a notebook, where there is one and it is not being graded."""
+    shell = _shell()
+    if shell is None or os.environ.get("NBGRADER_EXECUTION"):
+        return
+    session.current.listeners.append(claims.Tracker().ran)
+    session.install(shell, lambda name, source: loop.undefined(name, source, session.current.left_behind))
+
+
+_follow()

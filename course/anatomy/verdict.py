@@ -3,6 +3,13 @@
 import html
 from dataclasses import asdict, dataclass, field
 
+GOOD, BAD, CALM = "var(--jp-success-color1,#1b7f3b)", "var(--jp-error-color1,#c62828)", "var(--jp-warn-color1,#b45f06)"
+
+
+def box(color, body):
+    """An HTML fragment with a colored edge, read out by screen readers when it appears."""
+    return f'<div role="status" style="border-left:4px solid {color};padding:.4em .9em;margin:.3em 0">{body}</div>'
+
 
 @dataclass
 class Mistake:
@@ -84,18 +91,18 @@ class Verdict:
                 lines.append(f"  {_capital(c.sentence)}")
         return "\n".join(lines)
 
-    def html(self):
-        """The same as an HTML fragment; every value is escaped, colors come from the notebook's theme."""
+    def html(self, below=""):
+        """The same as an HTML fragment; every value is escaped, colors come from the notebook's theme.
+
+        below: more HTML, made by this package, that goes into the same box.
+        """
         esc = html.escape
-        color = "var(--jp-success-color1,#1b7f3b)" if self.passed else "var(--jp-error-color1,#c62828)"
-        box = f"border-left:4px solid {color};padding:.4em .9em;margin:.3em 0"
         if self.passed:
             items = "".join(f"<li>{esc(c.shows)}</li>" for c in self.cases)
-            return (f'<div role="status" style="{box}"><b>✓ <code>{esc(self.exercise)}</code> passed</b> '
-                    f"({_points(self.max_score)})<details><summary>{len(self.cases)} things tried</summary>"
-                    f"<ul>{items}</ul></details></div>")
-        parts = [f'<div role="status" style="{box}"><b>✗ <code>{esc(self.exercise)}</code> not yet</b>'
-                 + (f": {self._share()}" if self.cases else "")]
+            return box(GOOD, f"<b>✓ <code>{esc(self.exercise)}</code> passed</b> ({_points(self.max_score)})"
+                             f"<details><summary>{len(self.cases)} things tried</summary><ul>{items}</ul></details>"
+                             + below)
+        parts = [f"<b>✗ <code>{esc(self.exercise)}</code> not yet</b>" + (f": {self._share()}" if self.cases else "")]
         parts += [f"<p><b>{esc(m.message)}</b></p>" for m in self.mistakes[:1]]
         parts += [f"<p>{esc(m.message)}</p>" for m in self.mistakes[1:2]]
         c = self.first_failure
@@ -108,7 +115,7 @@ class Verdict:
             parts.append(f"<table>{rows}</table>")
             if self._adds(c.sentence):
                 parts.append(f"<p>{esc(_capital(c.sentence))}</p>")
-        return "".join(parts) + "</div>"
+        return box(BAD, "".join([*parts, below]))
 
 
 def _points(n):

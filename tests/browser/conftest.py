@@ -1,4 +1,4 @@
-"""A JupyterLab over a copy of the course, shared by the browser tests."""
+"""A JupyterLab over a copy of the course, started as `make lab` starts it, shared by the browser tests."""
 
 import os
 import shutil

@@ -112,8 +112,9 @@ def run_cell(page, cell_id):
 
 
 @pytest.mark.xdist_group("lab")
-def test_the_students_loop(page, lab):
+def test_the_students_loop(page, lab, course_copy):
     """Stub, wrong answer, right answer: what a student at 11 pm sees, in the browser."""
+    (course_copy / "home" / "progress.json").unlink(missing_ok=True)  # the solved unit may have run before
     open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
     cells = page.evaluate(CELLS)
     setup = next(c["id"] for c in cells if c["type"] == "code")
@@ -133,10 +134,9 @@ def test_the_students_loop(page, lab):
     outputs = run_cell(page, check)
     assert not [o for o in outputs if o["output_type"] == "error"]
     tried = [next(o["metadata"]["anatomy"]["tries"] for o in out if o.get("metadata")) for out in (first, outputs)]
-    assert tried[1] == tried[0] + 2, "make report counts tries by this"
+    assert tried == [1, 3], "make report counts tries by this"
     page.get_by_text("things tried").first.wait_for()
-    last = [c["id"] for c in cells if c["type"] == "code"][-6:]
-    shown = json.dumps([run_cell(page, c) for c in (i["id"] for i in cells if i["type"] == "code") if c not in
-                        (setup, solve, check, *last)])
+    shown = json.dumps([run_cell(page, c["id"]) for c in cells
+                        if c["type"] == "code" and c["id"] not in (setup, solve, check)])
     assert "1/1 exercises" in shown
     shut_down_kernel(page)

@@ -49,7 +49,14 @@ def edit(monkeypatch, tmp_path):
 @pytest.mark.parametrize("old, new, says", [
     ('statement="start.weighted_average"', 'statement="start.nothing"', "has no spec"),
     ("### BEGIN SOLUTION", "", "no ### BEGIN SOLUTION"),
-    ('todo="return the weighted average of the rows"', "", "needs todo"),
+    ("### END SOLUTION", "", "needs its ### END SOLUTION"),
+    ('worth="start.weighted_average"', 'worth="start.nothing"', "has no spec"),
+    ('# %% [markdown] worth="start.weighted_average"', "# %% [markdown]", "exactly one worth cell"),
+    ('predict("start.p1",', 'print(1)\npredict("start.p1",', "begins a cell of its own"),
+    ('["is 10 times larger",', '["stays the same",', "two options are the same"),
+    ('reveal("start.p1",', 'reveal("start.p2",', "needs exactly one predict"),
+    ('"the smallest case that fails": (True,', '"the smallest case that fails": (False,', "exactly one right choice"),
+    ("**Verdict: not as stated.**", "Not as stated.", "has no \\*\\*Verdict"),
     ("def weighted_average(", "def average(", "does not define weighted_average"),
     ("# 3. `return", "# `return", "exactly three"),
     ('# %% [markdown] hints="start.weighted_average"', "# %% [markdown]", "exactly one hints cell"),
@@ -65,10 +72,10 @@ def test_an_edit_changes_only_its_own_cell_id(edit):
     assert len(before) == len(after) and sum(a != b for a, b in zip(before, after, strict=True)) == 1
 
 
-def test_stub_names_the_exercise_and_what_to_write():
+def test_stub_names_the_exercise():
     made = build.outputs("00-start-here")
     released = json.loads(next(b for p, b in made.items() if "course" in p.parts))
     stubs = [c for c in released["cells"] if c["id"] == "solve-start-weighted_average"]
     text = "".join(stubs[0]["source"])
-    assert 'raise NotImplementedError("start.weighted_average: return the weighted average of the rows")' in text
+    assert 'raise NotImplementedError("start.weighted_average: your code goes here")' in text
     assert "weights @ values" not in text

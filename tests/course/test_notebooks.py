@@ -8,6 +8,8 @@ from statistics import median
 import nbformat
 import psutil
 import pytest
+from anatomy import units
+from anatomy.units import cell_id
 from nbclient import NotebookClient
 
 from autograder import exercises
@@ -33,7 +35,7 @@ def test_cells_are_short(unit):
     lengths = [len(c.source.split("\n")) for c in book.cells if c.cell_type == "code"]
     assert median(lengths) <= 8 and max(lengths) <= 30, f"median {median(lengths)}, longest {max(lengths)}"
     long = [c.source[:60] for c in book.cells
-            if c.cell_type == "markdown" and not c.id.startswith("hint-") and words(c.source) > 100]
+            if c.cell_type == "markdown" and not c.id.startswith(("hint-", "questions")) and words(c.source) > 100]
     assert not long, f"text cells over 100 words: {long}"
 
 
@@ -45,7 +47,7 @@ def test_every_unit_has_its_parts(unit):
     for part in ("predict(", "reveal(", "Claim on trial", "Worked example",
                  "Where this lives in real models", "progress("):
         assert part.lower() in text.lower(), f"{unit} lacks: {part}"
-    assert text.count("quiz(") >= 5 and "uzzle" in text
+    assert f'quiz("{unit}")' in text and len(units.load(unit)["quizzes"]) >= 5 and "uzzle" in text
     assert "arxiv.org/abs/" in text
 
 
@@ -53,11 +55,50 @@ def test_every_unit_has_its_parts(unit):
 def test_answers_are_folded_away_and_nothing_else_is(unit):
     for path in (ROOT / "solutions" / unit / f"{unit}.ipynb", ROOT / "course" / unit / f"{unit}.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:
-            holds = cell.cell_type == "code" and re.search(r"^(quiz|reveal)\(", cell.source, flags=re.M)
+            holds = cell.cell_type == "code" and re.search(r"^reveal\(", cell.source, flags=re.M)
             assert bool(holds) == cell.metadata.get("jupyter", {}).get("source_hidden", False), cell.source
             if holds:  # JupyterLab goes on showing the first line
                 first = cell.source.split("\n")[0]
-                assert re.fullmatch(r'reveal\("[\w.]+",|quiz\(".*",( \{)?', first), first
+                assert re.fullmatch(r'reveal\("[\w.]+",', first), first
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_questions_can_be_read_without_a_kernel_and_tell_no_answer(unit):
+    book = nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4)
+    cells, text = {c.id: c for c in book.cells}, units.load(unit)
+    for prediction in text["predictions"]:
+        asked, call = (cells[cell_id(kind, prediction["id"])].source for kind in ("ask", "predict"))
+        shown = asked.replace("\\", "")
+        assert prediction["question"] in shown and all(o in shown for o in prediction["options"])
+        assert call == f'predict("{prediction["id"]}")'
+        ids = [c.id for c in book.cells]
+        gap = ids.index(cell_id("reveal", prediction["id"])) - ids.index(cell_id("predict", prediction["id"]))
+        assert gap >= 1 and (gap == 1) == prediction["adjacent"]
+    shown = cells["questions"].source.replace("\\", "")
+    for quiz in text["quizzes"]:
+        assert quiz["question"] in shown and all(c["text"] in shown for c in quiz["choices"])
+        assert not any(c["why"] in shown for c in quiz["choices"])
+    assert cells["quiz"].source == f'quiz("{unit}")'
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_hint_can_be_seen_only_when_the_one_before_is_open(unit):
+    hints = [c.source for c in source(unit).cells if c.id.startswith("hint-")]
+    assert len(hints) == len(units.load(unit)["exercises"])
+    for text in hints:
+        places = [text.index(f"<summary>Hint {n}:") for n in (1, 2, 3)]
+        assert places == sorted(places) and text.count("<details>") == 3
+        assert "</details>" not in text[:places[2]] and text.endswith("</details>\n</details>\n</details>")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_stub_gives_nothing_away(unit):
+    """Its error names the exercise; what to write stands in the statement, and how in the hints."""
+    book = nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4)
+    stubs = [c.source for c in book.cells if c.id.startswith("solve-")]
+    for text in stubs:
+        said = re.findall(r"raise NotImplementedError\((.*)\)", text)
+        assert said and all(re.fullmatch(r'"[a-z_]+\.[a-z0-9_]+: your code goes here"', s) for s in said), said
 
 
 @pytest.mark.parametrize("unit", UNITS)

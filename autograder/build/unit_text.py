@@ -1,0 +1,143 @@
+"""What the student's package must know of a unit's text, as ``assets/units/NN-name.json``: see ``anatomy.units``.
+
+Questions leave the code here: a notebook holds them as plain text and a short call, so that they can be read without a
+kernel, and no cell's source gives an answer away.
+"""
+
+import ast
+import hashlib
+import json
+import re
+
+import nbformat
+from anatomy.units import cell_id
+
+CLAIM = re.compile(r"^#+ .*\bclaims? on trial\b", re.I | re.M)
+MAX_WORTH = 60  # words; it is read by somebody who wants to go on
+
+
+class TextError(ValueError):
+    """A question, a claim or a sentence worth knowing is not as it must be; the message says which and why."""
+
+
+def predict_cells(source):
+    """(what the package knows of a prediction, its two cells) from an author's ``predict(id, question, options)``."""
+    name, question, options = _arguments(source, "predict", ("prediction_id", "question", "options"))
+    options = options or []
+    if len(set(options)) != len(options):
+        raise TextError(f"{name}: two options are the same")
+    text = f"**Predict first.** {plain(question)}"
+    if options:
+        text += "\n\n" + " · ".join(f"*{plain(o)}*" for o in options)
+    cells = [_cell(nbformat.v4.new_markdown_cell(text), cell_id("ask", name)),
+             _cell(nbformat.v4.new_code_cell(f'predict("{name}")'), cell_id("predict", name))]
+    return {"id": name, "question": question, "options": options, "adjacent": False}, cells
+
+
+def reveal_id(source):
+    """Id of the prediction that a cell reveals, or None."""
+    found = re.match(r'reveal\("([\w.]+)"', source)
+    return found and found[1]
+
+
+def quiz_of(source, unit):
+    """What the package knows of one question, from an author's ``quiz(question, choices)``."""
+    question, choices = _arguments(source, "quiz", ("question", "choices"))
+    if sum(right for right, _ in choices.values()) != 1:
+        raise TextError(f"a question needs exactly one right choice: {question}")
+    # The id follows the question, so that an answer on a learner's disk stays with it when others are added.
+    digest = hashlib.sha256(question.encode()).hexdigest()[:6]
+    return {"id": f"{unit}.q-{digest}", "question": question,
+            "choices": [{"text": t, "right": right, "why": why} for t, (right, why) in choices.items()]}
+
+
+def quiz_cells(unit, quizzes):
+    """The two cells of a unit's recap: the questions as text, and the call that shows them as controls."""
+    lines = [f"<details><summary>The {len(quizzes)} questions, to read without running anything</summary>", ""]
+    for n, quiz in enumerate(quizzes, 1):
+        lines += [f"{n}. {plain(quiz['question'])}", *(f"    - {plain(c['text'])}" for c in quiz["choices"])]
+    return [_cell(nbformat.v4.new_markdown_cell("\n".join([*lines, "", "</details>"])), "questions"),
+            _cell(nbformat.v4.new_code_cell(f'quiz("{unit}")'), "quiz")]
+
+
+def claims(cells):
+    """The claims on trial of a unit: each with the marks of the code cells between it and its verdict.
+
+    Raises TextError for a claim without a sentence or without a verdict.
+    """
+    found, open_claim = [], None
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            for match in CLAIM.finditer(cell.source):
+                if open_claim is not None:
+                    raise TextError(f"a claim on trial has no **Verdict: {open_claim['claim']}")
+                open_claim = _claim(cell.source[match.start():])
+                found.append(open_claim)
+            if open_claim is not None and "**Verdict" in cell.source:
+                open_claim = None
+        elif open_claim is not None and not cell["id"].startswith(("solve-", "check-", "predict-")):
+            open_claim["cells"].append(mark(cell.source))
+    if open_claim is not None:
+        raise TextError(f"a claim on trial has no **Verdict: {open_claim['claim']}")
+    return found
+
+
+def _claim(text):
+    quoted = re.search(r"^> (.+?)(?=\n\n|\n>\s*\n|\Z)", text, re.M | re.S)
+    said = quoted or re.search(r"\n\n(\S.*?[.?!])(?=\s|\Z)", text, re.S)  # some tell what a note's code does
+    if said is None:
+        raise TextError(f"a claim on trial claims nothing: {text[:60]}")
+    said = re.sub(r"\s*\n(> ?)?\s*", " ", said[1]).strip().strip("*").strip()
+    return {"id": hashlib.sha256(said.encode()).hexdigest()[:12], "claim": said, "cells": []}
+
+
+def mark(source):
+    """12 hexadecimal digits that stand for a cell's source, wherever the cell is run."""
+    return hashlib.sha256(source.strip().encode()).hexdigest()[:12]
+
+
+def worth_of(source, exercise_id):
+    """The sentence worth knowing about an exercise."""
+    text = " ".join(source.split())
+    count = len(re.sub(r"\]\([^)]*\)", "]", text).split())
+    if not 5 <= count <= MAX_WORTH:
+        raise TextError(f"{exercise_id}: what is worth knowing has {count} words; 5 to {MAX_WORTH} can be read")
+    return text
+
+
+def unit_text(unit, title, specs, worth, predictions, quizzes, cells):
+    """The JSON-ready dict of a unit."""
+    exercises = [{"id": e.id, "title": e.title, "points": e.points, "minutes": e.minutes, "difficulty": e.difficulty,
+                  "worth": worth[e.id]} for e in specs]
+    return {"unit": unit, "title": title, "minutes": sum(e.minutes for e in specs), "exercises": exercises,
+            "predictions": predictions, "quizzes": quizzes, "claims": claims(cells)}
+
+
+def to_bytes(text):
+    """Bytes of ``assets/units/NN-name.json``, always in the same form."""
+    return (json.dumps(text, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def plain(text):
+    """Markdown that shows ``text`` as it is."""
+    return re.sub(r"([\\`*_\[\]<>$#|~])", r"\\\1", text)
+
+
+def _cell(cell, name):
+    cell["id"] = name
+    cell.metadata["fixed_id"] = True
+    return cell
+
+
+def _arguments(source, function, names):
+    """Literal arguments of the one call that a cell consists of."""
+    try:
+        line, = ast.parse(source).body
+        call = line.value
+        if call.func.id != function:
+            raise ValueError
+        given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
+        return [ast.literal_eval(given[n]) if n in given else None for n in names]
+    except (SyntaxError, ValueError, AttributeError, TypeError):
+        raise TextError(f"a cell with {function}(…) must hold nothing else, and its words must stand there as "
+                        f"they are: {source[:60]}") from None

@@ -1,0 +1,85 @@
+"""What the student's package knows of a unit's text: titles, minutes, questions, what is worth knowing.
+
+Written by the build into ``assets/units/NN-name.json``, from the same source as the notebook.
+"""
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from .records import MissingRecording, assets_dir
+
+
+@cache
+def _read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def names():
+    """Names of the units, e.g. ``06-rope``, in course order."""
+    return sorted(p.stem for p in _folder().glob("*.json"))
+
+
+def _folder():
+    # A preview of changed units brings their texts along.
+    return Path(os.environ.get("ANATOMY_UNITS") or assets_dir() / "units")
+
+
+def load(unit):
+    """What ``assets/units`` says of one unit.
+
+    Returns:
+        dict with ``unit``, ``title``, ``minutes`` and the lists ``exercises`` (id, title, points, minutes, difficulty,
+        worth), ``predictions`` (id, question, options, adjacent: the result comes in the next cell), ``quizzes`` (id,
+        question, choices of text, right, why) and ``claims`` (id, claim, cells: marks of the cells that decide it).
+
+    Raises:
+        MissingRecording: there is no such unit, or its file is damaged; the message says what to do.
+    """
+    path = _folder() / f"{unit}.json"
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        known = ", ".join(names()) or "none: the folder assets/units is missing"
+        raise MissingRecording(f"There is no unit {unit!r}. Units: {known}") from None
+    except ValueError:
+        raise MissingRecording(f"{path.name} in assets/units is damaged. Unpack the course again; your own notebooks "
+                               "are elsewhere.") from None
+
+
+def exercise(exercise_id):
+    """(unit name, what is known of the exercise). Raises KeyError for an unknown id."""
+    return _find("exercises", exercise_id)
+
+
+def prediction(prediction_id):
+    """(unit name, what is known of the prediction). Raises KeyError for an unknown id."""
+    return _find("predictions", prediction_id)
+
+
+def _find(kind, wanted):
+    for unit in names():
+        try:
+            items = load(unit)[kind]
+        except MissingRecording:
+            continue  # one damaged file hides no other unit
+        for item in items:
+            if item["id"] == wanted:
+                return unit, item
+    raise KeyError(wanted)
+
+
+def cell_id(kind, name):
+    """Id of a cell in the notebooks: ``cell_id("solve", "rope.rotate_half")`` is ``solve-rope-rotate_half``."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{name}")[:64]
+
+
+def link(unit, cell=None, here=None):
+    """Relative address of a unit's notebook, or of a cell in it, as JupyterLab follows it.
+
+    here: unit of the notebook that holds the link; None for any other unit's folder (they lie side by side).
+    """
+    path = PurePosixPath(f"{unit}.ipynb") if here == unit else PurePosixPath("..") / unit / f"{unit}.ipynb"
+    return f"{path}#cell-id={cell}" if cell else str(path)

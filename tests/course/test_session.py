@@ -1,0 +1,195 @@
+"""The verdict is about the code on the screen: stale definitions, edited cells, names that do not exist yet."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from anatomy import checks, claims, loop, session, units
+from anatomy.progress import read
+from IPython.core.interactiveshell import InteractiveShell
+
+RELEASED = Path(__file__).resolve().parents[2] / "course" / "00-start-here" / "00-start-here.ipynb"
+ID = "start.weighted_average"
+SOLVE = "solve-start-weighted_average"
+RIGHT = "def weighted_average(values, weights):\n    return weights @ values / weights.sum()\n"
+WRONG = "def weighted_average(values, weights):\n    return values.mean(0)\n"
+CHECK = f'check("{ID}", weighted_average)'
+
+
+class Notebook:
+    """Cells run by IPython as a kernel runs them; what they show is kept."""
+
+    def __init__(self, shell, monkeypatch):
+        self.shell, self.shown, self.bars = shell, [], []
+        monkeypatch.setattr("IPython.display.display", lambda data, **more: self.shown.append(data))
+        monkeypatch.setattr(shell, "_showtraceback", lambda kind, error, lines: self.bars.append("\n".join(lines)))
+
+    def run(self, source, cell_id=None):
+        result = self.shell.run_cell(source, store_history=True, cell_id=cell_id)
+        return result.error_before_exec or result.error_in_exec
+
+    def check(self, source=CHECK):
+        """(error, text shown, red bar) of a check cell."""
+        del self.shown[:], self.bars[:]
+        error = self.run(source, "check-start-weighted_average")
+        return error, "\n".join(d["text/plain"] for d in self.shown), "\n".join(self.bars)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    monkeypatch.setattr(session, "current", session.Session())
+    session.install(shell, lambda name, source: loop.undefined(name, source, session.current.left_behind))
+    book = Notebook(shell, monkeypatch)
+    assert book.run("import torch\nfrom anatomy import check") is None
+    yield book
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize("broken, line, says", [
+    ("def weighted_average(values, weights)\n    return 0", 1, "SyntaxError: expected ':'"),
+    ("def weighted_average(values, weights):\n    a = 0\n  return a\n", 3, "IndentationError: unindent does not match"),
+    ("nothing_like_it\n" + WRONG, 1, "NameError: name 'nothing_like_it' is not defined"),
+    ("x = 1\nx / 0\n" + WRONG, 2, "ZeroDivisionError: division by zero"),
+    ("def weighted_average(values, weights, eps=tiny):\n    return 0", 1, "NameError: name 'tiny' is not defined"),
+    ("import nowhere_to_be_found\n" + WRONG, 1, "ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
+    ("def weighted_average(values, weights):\n    return (values\n", 2, "SyntaxError: '(' was never closed"),
+    ("def weighted_average(values, weights):\n", 1, "IndentationError: expected an indented block"),
+])
+def test_a_cell_that_failed_leaves_nothing_to_judge(notebook, broken, line, says):
+    notebook.run(RIGHT, SOLVE)
+    assert notebook.check()[0] is None
+    assert notebook.run(broken, SOLVE) is not None
+    error, text, bar = notebook.check()
+    assert isinstance(error, checks.NotChecked), text
+    assert f"It stopped at line {line}: " in text and says in text and "version from before" in text
+    assert "passed" not in text and bar == f"{ID}: not checked"
+    assert read("progress")[ID]["tries"] == 1, "what was not judged is no try"
+    notebook.run(WRONG, SOLVE)
+    error, text, _ = notebook.check()
+    assert type(error) is checks.CheckFailed and "plain mean" in text
+
+
+def test_what_stands_above_the_line_that_failed_did_run(notebook):
+    """A print below the answer that fails is no reason to judge nothing."""
+    notebook.run(WRONG, SOLVE)
+    notebook.run(RIGHT + "\nweighted_average(1, 2)", SOLVE)
+    assert notebook.check()[0] is None
+
+
+def test_an_interrupted_cell_counts_as_failed(notebook):
+    notebook.run(RIGHT, SOLVE)
+    notebook.run("raise KeyboardInterrupt\n" + WRONG, SOLVE)
+    assert isinstance(notebook.check()[0], checks.NotChecked)
+
+
+def test_a_helper_that_failed_is_named(notebook):
+    notebook.run("def total(w):\n    return w.sum()\n", "c-helper")
+    notebook.run("def weighted_average(values, weights):\n    return weights @ values / total(weights)\n", SOLVE)
+    assert notebook.check()[0] is None
+    notebook.run("def total(w)\n    return w.sum()", "c-helper")
+    error, text, _ = notebook.check()
+    assert isinstance(error, checks.NotChecked) and "the cell of total did not run" in text
+
+
+def test_a_failed_cell_elsewhere_stops_no_check(notebook):
+    notebook.run(RIGHT, SOLVE)
+    notebook.run("def another(x)\n    return x", "c-other")
+    assert notebook.check()[0] is None
+
+
+def test_a_name_that_does_not_exist_yet(notebook):
+    error, _, bar = notebook.check()
+    assert isinstance(error, NameError) and "there is no weighted_average in memory" in bar
+    assert "Run its cell above" in bar and "Traceback" not in bar
+    notebook.run("def weighted_average(values, weights)\n    return 0", SOLVE)
+    _, _, bar = notebook.check()
+    assert "did not run, so there is no weighted_average yet" in bar and "SyntaxError: expected ':'" in bar
+
+
+def test_other_name_errors_keep_their_traceback(notebook):
+    del notebook.bars[:]
+    assert isinstance(notebook.run("missing + 1"), NameError)
+    assert "NameError" in notebook.bars[0] and "Not checked" not in notebook.bars[0]
+
+
+@pytest.fixture
+def saved(notebook, tmp_path, monkeypatch):
+    """Saves the notebook with this source in its answer cell, as JupyterLab would, a second after now."""
+    path = tmp_path / "00-start-here.ipynb"
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+
+    def save(source, seconds=1.0):
+        cells = [{"cell_type": "code", "id": SOLVE, "source": source.splitlines(keepends=True)}]
+        path.write_text(json.dumps({"cells": cells}))
+        os.utime(path, (time.time() + seconds,) * 2)
+
+    return save
+
+
+def test_a_cell_that_was_changed_and_not_run(notebook, saved):
+    notebook.run(RIGHT, SOLVE)
+    saved(WRONG)
+    error, text, _ = notebook.check()
+    assert isinstance(error, checks.NotChecked) and "was changed after it was run" in text
+    notebook.run(WRONG, SOLVE)
+    assert type(notebook.check()[0]) is checks.CheckFailed
+
+
+def test_an_older_save_says_nothing(notebook, saved):
+    saved(WRONG, seconds=-60)
+    notebook.run(RIGHT, SOLVE)
+    assert notebook.check()[0] is None
+
+
+def test_the_same_text_saved_later_is_no_edit(notebook, saved):
+    notebook.run(RIGHT, SOLVE)
+    saved(RIGHT + "\n\n")
+    assert notebook.check()[0] is None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"cells": [3]}', '{"cells": [{"cell_type": "code", "id": 4}]}'])
+def test_a_notebook_that_cannot_be_read_stops_no_check(notebook, saved, content, tmp_path):
+    notebook.run(RIGHT, SOLVE)
+    (tmp_path / "00-start-here.ipynb").write_text(content)
+    assert notebook.check()[0] is None
+
+
+def test_definitions_are_found_in_cells_that_are_no_python():
+    source = "%%time\ndef one(x)\n    return x\nclass Two:\n    inner = 1\nthree: int = 3\nfour == 4\n# five = 5\n"
+    assert session.defined(source) == [("one", 2), ("Two", 4), ("three", 6)]
+
+
+def test_methods_and_bases_are_followed():
+    namespace = {}
+    exec("def f(): return g()\ndef g(): return [h() for _ in 'x']\ndef h(): return 1\n"
+         "class A:\n    def forward(self): return f()\nclass B(A):\n    pass\n", namespace)
+    for value in namespace.values():
+        if hasattr(value, "__module__"):
+            value.__module__ = "__main__"
+    assert set(session.used_names({"B": namespace["B"]}, namespace)) == {"B", "A", "f", "g", "h"}
+
+
+def test_a_claim_is_decided_when_its_cells_have_run(notebook):
+    """As in unit 00: one cell stands between the claim and its verdict."""
+    session.current.listeners.append(claims.Tracker().ran)
+    claim, = units.load("00-start-here")["claims"]
+    assert "must sum to 1" in claim["claim"]
+    deciding = next("".join(c["source"]) for c in json.loads(RELEASED.read_text(encoding="utf-8"))["cells"]
+                    if "share = weights" in "".join(c["source"]))
+    notebook.run(deciding)
+    assert read("claims") == {}, "it failed: nothing was decided"
+    notebook.run("words = weights = torch.ones(3)")
+    notebook.run(deciding + "\n# changed")
+    assert read("claims") == {}
+    notebook.run(deciding)
+    assert read("claims") == {claim["id"]: True}
+
+
+def test_every_claim_of_the_course_can_be_decided():
+    for unit in units.names():
+        for claim in units.load(unit)["claims"]:
+            assert claim["cells"], f"{unit}: nothing runs between {claim['claim']!r} and its verdict"
