@@ -1,6 +1,7 @@
 """What a check says: the same words in the notebook, in the autograde feedback and in the class report."""
 
 import html
+import re
 from dataclasses import asdict, dataclass, field
 
 GOOD, BAD, CALM = "var(--jp-success-color1,#1b7f3b)", "var(--jp-error-color1,#c62828)", "var(--jp-warn-color1,#b45f06)"
@@ -68,9 +69,16 @@ class Verdict:
         data["cases"] = [CaseResult(**c) for c in data["cases"]]
         return cls(**data)
 
-    def _adds(self, sentence):
-        """Is the sentence more than what the named mistakes say already?"""
-        return bool(sentence) and not any(sentence.lower() in m.message.lower() for m in self.mistakes)
+    def _more(self, case):
+        """What a case's sentence says that neither the named mistakes nor the row ``got`` say already, or ""."""
+        sentence = case.sentence
+        if not sentence or any(sentence.lower() in m.message.lower() for m in self.mistakes):
+            return ""
+        if case.got and case.got[:80] in sentence:  # an error: its line is all that is new
+            line = re.search(r"\(at: (.+)\)\s*$", sentence, re.S)
+            at = f"In your line: {line[1]}" if line else ""
+            return "" if any(line and line[1] in m.message for m in self.mistakes) else at
+        return _capital(sentence)
 
     def _share(self):
         return f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"
@@ -87,8 +95,8 @@ class Verdict:
             lines.append(f"Smallest failing case: {c.shows}")
             rows = [("call", c.call), ("expected", c.expected), ("got", c.got)]
             lines += [f"  {k:9}" + v.replace("\n", "\n" + " " * 11) for k, v in rows if v]
-            if self._adds(c.sentence):
-                lines.append(f"  {_capital(c.sentence)}")
+            if self._more(c):
+                lines.append(f"  {self._more(c)}")
         return "\n".join(lines)
 
     def html(self, below=""):
@@ -113,8 +121,8 @@ class Verdict:
                 f'<td style="text-align:left"><code style="white-space:pre-wrap">{esc(v)}</code></td></tr>'
                 for k, v in (("call", c.call), ("expected", c.expected), ("got", c.got)) if v)
             parts.append(f"<table>{rows}</table>")
-            if self._adds(c.sentence):
-                parts.append(f"<p>{esc(_capital(c.sentence))}</p>")
+            if self._more(c):
+                parts.append(f"<p>{esc(self._more(c))}</p>")
         return box(BAD, "".join([*parts, below]))
 
 

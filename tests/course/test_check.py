@@ -7,6 +7,7 @@ import pytest
 import torch
 from anatomy import CheckFailed, check, checks, evaluate, loop, progress, records
 from anatomy.progress import home, read, summary
+from anatomy.verdict import Mistake
 
 from autograder import exercises
 
@@ -215,3 +216,14 @@ def test_a_different_algorithm_is_not_punished_for_rounding():
         return (total.double() / weights.double().sum()).float()
 
     assert evaluate(ID, noisy).passed
+
+
+def test_an_error_is_told_once():
+    def broken(values, weights):
+        return values.reshape(7)
+
+    verdict, said = evaluate(ID, broken), "shape '[7]' is invalid"
+    assert verdict.text().count(said) == 2, "in words, and in the row `got`: " + verdict.text()
+    verdict.mistakes = [Mistake("named", "This mistake has a name.")]
+    assert verdict.text().count(said) == 1 and "In your line: return values.reshape(7)" in verdict.text()
+    assert verdict.html().count("In your line:") == 1
