@@ -4,6 +4,7 @@ A cell that fails leaves the definitions of an earlier run behind, and a check w
 cell that ran; the saved notebook, where the kernel can know its path, tells of cells that were changed since.
 """
 
+import dis
 import json
 import os
 import re
@@ -21,7 +22,7 @@ MAX_NOTEBOOK = 50 << 20  # bytes; a larger one is not searched for edits
 
 @dataclass
 class Run:
-    """One cell's last run. at: time when it ended. error: None where it ran to its end. line: where it stopped."""
+    """One cell's last run. at: time when it began. error: None where it ran to its end. line: where it stopped."""
 
     source: str
     at: float
@@ -45,11 +46,12 @@ class Session:
     runs: dict = field(default_factory=dict)
     left_behind: dict = field(default_factory=dict)
     running: str = ""
+    began: float = 0.0
     listeners: list = field(default_factory=list)
 
     def started(self, info):
         """IPython's ``pre_run_cell``."""
-        self.running = info.raw_cell or ""
+        self.running, self.began = info.raw_cell or "", time.time()
 
     def ended(self, result):
         """IPython's ``post_run_cell``: remembers what the cell defined, or failed to define."""
@@ -57,7 +59,7 @@ class Session:
         if info is None or not info.raw_cell:
             return
         error = result.error_before_exec or result.error_in_exec
-        run = Run(info.raw_cell, time.time(), error, _stopped_at(error) if error else 0)
+        run = Run(info.raw_cell, self.began, error, _stopped_at(error) if error else 0)
         if getattr(info, "cell_id", None):
             self.runs[info.cell_id] = run
         for name, line in defined(run.source):
@@ -129,7 +131,8 @@ def _names_in(thing):
         elif isinstance(item, property):
             todo.append(item.fget)
         elif isinstance(item, types.CodeType):
-            names |= set(item.co_names)
+            # Attributes are names too, in co_names: torch.softmax would count as the learner's softmax.
+            names |= {i.argval for i in dis.get_instructions(item) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
             todo += [c for c in item.co_consts if isinstance(c, types.CodeType)]
         else:
             code = getattr(getattr(item, "__func__", item), "__code__", None)

@@ -95,6 +95,22 @@ def test_a_helper_that_failed_is_named(notebook):
     assert isinstance(error, checks.NotChecked) and "the cell of total did not run" in text
 
 
+def test_an_attribute_of_the_same_name_is_no_use_of_a_function(notebook):
+    notebook.run("def sum(w):\n    return 0\n", "c-sum")
+    notebook.run(RIGHT, SOLVE)
+    notebook.run("def sum(w)\n    return 0", "c-sum")
+    assert notebook.check()[0] is None
+
+
+def test_a_change_while_the_cell_ran_counts(notebook, saved):
+    notebook.run(RIGHT, SOLVE)
+    session.current.began = 0
+    notebook.shell.events.unregister("pre_run_cell", session.current.started)  # as if the run had begun long ago
+    notebook.run(RIGHT, SOLVE)
+    saved(WRONG, seconds=-5)
+    assert isinstance(notebook.check()[0], checks.NotChecked)
+
+
 def test_a_failed_cell_elsewhere_stops_no_check(notebook):
     notebook.run(RIGHT, SOLVE)
     notebook.run("def another(x)\n    return x", "c-other")
