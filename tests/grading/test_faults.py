@@ -210,7 +210,7 @@ def test_fifty_megabytes_of_output(sandbox):
     book = released()
     for cell in book["cells"]:
         if cell["cell_type"] == "code":
-            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["x" * 999 + "\n"] * 3_500}]
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["x" * 999 + "\n"] * 5_000}]
     next(c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("solution"))["source"] = ANSWERS["right"]
     data = json.dumps(book).encode()
     assert len(data) > 50e6

@@ -144,8 +144,9 @@ def test_the_class_report(school):
     assert "<script" not in page
     table = (root / "report.csv").read_text().splitlines()
     assert table[0].startswith("unit,exercise,submissions,passed,mean_score")
-    assert any(line.startswith(f"{START},start.weighted_average,11,") and ",6," in line
-               and line.endswith("not_divided,2") for line in table), table
+    mine = [line for line in table if line.startswith(f"{START},start.weighted_average,11,") and ",6," in line]
+    # "partly" divides in most cases: what passes speaks against the mistake by name, so the factor is told.
+    assert {"not_divided,1", "generic.factor,1"} <= {",".join(line.split(",")[-2:]) for line in mine}, table
 
 
 def test_without_a_sandbox_it_refuses_in_one_sentence(tmp_path, monkeypatch, capsys):

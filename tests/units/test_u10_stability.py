@@ -4,6 +4,7 @@ import ast
 import json
 import math
 import re
+from statistics import median
 
 import pytest
 import torch
@@ -35,26 +36,42 @@ def alarms(run, healthy):
     return space["alarms"](run)
 
 
+def ends(remedy):
+    """Mean of the last 20 losses of the recorded runs, seed by seed."""
+    rows = [r for r in recorded("loss_spike")["rows"] if r["remedy"] == remedy]
+    return [spikes.end([float(v) for v in r["loss"].split()]) for r in sorted(rows, key=lambda r: r["seed"])]
+
+
 def test_the_puzzle_tells_the_run_as_it_is(runs):
+    """Up to step 40 every processor gives the same run; what comes after is told from the recording."""
     losses = runs["nothing", 0]["loss"]
     table = re.search(r"# \| loss \|(.*)\|\n", SOURCE).group(1)
     told = [float(v) for v in table.split("|")]
-    assert told == pytest.approx([losses[i] for i in (0, 20, 30, 40, 50, 60)], abs=0.02)
-    assert spike_height(losses) > 0.8 and spikes.end(losses) > 0.3
+    assert told == pytest.approx([losses[i] for i in (0, 20, 30, 40)], abs=0.02)
+    assert spike_height(losses) > 0.3 and spikes.end(losses) > 0.1
+    low, high = min(ends("nothing")), max(ends("nothing"))
+    assert f"eight recorded runs end between {low:.2f} and {high:.2f}" in SOURCE
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_which_number_tells_first(runs, seed):
-    found = alarms(runs["nothing", seed], runs["a tenth of the rate", seed])
-    assert found["score"] < found["gradient"] <= found["loss"] + 3 and found["score"] < found["loss"]
-    assert found["log_z"] == "never"
-    assert alarms(runs["QK-norm", seed], runs["a tenth of the rate", seed])["score"] == "never"
+def test_the_score_tells_a_broken_run_from_a_good_one(runs, seed):
+    healthy = runs["a tenth of the rate", seed]
+    assert isinstance(alarms(runs["nothing", seed], healthy)["score"], int)
+    assert alarms(runs["QK-norm", seed], healthy)["score"] == "never"
 
 
-def test_loss_and_gradient_cry_wolf_with_qk_norm(runs):
-    found = alarms(runs["QK-norm", 0], runs["a tenth of the rate", 0])
-    assert isinstance(found["loss"], int) and isinstance(found["gradient"], int)
-    assert spikes.end(runs["QK-norm", 0]["loss"]) < 0.02
+def test_alarms_of_the_recorded_runs_are_as_told():
+    record = recorded("loss_spike")
+    broken, good = (spikes.recorded_alarms(record, name) for name in ("nothing", "QK-norm"))
+    count = lambda runs: {what: sum(a[what] is not None for a in runs) for what in runs[0]}
+    assert count(broken) == {"loss": 8, "score": 8, "gradient": 7, "log_z": 0}
+    assert count(good) == {"loss": 8, "score": 0, "gradient": 0, "log_z": 8}
+    for told in ("all eight recorded runs end below 0.01", "jumps above 0.1 in all eight", "log Z sounds in all eight",
+                 "sounds in 7 of 8 there", "8 of 8 broken runs and in 0 of 8 good ones"):
+        assert told in SOURCE, told
+    later = [a["gradient"] is None or a["gradient"] > a["score"] for a in broken]
+    assert sum(later) == 7, "the score is first of the three in 7 of 8: the answer to stability.p1"
+    assert max(ends("QK-norm")) < 0.01
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -62,10 +79,20 @@ def test_remedies_work_where_the_fault_is(runs, seed):
     plain, pulled = runs["nothing", seed], runs["z-loss", seed]
     assert max(pulled["log_z"]) < max(plain["log_z"]) / 2 and max(pulled["score"]) > 1000
     assert spikes.end(pulled["loss"]) > 0.1
-    assert spikes.end(runs["QK-norm", seed]["loss"]) < 0.02 and max(runs["QK-norm", seed]["score"]) < 60
+    assert spikes.end(runs["QK-norm", seed]["loss"]) < 0.05 and max(runs["QK-norm", seed]["score"]) < 60
     matrices, gains = runs["decay on matrices", seed], runs["decay on gains too", seed]
-    assert matrices["gain"][-1] > 2 > gains["gain"][-1] and max(gains["score"]) < 100
-    assert spikes.end(gains["loss"]) < 0.02 < spikes.end(matrices["loss"])
+    assert matrices["gain"][-1] > gains["gain"][-1]
+
+
+def test_what_is_told_of_decay_and_clipping_is_what_was_recorded():
+    rows = recorded("loss_spike")["rows"]
+    score = lambda name: median(r["largest_score"] for r in rows if r["remedy"] == name)
+    assert f"{score('decay on matrices'):.0f} against {score('nothing'):,.0f}" in SOURCE.replace("\n# ", " ")
+    assert 6.5 < score("nothing") / score("decay on matrices") < 7.5, "about seven times"
+    assert min(ends("decay on matrices")) > 0.05 and max(ends("decay on gains too")) < 0.01
+    pairs = list(zip(ends("clipping"), ends("nothing"), strict=True))
+    assert sum(c < n for c, n in pairs) == 7 and min(ends("clipping")) > 0.1
+    assert f"medians {median(ends('clipping')):.2f} and {median(ends('nothing')):.2f}" in SOURCE
 
 
 def test_live_and_recorded_runs_are_the_same_experiment(runs):

@@ -182,3 +182,32 @@ def worst(losses):
 def end(losses):
     """Mean of the last 20 losses."""
     return sum(losses[-20:]) / len(losses[-20:])
+
+
+def recorded_alarms(record, remedy):
+    """When each number of the recorded runs first showed what a healthy run never shows.
+
+    Healthy is the run of the same seed at a tenth of the rate; the alarm sounds at more than twice its largest value,
+    and for the loss at the first value above 0.1 after the rule was learned.
+
+    Args:
+        record: what ``recorded("loss_spike")`` gives. remedy: name of one of its remedies.
+
+    Returns:
+        list of a dict per seed: ``loss``, ``score``, ``gradient``, ``log_z`` → step (to four steps for all but the
+        loss), None where it never sounds.
+    """
+    rows = {(r["remedy"], r["seed"]): r for r in record["rows"]}
+    numbers = lambda row, curve: [float(v) for v in row[curve].split()]
+    found = []
+    for seed in record["made"]["seeds"]:
+        row, healthy = rows[remedy, seed], rows["a tenth of the rate", seed]
+        losses = numbers(row, "loss")
+        learned = next((i for i, v in enumerate(losses) if v < LEARNED), len(losses))
+        alarms = {"loss": next((i for i in range(learned, len(losses)) if losses[i] > LEARNED), None)}
+        for curve in ("score", "gradient", "log_z"):
+            limit = 2 * healthy[f"largest_{curve}"]
+            at = next((i for i, v in enumerate(numbers(row, curve)) if v > limit), None)
+            alarms[curve] = None if at is None else at * record["every"]
+        found.append(alarms)
+    return found
