@@ -10,6 +10,7 @@ import json
 import re
 
 import nbformat
+from anatomy.claims import mark
 from anatomy.units import cell_id
 
 CLAIM = re.compile(r"^#+ .*\bclaims? on trial\b", re.I | re.M)
@@ -89,11 +90,6 @@ def _claim(text):
         raise TextError(f"a claim on trial claims nothing: {text[:60]}")
     said = re.sub(r"\s*\n(> ?)?\s*", " ", said[1]).strip().strip("*").strip()
     return {"id": hashlib.sha256(said.encode()).hexdigest()[:12], "claim": said, "cells": []}
-
-
-def mark(source):
-    """12 hexadecimal digits that stand for a cell's source, wherever the cell is run."""
-    return hashlib.sha256(source.strip().encode()).hexdigest()[:12]
 
 
 def worth_of(source, exercise_id):

@@ -8,6 +8,11 @@ from .records import MissingRecording
 from .store import update
 
 
+def mark(source):
+    """12 hexadecimal digits that stand for a cell's source, wherever the cell is run."""
+    return hashlib.sha256(source.strip().encode("utf-8", "replace")).hexdigest()[:12]
+
+
 @cache
 def _claims():
     """mark of a cell → the claims that it helps to decide, each (id, marks of all its cells)."""
@@ -18,8 +23,8 @@ def _claims():
         except MissingRecording:
             continue
         for claim in text["claims"]:
-            for mark in claim["cells"]:
-                found.setdefault(mark, []).append((claim["id"], frozenset(claim["cells"])))
+            for cell in claim["cells"]:
+                found.setdefault(cell, []).append((claim["id"], frozenset(claim["cells"])))
     return found
 
 
@@ -32,9 +37,9 @@ class Tracker:
     def ran(self, source):
         """One cell ran to its end. Never raises: a claim that is not counted must not stop a notebook."""
         try:
-            mark = hashlib.sha256(source.strip().encode()).hexdigest()[:12]
-            self.seen.add(mark)
-            decided = [name for name, cells in _claims().get(mark, ()) if cells <= self.seen]
+            cell = mark(source)
+            self.seen.add(cell)
+            decided = [name for name, cells in _claims().get(cell, ()) if cells <= self.seen]
         except (MissingRecording, OSError, ValueError, KeyError, TypeError):
             return
         if decided:
