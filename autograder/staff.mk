@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build preview messages record experiments test lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
+.PHONY: build preview messages record experiments test test-kernels lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -29,6 +29,12 @@ test: $(VENV)/.ready-staff ## run every test (ARGS="-k rope" for some)
 	$(BIN)/python -m autograder.build --check
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+test-kernels: $(VENV)/.ready-staff ## run the units' tests as on other processors: three sets of CPU kernels, one and two threads
+	@for kernels in default avx2 ""; do for threads in 1 2; do \
+	  echo "── kernels: $${kernels:-this processor's own}, threads: $$threads"; \
+	  env $${kernels:+ATEN_CPU_CAPABILITY=$$kernels} OMP_NUM_THREADS=$$threads \
+	    $(BIN)/python -m pytest -q -n $(WORKERS) tests/units $(ARGS) || exit 1; done; done
 
 lint: $(VENV)/.ready-staff ## check the code's style
 	$(BIN)/ruff check .
