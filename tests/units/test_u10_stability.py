@@ -48,7 +48,7 @@ def test_the_puzzle_tells_the_run_as_it_is(runs):
     table = re.search(r"# \| loss \|(.*)\|\n", SOURCE).group(1)
     told = [float(v) for v in table.split("|")]
     assert told == pytest.approx([losses[i] for i in (0, 20, 30, 40)], abs=0.02)
-    assert spike_height(losses) > 0.3 and spikes.end(losses) > 0.1
+    assert spike_height(losses) > 0.5 and spikes.end(losses) > 0.1  # recorded, eight seeds: 0.71 and 0.11 at least
     low, high = min(ends("nothing")), max(ends("nothing"))
     assert f"eight recorded runs end between {low:.2f} and {high:.2f}" in SOURCE
 
@@ -79,9 +79,10 @@ def test_remedies_work_where_the_fault_is(runs, seed):
     plain, pulled = runs["nothing", seed], runs["z-loss", seed]
     assert max(pulled["log_z"]) < max(plain["log_z"]) / 2 and max(pulled["score"]) > 1000
     assert spikes.end(pulled["loss"]) > 0.1
-    assert spikes.end(runs["QK-norm", seed]["loss"]) < 0.05 and max(runs["QK-norm", seed]["score"]) < 60
+    assert spikes.end(runs["QK-norm", seed]["loss"]) < 0.02 and max(runs["QK-norm", seed]["score"]) < 60
     matrices, gains = runs["decay on matrices", seed], runs["decay on gains too", seed]
-    assert matrices["gain"][-1] > gains["gain"][-1]
+    assert matrices["gain"][-1] > 2 > gains["gain"][-1] and max(gains["score"]) < 100
+    assert spikes.end(gains["loss"]) < 0.02
 
 
 def test_what_is_told_of_decay_and_clipping_is_what_was_recorded():

@@ -58,18 +58,17 @@ def tables_of(widget):
 
 
 @pytest.fixture
-def stage(browser):
-    """stage(widget, **context options) → page with the widget drawn; the test fails on any script error."""
+def draw(browser):
+    """draw(html, **context options) → page that shows a STAGE; the test fails on any script error."""
     contexts, errors = [], []
 
-    def show(widget, **options):
+    def show(html, **options):
         context = browser.new_context(**{"viewport": {"width": 900, "height": 800}, **options})
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-        page.set_content(STAGE % {"css": widget._css, "state": json.dumps(state_of(widget)),
-                                  "esm": json.dumps(widget._esm)})
+        page.set_content(html)
         page.wait_for_function("() => window.ready")
         return page
 
@@ -77,3 +76,10 @@ def stage(browser):
     for context in contexts:
         context.close()
     assert not errors, errors
+
+
+@pytest.fixture
+def stage(draw):
+    """stage(widget, **context options) → page with the widget drawn."""
+    return lambda widget, **options: draw(
+        STAGE % {"css": widget._css, "state": json.dumps(state_of(widget)), "esm": json.dumps(widget._esm)}, **options)

@@ -21,27 +21,16 @@ RIGHT = {"choice": "by 5θ", "tone": "right", "message": "Right.", "why": "R(12 
 
 
 @pytest.fixture
-def ask(browser):
-    """ask(*items, states=…, **context options) → page with the control drawn; fails on any script error."""
-    contexts, errors = [], []
-
+def ask(draw):
+    """ask(*items, states=…, **context options) → page with the control drawn."""
     def show(*items, states=None, around="", **options):
-        context = browser.new_context(**{"viewport": {"width": 800, "height": 700}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
         state = {"items": items, "states": states or {}, "commit": {}, "name": "Recap questions", "token": "t1",
                  "tables": {}}
         stage = STAGE % {"css": Question._css, "state": json.dumps(state), "esm": json.dumps(Question._esm)}
-        page.set_content(stage.replace('<div id="place">', f'{around}<div id="place">'))
-        page.wait_for_function("() => window.ready")
-        return page
+        return draw(stage.replace('<div id="place">', f'{around}<div id="place">'),
+                    **{"viewport": {"width": 800, "height": 700}, **options})
 
-    yield show
-    for context in contexts:
-        context.close()
-    assert not errors, errors
+    return show
 
 
 def committed(page):
