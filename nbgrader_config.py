@@ -19,17 +19,29 @@ c.CourseDirectory.release_directory = "release"
 
 release, steps = "autograder.build.release", "autograder.grading.nbgrader_steps"
 c.GenerateAssignment.preprocessors = [
-    "nbgrader.preprocessors.LockCells", f"{release}.NamedStub", "nbgrader.preprocessors.ClearOutput",
-    f"{release}.ForgetAuthorNotes", "nbgrader.preprocessors.CheckCellMetadata",
-    "nbgrader.preprocessors.ComputeChecksums", "nbgrader.preprocessors.SaveCells",
-    "nbgrader.preprocessors.ClearHiddenTests", "nbgrader.preprocessors.ClearMarkScheme",
-    "nbgrader.preprocessors.ComputeChecksums", "nbgrader.preprocessors.CheckCellMetadata", f"{release}.Fingerprint"]
+    "nbgrader.preprocessors.LockCells",
+    f"{release}.NamedStub",
+    "nbgrader.preprocessors.ClearOutput",
+    f"{release}.ForgetAuthorNotes",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    f"{release}.Fingerprint",
+]
 c.Autograde.exporter_class = f"{steps}.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [
-    f"{steps}.JudgedExecute", "nbgrader.preprocessors.LimitOutput", "nbgrader.preprocessors.SaveAutoGrades",
-    "nbgrader.preprocessors.AssignLatePenalties", f"{steps}.RecordVerdicts",
-    "nbgrader.preprocessors.CheckCellMetadata"]
+    f"{steps}.JudgedExecute",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    f"{steps}.RecordVerdicts",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 # To run submissions without a sandbox (see `python -m autograder.grading --no-sandbox` for what that gives up):
 # c.JudgedExecute.sandbox = False
 

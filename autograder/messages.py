@@ -29,8 +29,11 @@ def verdict_on(exercise_id, functions):
     outcomes = []
     with contextlib.redirect_stdout(io.StringIO()):
         for case in record.cases:
-            outcomes.append(({"results": [], "signature": problem}, {}) if problem else
-                            runner.run(case.program, case.tensors, named, record.forbidden))
+            outcomes.append(
+                ({"results": [], "signature": problem}, {})
+                if problem
+                else runner.run(case.program, case.tensors, named, record.forbidden)
+            )
         verdict = judging.judge(record, outcomes)
         probing.add_ignored(record, named, verdict)
     return verdict
@@ -50,8 +53,10 @@ def wrong_versions(exercise):
         yield title, tuple(_changed(f, None, before) for f in right)
     if len(right) > 1:
         for i, target in enumerate(exercise.targets):
-            yield f"only {target} wrong", tuple(_changed(f, CHANGES["times 2"]) if i == k else f
-                                                for k, f in enumerate(right))
+            yield (
+                f"only {target} wrong",
+                tuple(_changed(f, CHANGES["times 2"]) if i == k else f for k, f in enumerate(right)),
+            )
     yield "a result in place of the function", (torch.zeros(2), *right[1:])
 
 
@@ -82,6 +87,7 @@ def _stub(exercise_id):
 
 def _tensors(f):
     """A change of every tensor and number in a result; whatever else there is stays."""
+
     def change(value, args):
         if isinstance(value, torch.Tensor):
             return f(value)
@@ -101,8 +107,9 @@ def _arithmetic(f):
 
 def _only(condition, change):
     """The change where ``condition(args)`` holds."""
-    return lambda value, args: change(value, args) if condition([a for a in args if isinstance(a, torch.Tensor)]) \
-        else value
+    return lambda value, args: (
+        change(value, args) if condition([a for a in args if isinstance(a, torch.Tensor)]) else value
+    )
 
 
 def _raises(error):
@@ -152,14 +159,20 @@ CHANGES = {
     "wrong last column": _arithmetic(lambda t: torch.cat([t[..., :-1], 2 * t[..., -1:]], -1) if t.ndim else t),
     "wrong above the diagonal": _arithmetic(lambda t: t + t.triu(1) if t.ndim > 1 else t),
     "wrong for a batch": _only(lambda ts: any(t.ndim > 2 and len(t) > 1 for t in ts), _arithmetic(lambda t: 3 * t)),
-    "wrong in half precision": _only(lambda ts: any(t.dtype in (torch.float16, torch.bfloat16) for t in ts),
-                                     _arithmetic(lambda t: t * 1.5)),
-    "wrong for large inputs": _only(lambda ts: sum(t.numel() for t in ts) > 40, _arithmetic(lambda t: t + t.mean()
-                                    if t.is_floating_point() else t + 1)),
+    "wrong in half precision": _only(
+        lambda ts: any(t.dtype in (torch.float16, torch.bfloat16) for t in ts), _arithmetic(lambda t: t * 1.5)
+    ),
+    "wrong for large inputs": _only(
+        lambda ts: sum(t.numel() for t in ts) > 40,
+        _arithmetic(lambda t: t + t.mean() if t.is_floating_point() else t + 1),
+    ),
 }
 BEFORE = {
-    "NameError": _undefined, "shapes": _matmul, "RuntimeError": _raises(RuntimeError("something went wrong")),
-    "ignores its last tensor": _ignores_last, "in place": _in_place,
+    "NameError": _undefined,
+    "shapes": _matmul,
+    "RuntimeError": _raises(RuntimeError("something went wrong")),
+    "ignores its last tensor": _ignores_last,
+    "in place": _in_place,
 }
 
 
@@ -181,8 +194,9 @@ def kind_of(verdict):
     first = verdict.mistakes[0]
     if not first.name.startswith("generic."):
         return "named"
-    bare = first.message.endswith(("by hand, and print each intermediate value.", "different about its input?",
-                                   "Print the shapes at each line."))
+    bare = first.message.endswith(
+        ("by hand, and print each intermediate value.", "different about its input?", "Print the shapes at each line.")
+    )
     return "generic" if bare and len(verdict.mistakes) == 1 else "specific"
 
 
@@ -192,8 +206,9 @@ def examples():
     spec = importlib.util.spec_from_file_location("wrong_answers", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return [(title, name, verdict_on_source(name, source), phrases)
-            for title, name, source, phrases in module.WRONG_ANSWERS]
+    return [
+        (title, name, verdict_on_source(name, source), phrases) for title, name, source, phrases in module.WRONG_ANSWERS
+    ]
 
 
 def verdict_on_source(exercise_id, source):

@@ -34,11 +34,40 @@ WHERE s.student_id = 'eve' AND b.name = ?"""
 
 def contained(root, *command):
     """A command inside bubblewrap: everything read-only but ``root`` and a small /tmp."""
-    bwrap = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--size", str(256 << 20), "--tmpfs",
-             "/tmp", "--bind", str(root), str(root), "--unshare-pid", "--unshare-net", "--unshare-ipc",
-             "--die-with-parent", "--new-session", "--chdir", str(root), "prlimit", f"--as={12 << 30}", *command]
-    environment = {**os.environ, "HOME": str(root / "home"), "OMP_NUM_THREADS": "1", "TMPDIR": "/tmp",
-                   "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    bwrap = [
+        "bwrap",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--size",
+        str(256 << 20),
+        "--tmpfs",
+        "/tmp",
+        "--bind",
+        str(root),
+        str(root),
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--die-with-parent",
+        "--new-session",
+        "--chdir",
+        str(root),
+        "prlimit",
+        f"--as={12 << 30}",
+        *command,
+    ]
+    environment = {
+        **os.environ,
+        "HOME": str(root / "home"),
+        "OMP_NUM_THREADS": "1",
+        "TMPDIR": "/tmp",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     return subprocess.run(bwrap, env=environment, capture_output=True, text=True, timeout=240)
 
 
@@ -78,8 +107,9 @@ def stock(root, cheat):
 
 def ours(cheat):
     """Points of the whole submission from ``make grade``'s own path."""
-    return grade_bytes(cheat.data.replace(b"@PORT@", b"9"), cheat.unit, "eve", student_key("s", "eve", cheat.unit),
-                       sessions.sandboxed).score
+    return grade_bytes(
+        cheat.data.replace(b"@PORT@", b"9"), cheat.unit, "eve", student_key("s", "eve", cheat.unit), sessions.sandboxed
+    ).score
 
 
 def main():
@@ -100,8 +130,9 @@ def main():
     finally:
         subprocess.run(["chmod", "-R", "u+w", root])
         shutil.rmtree(root, ignore_errors=True)
-    print(f"{len(chosen)} cheats: stock gives points to {won} and has no result for {lost}; "
-          f"ours gives points to {mine}.")
+    print(
+        f"{len(chosen)} cheats: stock gives points to {won} and has no result for {lost}; ours gives points to {mine}."
+    )
 
 
 if __name__ == "__main__":

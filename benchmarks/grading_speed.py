@@ -85,8 +85,12 @@ class Memory(threading.Thread):
 
 def timed(command, root):
     """(seconds, CPU seconds of this machine's children, peak bytes) of a command."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "ANATOMY_SECRET": "benchmark",
-                   "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "ANATOMY_SECRET": "benchmark",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with open(root / "log", "w") as log:
         process = subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=log)
@@ -133,8 +137,11 @@ def floor(unit):
     bans = [ban_of(r.forbidden) for r in records]
     spent = []
     for data in kinds(unit):
-        cells = [c.source for c in rebuild(data, unit).notebook.cells
-                 if c.cell_type == "code" and c.metadata[MARK]["role"] in ("setup", "answer", "extra")]
+        cells = [
+            c.source
+            for c in rebuild(data, unit).notebook.cells
+            if c.cell_type == "code" and c.metadata[MARK]["role"] in ("setup", "answer", "extra")
+        ]
         for _ in range(6):
             space, began = {"__name__": "__main__"}, time.perf_counter()
             for source in cells:
@@ -150,8 +157,11 @@ def floor(unit):
 
 def row(name, size, seconds, cpu, peak, workers):
     """One line of the table."""
-    print(f"{name:22} {size:6} {seconds:9.1f} s {60 * size / seconds:9.0f} {1000 * seconds / size:9.0f} ms "
-          f"{1000 * cpu / size:9.0f} ms {peak / workers / 1e6:8.0f} MB", flush=True)
+    print(
+        f"{name:22} {size:6} {seconds:9.1f} s {60 * size / seconds:9.0f} {1000 * seconds / size:9.0f} ms "
+        f"{1000 * cpu / size:9.0f} ms {peak / workers / 1e6:8.0f} MB",
+        flush=True,
+    )
 
 
 def main():
@@ -173,8 +183,10 @@ def main():
     for size in options.ours:
         row("make grade, sandboxed", size, *ours(options.unit, size, options.workers), options.workers)
     least = floor(options.unit)
-    print(f"floor: the students' own code takes {1000 * least:.1f} ms per submission, "
-          f"{1000 * least / options.workers:.1f} ms on {options.workers} cores")
+    print(
+        f"floor: the students' own code takes {1000 * least:.1f} ms per submission, "
+        f"{1000 * least / options.workers:.1f} ms on {options.workers} cores"
+    )
 
 
 if __name__ == "__main__":

@@ -47,8 +47,10 @@ def main():
         print(f"{name:40} {right * 1e3:8.1f} {wrong * 1e3:8.1f}")
     every = sorted(t for row in rows for t in row[1:])
     p95 = every[int(0.95 * (len(every) - 1))]
-    print(f"{len(rows)} exercises: median {statistics.median(every) * 1e3:.1f} ms, p95 {p95 * 1e3:.1f} ms, "
-          f"slowest {every[-1] * 1e3:.1f} ms")
+    print(
+        f"{len(rows)} exercises: median {statistics.median(every) * 1e3:.1f} ms, p95 {p95 * 1e3:.1f} ms, "
+        f"slowest {every[-1] * 1e3:.1f} ms"
+    )
 
 
 if __name__ == "__main__":

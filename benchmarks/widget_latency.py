@@ -124,8 +124,10 @@ def main():
                 rows.append((title, statistics.median(found), percentile(found, 95), max(found), before))
             version = browser.version
             browser.close()
-    print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores {platform.machine()}, load {load:.1f} at the start and "
-          f"{os.getloadavg()[0]:.1f} at the end, Chromium {version} headless, {options.presses} presses each\n")
+    print(
+        f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores {platform.machine()}, load {load:.1f} at the start and "
+        f"{os.getloadavg()[0]:.1f} at the end, Chromium {version} headless, {options.presses} presses each\n"
+    )
     print(f"| {'key press to pixels, ms':<42} |  median |     p95 |     max | load before |")
     print(f"|{'-' * 44}|--------:|--------:|--------:|------------:|")
     for title, median, p95, worst, before in rows:

@@ -18,6 +18,7 @@ def test_every_benchmark_has_a_make_target():
 
 @pytest.mark.parametrize("module", COMMANDS)
 def test_it_says_what_it_measures(module):
-    done = subprocess.run([sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True,
-                          timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0 and "usage" in done.stdout, done.stdout + done.stderr

@@ -63,6 +63,7 @@ def test_fresh_inputs_judge_the_same(exercise):
 
     for student in ("ada", "grace"):
         record = make_record(exercise, student_key("secret", student, exercise.unit))
+
         def verdict_of(implementation, record=record):
             named = exercise.functions(implementation)
             return judge(record, [runner.run(c.program, c.tensors, named, record.forbidden) for c in record.cases])

@@ -25,9 +25,11 @@ def outputs(unit):
     """dict path → bytes of everything that is generated for one unit."""
     book, text = read_unit(unit)
     sign(book, unit)
-    return {ROOT / "assets" / "units" / f"{unit}.json": to_bytes(text),
-            ROOT / "solutions" / unit / f"{unit}.ipynb": to_json(book),
-            ROOT / "course" / unit / f"{unit}.ipynb": to_json(release_notebook(book))}
+    return {
+        ROOT / "assets" / "units" / f"{unit}.json": to_bytes(text),
+        ROOT / "solutions" / unit / f"{unit}.ipynb": to_json(book),
+        ROOT / "course" / unit / f"{unit}.ipynb": to_json(release_notebook(book)),
+    }
 
 
 def all_outputs():
@@ -103,8 +105,10 @@ def _write(made, stale, replace):
             files.replace(path, made[path])
             print(f"wrote {path.relative_to(ROOT)}")
     except OSError as error:
-        print(f"build: {error.filename or ''}: {error.strerror or error}; run it again when this is mended",
-              file=sys.stderr)
+        print(
+            f"build: {error.filename or ''}: {error.strerror or error}; run it again when this is mended",
+            file=sys.stderr,
+        )
         return False
     return True
 

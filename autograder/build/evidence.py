@@ -34,7 +34,7 @@ def read(text, source):
     """
     parts = [_part(part.strip(), source) for part in text.split(" + ")]
     if [p["kind"] for p in parts] == ["argued"]:
-        raise TextError("evidence=\"argued\" alone: say what tests the argument, too")
+        raise TextError('evidence="argued" alone: say what tests the argument, too')
     return parts
 
 
@@ -55,7 +55,7 @@ def _part(text, source):
         return {"kind": kind, "models": names}
     if kind == "cited":
         if rest not in source:
-            raise TextError(f"evidence=\"cited: {rest}\": the verdict itself does not name it")
+            raise TextError(f'evidence="cited: {rest}": the verdict itself does not name it')
         return {"kind": kind, "source": rest}
     return {"kind": kind}
 
@@ -63,7 +63,7 @@ def _part(text, source):
 def _recorded(text):
     found = re.fullmatch(r"(\w+), control: (.+)", text)
     if not found:
-        raise TextError(f"evidence=\"recorded: {text}\": write recorded: EXPERIMENT, control: WHAT WAS VARIED")
+        raise TextError(f'evidence="recorded: {text}": write recorded: EXPERIMENT, control: WHAT WAS VARIED')
     name, control = found[1], found[2].strip()
     data, module = _data(name), script(name)
     if not hasattr(module, "controls") or not hasattr(module, "seeds"):
@@ -74,8 +74,14 @@ def _recorded(text):
     if controls.get(control, 0) < 2:
         known = ", ".join(n for n, values in controls.items() if values > 1) or "none"
         raise TextError(f"{name} has no control {control!r}; it has: {known}")
-    return {"kind": "recorded", "experiment": name, "seeds": seeds, "control": control, "values": controls[control],
-            "device": data["made"]["device"]}
+    return {
+        "kind": "recorded",
+        "experiment": name,
+        "seeds": seeds,
+        "control": control,
+        "values": controls[control],
+        "device": data["made"]["device"],
+    }
 
 
 def _data(name):
@@ -98,8 +104,9 @@ def _words(part):
         case "exact":
             return "computed above"
         case "recorded":
-            return (f"recorded runs on the {_device(part)}, {part['seeds']} seeds per setting, "
-                    f"control: {part['control']}")
+            return (
+                f"recorded runs on the {_device(part)}, {part['seeds']} seeds per setting, control: {part['control']}"
+            )
         case "measured":
             return f"measured on the {_device(part)}"
         case "models":

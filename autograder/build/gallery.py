@@ -10,8 +10,10 @@ from .source import KERNEL, _code, _name_cells
 def gallery_notebook(path):
     """Notebook from ``solutions/gallery.py``: markdown and code cells as they are, without outputs."""
     book = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    cells = [_code(c, {}) if c.cell_type == "code" else nbformat.v4.new_markdown_cell(c.source.strip("\n"))
-             for c in book.cells]
+    cells = [
+        _code(c, {}) if c.cell_type == "code" else nbformat.v4.new_markdown_cell(c.source.strip("\n"))
+        for c in book.cells
+    ]
     _name_cells("gallery", cells)
     book = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": cells})
     return sign(book, "gallery")

@@ -12,10 +12,36 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-LEARNER = ("torch", "numpy", "matplotlib", "jupyterlab", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock",
-           "nbconvert", "setuptools")
-STAFF = ("nbgrader", "notebook", "jupytext", "nbclient", "dask", "distributed", "pytest", "pytest-xdist", "hypothesis",
-         "playwright", "transformers", "ruff", "psycopg2-binary", "psutil", "cryptography")
+LEARNER = (
+    "torch",
+    "numpy",
+    "matplotlib",
+    "jupyterlab",
+    "ipywidgets",
+    "anywidget",
+    "safetensors",
+    "sympy",
+    "filelock",
+    "nbconvert",
+    "setuptools",
+)
+STAFF = (
+    "nbgrader",
+    "notebook",
+    "jupytext",
+    "nbclient",
+    "dask",
+    "distributed",
+    "pytest",
+    "pytest-xdist",
+    "hypothesis",
+    "playwright",
+    "transformers",
+    "ruff",
+    "psycopg2-binary",
+    "psutil",
+    "cryptography",
+)
 HEAD = "# Exact versions that the course was tested with (Python 3.11). Written by `make lock`, not by hand.\n"
 
 
@@ -44,8 +70,10 @@ def closure(roots):
 def main():
     """Writes both files."""
     learner, everything = closure(LEARNER), closure(LEARNER + STAFF)
-    for name, versions in (("requirements.lock", learner),
-                           ("requirements-staff.lock", {k: v for k, v in everything.items() if k not in learner})):
+    for name, versions in (
+        ("requirements.lock", learner),
+        ("requirements-staff.lock", {k: v for k, v in everything.items() if k not in learner}),
+    ):
         lines = "".join(f"{k}=={v}\n" for k, v in sorted(versions.items()))
         (ROOT / name).write_text(HEAD + lines)
         print(f"{name}: {len(versions)} packages")

@@ -41,10 +41,12 @@ def facts(name):
             raise
         raise TextError(f"autograder/recording/experiments/{name}.py has no facts(data)") from None
     except (LookupError, ValueError, StopIteration) as error:
-        raise TextError(f"{name}: its facts(data) and assets/experiments/{name}.json don't fit ({error!r}); record it "
-                        "again, or mend facts") from None
+        raise TextError(
+            f"{name}: its facts(data) and assets/experiments/{name}.json don't fit ({error!r}); record it "
+            "again, or mend facts"
+        ) from None
     except MissingRecording:
-        raise TextError(f"assets/experiments/{name}.json is missing: make experiments ARGS=\"--only {name}\"") from None
+        raise TextError(f'assets/experiments/{name}.json is missing: make experiments ARGS="--only {name}"') from None
 
 
 def flat(tree, before=""):
@@ -65,6 +67,7 @@ def fill(text, unit=None):
     Raises:
         TextError: a fact that does not exist or a format that does not fit; it names the nearest facts.
     """
+
     def value(match):
         name, path, form = match[1], match[2][1:], match[3]
         if name == "unit" and unit is None:

@@ -47,9 +47,10 @@ def unfit(root=ROOT):
     stale = build.stale_files(build.all_outputs())
     books = [root / n for n in contents(root) if n.endswith(".ipynb")]
     changed = {p for p in {*stale, *books} if p.suffix == ".ipynb" and p.exists() and not file_is_as_built(p)}
-    return [f"{p.relative_to(root)} holds something that no build wrote (answers? `make lab` takes them over)"
-            for p in sorted(changed)] \
-        + [f"{p.relative_to(root)} is stale: run `make build`" for p in stale if p not in changed]
+    return [
+        f"{p.relative_to(root)} holds something that no build wrote (answers? `make lab` takes them over)"
+        for p in sorted(changed)
+    ] + [f"{p.relative_to(root)} is stale: run `make build`" for p in stale if p not in changed]
 
 
 def archive(contained):

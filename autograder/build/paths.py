@@ -43,12 +43,17 @@ class Paths:
         """Facts of the unit for its text: ``time`` (a phrase), ``core`` and ``extensions`` (minutes)."""
         specs = list(specs)
         core, more = ([e for e in specs if e.extension is which] for which in (False, True))
-        spent = {"core": to_five(self._minutes[False] + sum(e.minutes for e in core)),
-                 "extensions": to_five(self._minutes[True] + sum(e.minutes for e in more))}
+        spent = {
+            "core": to_five(self._minutes[False] + sum(e.minutes for e in core)),
+            "extensions": to_five(self._minutes[True] + sum(e.minutes for e in more)),
+        }
         if not more:
             return {"time": f"about {spent['core']} minutes ({_exercises(core)})", **spent}
-        return {"time": f"about {spent['core']} minutes for the core path ({_exercises(core)}), {spent['extensions']} "
-                        f"more for the extensions ({_exercises(more)})", **spent}
+        return {
+            "time": f"about {spent['core']} minutes for the core path ({_exercises(core)}), {spent['extensions']} "
+            f"more for the extensions ({_exercises(more)})",
+            **spent,
+        }
 
 
 def to_five(minutes):

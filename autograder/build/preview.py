@@ -19,8 +19,10 @@ FOLDERS = {"course": "course", "solutions": "solved", "assets": "texts"}
 
 def preview_files(made, root=ROOT):
     """dict path under build/preview → bytes, of what the build makes: notebooks, and what the package knows of them."""
-    return {root / "build" / "preview" / FOLDERS[p.relative_to(root).parts[0]] / p.parent.name / p.name: content
-            for p, content in made.items()}
+    return {
+        root / "build" / "preview" / FOLDERS[p.relative_to(root).parts[0]] / p.parent.name / p.name: content
+        for p, content in made.items()
+    }
 
 
 def write(made, root=ROOT):
@@ -38,7 +40,7 @@ def main(argv=None):
     given, extra = list(sys.argv[1:] if argv is None else argv), []
     if "--" in given:
         at = given.index("--")
-        given, extra = given[:at], given[at + 1:]
+        given, extra = given[:at], given[at + 1 :]
     parser = argparse.ArgumentParser(prog="python -m autograder.build.preview", description=__doc__.split("\n")[0])
     parser.add_argument("--unit", help="only this unit")
     parser.add_argument("--no-lab", action="store_true", help="write the notebooks, open nothing")
@@ -51,8 +53,11 @@ def main(argv=None):
     folder, unit = ROOT / "build" / "preview", options.unit or exercises.units()[0]
     print(f"the preview is in {folder}")
     texts = {"ANATOMY_UNITS": str(folder / "texts" / "units")}
-    return 0 if options.no_lab else lab.launch(lab.command(folder, f"course/{unit}/{unit}.ipynb", extra),
-                                               lab.environment() | texts)
+    return (
+        0
+        if options.no_lab
+        else lab.launch(lab.command(folder, f"course/{unit}/{unit}.ipynb", extra), lab.environment() | texts)
+    )
 
 
 if __name__ == "__main__":

@@ -53,8 +53,19 @@ class Fingerprint(NbGraderPreprocessor):
 
 
 # The order of nbgrader's own GenerateAssignment, without what needs a database (see nbgrader_config.py for that).
-RELEASE_STEPS = (LockCells, NamedStub, ClearOutput, ForgetAuthorNotes, CheckCellMetadata, ComputeChecksums,
-                 ClearHiddenTests, ClearMarkScheme, ComputeChecksums, CheckCellMetadata, Fingerprint)
+RELEASE_STEPS = (
+    LockCells,
+    NamedStub,
+    ClearOutput,
+    ForgetAuthorNotes,
+    CheckCellMetadata,
+    ComputeChecksums,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ComputeChecksums,
+    CheckCellMetadata,
+    Fingerprint,
+)
 
 
 def release_notebook(book):

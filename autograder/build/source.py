@@ -34,8 +34,10 @@ from .paths import Paths
 from .unit_text import TextError
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-          "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}}
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
+}
 HINT_NAMES = ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")
 
 
@@ -126,8 +128,10 @@ class _Reader:
         self.seen[kind].append(name)
         spec = self.specs[name]
         if spec.extension != self.paths.extension:
-            raise SourceError(f"{name} stands {'in' if self.paths.extension else 'outside of'} an extension, and its "
-                              f"spec says extension={spec.extension}")
+            raise SourceError(
+                f"{name} stands {'in' if self.paths.extension else 'outside of'} an extension, and its "
+                f"spec says extension={spec.extension}"
+            )
         if kind == "worth":
             self.worth[name] = unit_text.worth_of(cell.source, name)
         else:
@@ -161,27 +165,41 @@ class _Reader:
         for kind, names in self.seen.items():
             if names != list(self.specs):
                 odd = [n for n in self.specs if names.count(n) != 1] or ["(order differs from the spec's)"]
-                raise TextError(f"each exercise needs exactly one {kind} cell, in the spec's order; "
-                                f"look at {', '.join(odd)}")
+                raise TextError(
+                    f"each exercise needs exactly one {kind} cell, in the spec's order; look at {', '.join(odd)}"
+                )
         hidden = [n for n in self.predictions if n not in self.revealed]
         if hidden:
             raise TextError(f"these predictions are never revealed: {', '.join(hidden)}")
         if self.quizzes:
             made = unit_text.quiz_cells(self.unit, self.quizzes)
-            self.cells[self.quiz_at:self.quiz_at] = made
+            self.cells[self.quiz_at : self.quiz_at] = made
             self.paths.count(made)
         times = self.paths.times(self.specs.values())
         for cell in self.cells:
             if cell.cell_type == "markdown":
                 cell["source"] = numbers.fill(cell.source, times)
         _name_cells(self.unit, self.cells)
-        text = unit_text.unit_text(self.unit, self.title, self.specs.values(), self.worth,
-                                   list(self.predictions.values()), self.quizzes, self.cells)
-        verdicts = [{"cell": cell["id"], "says": unit_text.verdict_of(cell.source), "evidence": parts}
-                    for cell, parts in self.verdicts]
+        text = unit_text.unit_text(
+            self.unit,
+            self.title,
+            self.specs.values(),
+            self.worth,
+            list(self.predictions.values()),
+            self.quizzes,
+            self.cells,
+        )
+        verdicts = [
+            {"cell": cell["id"], "says": unit_text.verdict_of(cell.source), "evidence": parts}
+            for cell, parts in self.verdicts
+        ]
         aside = {id(c) for c in self.paths.aside}
-        return {**text, "reading": self.paths.reading(), "verdicts": verdicts,
-                "extension_cells": [c["id"] for c in self.cells if id(c) in aside]}
+        return {
+            **text,
+            "reading": self.paths.reading(),
+            "verdicts": verdicts,
+            "extension_cells": [c["id"] for c in self.cells if id(c) in aside],
+        }
 
 
 def _code(cell, meta):
@@ -194,8 +212,10 @@ def _statement(spec, cell):
     unit = spec.unit.split("-")[0]
     number = [e.id for e in exercises.of_unit(spec.unit)].index(spec.id) + 1
     points = f"{spec.points:g} {'extra ' * spec.extension}point{'s' * (spec.points != 1)}"
-    head = (f"### Exercise {unit}.{number}: {spec.title}\n"
-            f"`{spec.id}` · difficulty {dots} · about {spec.minutes} min · {points}\n\n")
+    head = (
+        f"### Exercise {unit}.{number}: {spec.title}\n"
+        f"`{spec.id}` · difficulty {dots} · about {spec.minutes} min · {points}\n\n"
+    )
     return [_tagged(nbformat.v4.new_markdown_cell(head + cell.source.strip("\n")), f"say-{spec.id}")]
 
 
@@ -222,15 +242,22 @@ def grade_id(exercise_id, kind="check"):
 
 
 def _nbgrader(spec, kind, solution=False, grade=False):
-    return {"grade": grade, "grade_id": grade_id(spec.id, kind), "locked": grade, "schema_version": 3,
-            "solution": solution, "task": False}
+    return {
+        "grade": grade,
+        "grade_id": grade_id(spec.id, kind),
+        "locked": grade,
+        "schema_version": 3,
+        "solution": solution,
+        "task": False,
+    }
 
 
 def _hints(spec, cell):
     parts = re.split(r"^\d\.\s+", cell.source.strip("\n"), flags=re.M)[1:]
     if len(parts) != 3:
-        raise SourceError(f"{spec.id}: hints need exactly three numbered items (nudge, plan, nearly code), "
-                          f"found {len(parts)}")
+        raise SourceError(
+            f"{spec.id}: hints need exactly three numbered items (nudge, plan, nearly code), found {len(parts)}"
+        )
     # Each hint lies inside the one before: it can be seen only when that one is open.
     folded = ""
     for name, text in reversed(list(zip(HINT_NAMES, parts, strict=True))):

@@ -30,8 +30,10 @@ def predict_cells(source):
     text = f"**Predict first.** {plain(question)}"
     if options:
         text += "\n\n" + " · ".join(f"*{plain(o)}*" for o in options)
-    cells = [_cell(nbformat.v4.new_markdown_cell(text), cell_id("ask", name)),
-             _cell(nbformat.v4.new_code_cell(f'predict("{name}")'), cell_id("predict", name))]
+    cells = [
+        _cell(nbformat.v4.new_markdown_cell(text), cell_id("ask", name)),
+        _cell(nbformat.v4.new_code_cell(f'predict("{name}")'), cell_id("predict", name)),
+    ]
     return {"id": name, "question": question, "options": options, "adjacent": False}, cells
 
 
@@ -48,8 +50,11 @@ def quiz_of(source, unit):
         raise TextError(f"a question needs exactly one right choice: {question}")
     # The id follows the question, so that an answer on a learner's disk stays with it when others are added.
     digest = hashlib.sha256(question.encode()).hexdigest()[:6]
-    return {"id": f"{unit}.q-{digest}", "question": question,
-            "choices": [{"text": t, "right": right, "why": why} for t, (right, why) in choices.items()]}
+    return {
+        "id": f"{unit}.q-{digest}",
+        "question": question,
+        "choices": [{"text": t, "right": right, "why": why} for t, (right, why) in choices.items()],
+    }
 
 
 def quiz_cells(unit, quizzes):
@@ -57,8 +62,10 @@ def quiz_cells(unit, quizzes):
     lines = [f"<details><summary>The {len(quizzes)} questions, to read without running anything</summary>", ""]
     for n, quiz in enumerate(quizzes, 1):
         lines += [f"{n}. {plain(quiz['question'])}", *(f"    - {plain(c['text'])}" for c in quiz["choices"])]
-    return [_cell(nbformat.v4.new_markdown_cell("\n".join([*lines, "", "</details>"])), "questions"),
-            _cell(nbformat.v4.new_code_cell(f'quiz("{unit}")'), "quiz")]
+    return [
+        _cell(nbformat.v4.new_markdown_cell("\n".join([*lines, "", "</details>"])), "questions"),
+        _cell(nbformat.v4.new_code_cell(f'quiz("{unit}")'), "quiz"),
+    ]
 
 
 def claims(cells):
@@ -72,7 +79,7 @@ def claims(cells):
             for match in CLAIM.finditer(cell.source):
                 if open_claim is not None:
                     raise TextError(f"a claim on trial has no **Verdict: {open_claim['claim']}")
-                open_claim = _claim(cell.source[match.start():])
+                open_claim = _claim(cell.source[match.start() :])
                 found.append(open_claim)
             if open_claim is not None and "**Verdict" in cell.source:
                 open_claim = None
@@ -109,10 +116,27 @@ def worth_of(source, exercise_id):
 
 def unit_text(unit, title, specs, worth, predictions, quizzes, cells):
     """The JSON-ready dict of a unit."""
-    exercises = [{"id": e.id, "title": e.title, "points": e.points, "minutes": e.minutes, "difficulty": e.difficulty,
-                  "extension": e.extension, "worth": worth[e.id]} for e in specs]
-    return {"unit": unit, "title": title, "minutes": sum(e.minutes for e in specs), "exercises": exercises,
-            "predictions": predictions, "quizzes": quizzes, "claims": claims(cells)}
+    exercises = [
+        {
+            "id": e.id,
+            "title": e.title,
+            "points": e.points,
+            "minutes": e.minutes,
+            "difficulty": e.difficulty,
+            "extension": e.extension,
+            "worth": worth[e.id],
+        }
+        for e in specs
+    ]
+    return {
+        "unit": unit,
+        "title": title,
+        "minutes": sum(e.minutes for e in specs),
+        "exercises": exercises,
+        "predictions": predictions,
+        "quizzes": quizzes,
+        "claims": claims(cells),
+    }
 
 
 def to_bytes(text):
@@ -134,12 +158,14 @@ def _cell(cell, name):
 def _arguments(source, function, names):
     """Literal arguments of the one call that a cell consists of."""
     try:
-        line, = ast.parse(source).body
+        (line,) = ast.parse(source).body
         call = line.value
         if call.func.id != function:
             raise ValueError
         given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
         return [ast.literal_eval(given[n]) if n in given else None for n in names]
     except (SyntaxError, ValueError, AttributeError, TypeError):
-        raise TextError(f"a cell with {function}(…) must hold nothing else, and its words must stand there as "
-                        f"they are: {source[:60]}") from None
+        raise TextError(
+            f"a cell with {function}(…) must hold nothing else, and its words must stand there as "
+            f"they are: {source[:60]}"
+        ) from None

@@ -51,9 +51,18 @@ def main(argv=None):
         course = load_course()
         secret = course_secret(course.root)
         with GradebookWriter(course.db_url, course.directory.course_id or "default_course", course.config) as writer:
-            summary = grade_all(submissions, writer, course, secret, workers=options.workers,
-                                sandbox=not options.no_sandbox, scheduler=options.scheduler, force=options.force,
-                                zygote=folder, progress=Progress())
+            summary = grade_all(
+                submissions,
+                writer,
+                course,
+                secret,
+                workers=options.workers,
+                sandbox=not options.no_sandbox,
+                scheduler=options.scheduler,
+                force=options.force,
+                zygote=folder,
+                progress=Progress(),
+            )
             if not summary.stopped:
                 write_grades(course.root / "grades.csv", writer, summary)
     except (SandboxUnavailable, GradebookError, ValueError, PermissionError) as error:
@@ -76,8 +85,17 @@ def write_grades(path, writer, summary):
         for v in result["verdicts"]:
             mistake = "" if v.passed else (v.mistakes[0].name if v.mistakes else "")
             score, most = result["scores"][v.exercise], result["most"][v.exercise]
-            rows.append((result["student"], result["unit"], v.exercise, f"{score:g}", f"{most:g}",
-                         "0" if most else f"{v.max_score:g}", mistake))
+            rows.append(
+                (
+                    result["student"],
+                    result["unit"],
+                    v.exercise,
+                    f"{score:g}",
+                    f"{most:g}",
+                    "0" if most else f"{v.max_score:g}",
+                    mistake,
+                )
+            )
     rows += [(student, unit, "", "0", "0", "0", name) for student, unit, name, _ in summary.problems]
     write_table(path, HEADER, rows)
 
@@ -101,8 +119,12 @@ class Progress:
         speed = f", {60 * fresh / spent:.0f} a minute" if fresh and spent > 1 else ""
         bar = "█" * round(20 * done / max(total, 1))
         line = f"graded {done} of {total} |{bar:<20}|{speed}{left}"
-        print(f"\r{line:<78}" if self.out.isatty() else line, end="" if self.out.isatty() and done < total else "\n",
-              file=self.out, flush=True)
+        print(
+            f"\r{line:<78}" if self.out.isatty() else line,
+            end="" if self.out.isatty() and done < total else "\n",
+            file=self.out,
+            flush=True,
+        )
 
 
 def _duration(seconds):
@@ -112,8 +134,10 @@ def _duration(seconds):
 def _report(summary, course, found):
     for student, unit, name, sentence in summary.problems:
         print(f"no result: {student}/{unit or '?'} [{name}] {sentence}", file=sys.stderr)
-    print(f"{found} submissions: {len(summary.graded)} graded now, {summary.kept} were up to date, "
-          f"{len(summary.problems)} without a result.")
+    print(
+        f"{found} submissions: {len(summary.graded)} graded now, {summary.kept} were up to date, "
+        f"{len(summary.problems)} without a result."
+    )
     if summary.stopped:
         print(summary.stopped, file=sys.stderr)
         return 3

@@ -46,19 +46,34 @@ def _entries(folder):
 def _of_student(folder, units):
     if not folder.is_dir() or folder.is_symlink():
         if folder.suffix == ".ipynb" or folder.is_symlink():
-            yield _odd(folder.name, "", folder, "submission.layout", f"{folder.name} does not stand in a folder "
-                       "student/unit: the layout is student/unit/unit.ipynb.")
+            yield _odd(
+                folder.name,
+                "",
+                folder,
+                "submission.layout",
+                f"{folder.name} does not stand in a folder student/unit: the layout is student/unit/unit.ipynb.",
+            )
         return
     if not _NAME.fullmatch(folder.name):
-        yield _odd(ascii(folder.name)[:100], "", folder, "submission.layout", "The folder's name cannot be a "
-                   "student's: at most 100 printable characters, no line breaks.")
+        yield _odd(
+            ascii(folder.name)[:100],
+            "",
+            folder,
+            "submission.layout",
+            "The folder's name cannot be a student's: at most 100 printable characters, no line breaks.",
+        )
         return
     for entry in _entries(folder):
         if units and entry.name.removesuffix(".ipynb") not in units:
             continue
         if entry.suffix == ".ipynb" and not entry.is_dir():
-            yield _odd(folder.name, entry.stem, entry, "submission.layout", f"{entry.name} stands outside a unit's "
-                       "folder: the layout is student/unit/unit.ipynb.")
+            yield _odd(
+                folder.name,
+                entry.stem,
+                entry,
+                "submission.layout",
+                f"{entry.name} stands outside a unit's folder: the layout is student/unit/unit.ipynb.",
+            )
         elif entry.is_dir():
             yield _of_unit(folder.name, entry)
 
@@ -71,8 +86,9 @@ def _of_unit(student, folder):
         return _odd(student, unit, path, "submission.unknown_unit", str(error))
     stamp = _timestamp(folder)
     if folder.is_symlink():
-        return _odd(student, unit, path, "submission.not_a_file", f"{folder.name} is a link; links are not followed.",
-                    stamp)
+        return _odd(
+            student, unit, path, "submission.not_a_file", f"{folder.name} is a link; links are not followed.", stamp
+        )
     try:
         data = read_submission(path)
     except BadSubmission as error:
@@ -100,5 +116,3 @@ def _timestamp(folder):
         return text or None
     except (OSError, ValueError, OverflowError):
         return None
-
-

@@ -31,8 +31,12 @@ from .sessions import LIMITS, factory, warm_workers
 
 # A worker that is still at one submission after this has met a bug of ours: it ends itself, the others go on.
 WATCHDOG_SECONDS = LIMITS.wall_seconds + 180
-SETTINGS = {"distributed.scheduler.allowed-failures": 1, "distributed.comm.timeouts.connect": "30s",
-            "distributed.worker.memory.terminate": 0.98, "distributed.worker.multiprocessing-method": "forkserver"}
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 1,
+    "distributed.comm.timeouts.connect": "30s",
+    "distributed.worker.memory.terminate": 0.98,
+    "distributed.worker.multiprocessing-method": "forkserver",
+}
 
 
 class ClusterError(RuntimeError):
@@ -50,8 +54,9 @@ class Summary:
     stopped: str = ""
 
 
-def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, scheduler=None, force=False,
-              zygote="", progress=None):
+def grade_all(
+    submissions, writer, course, secret, *, workers, sandbox=True, scheduler=None, force=False, zygote="", progress=None
+):
     """Grades what is new or changed and stores it. Returns a Summary; never raises on account of a submission.
 
     Args:
@@ -85,8 +90,7 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
                     if isinstance(outcome, SandboxUnavailable):
                         raise outcome
                     if isinstance(outcome, Exception):
-                        summary.problems.append((submission.student, submission.unit, "grader.failed",
-                                                 _blame(outcome)))
+                        summary.problems.append((submission.student, submission.unit, "grader.failed", _blame(outcome)))
                     else:
                         store(*outcome)
                     count += 1
@@ -101,8 +105,10 @@ def grade_all(submissions, writer, course, secret, *, workers, sandbox=True, sch
     except ClusterError as error:
         summary.stopped = str(error)
     except OSError as error:
-        summary.stopped = (f"Results could not be written ({error.strerror or error}). What is graded so far is "
-                           "stored; make room and run the same command again.")
+        summary.stopped = (
+            f"Results could not be written ({error.strerror or error}). What is graded so far is "
+            "stored; make room and run the same command again."
+        )
     return summary
 
 
@@ -127,16 +133,28 @@ class _Store:
 
     def __call__(self, graded, digest):
         stamp = self.submissions[graded.student, graded.unit].timestamp
-        self.writer.write(graded, digest, master(graded.unit).version, parse_utc(stamp),
-                          lambda *remarks: self.course.publish(graded, stamp, *remarks))
+        self.writer.write(
+            graded,
+            digest,
+            master(graded.unit).version,
+            parse_utc(stamp),
+            lambda *remarks: self.course.publish(graded, stamp, *remarks),
+        )
         self.summary.graded.append((graded.student, graded.unit))
 
 
 def _job(submission, secret, sandbox, zygote, remote):
     # A key for this student and unit, never the secret: workers may be other people's machines.
-    job = {"student": submission.student, "unit": submission.unit, "sandbox": sandbox, "path": submission.path,
-           "key": student_key(secret, submission.student, submission.unit), "data": None, "digest": submission.digest,
-           "zygote": "" if remote else zygote}
+    job = {
+        "student": submission.student,
+        "unit": submission.unit,
+        "sandbox": sandbox,
+        "path": submission.path,
+        "key": student_key(secret, submission.student, submission.unit),
+        "data": None,
+        "digest": submission.digest,
+        "zygote": "" if remote else zygote,
+    }
     if remote:
         try:
             job["data"] = read_submission(submission.path)
@@ -155,8 +173,7 @@ def evaluate(job):
             data = job["data"] if job["data"] is not None else read_submission(job["path"])
         except BadSubmission as error:  # it was there when the run began
             return ungraded(job["unit"], job["student"], error.name, str(error)), job["digest"]
-        graded = grade_bytes(data, job["unit"], job["student"], job["key"],
-                             factory(job["sandbox"], job["zygote"]))
+        graded = grade_bytes(data, job["unit"], job["student"], job["key"], factory(job["sandbox"], job["zygote"]))
         return graded, hashlib.sha256(data).hexdigest()
     finally:
         timer.cancel()
@@ -209,9 +226,17 @@ def _cluster(workers, scheduler):
         # TLS even on this machine: a port of Dask's is a way to run code as the instructor for all who reach it.
         security = Security.temporary()
         warm_workers()
-        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1",
-                          security=security, silence_logs=logging.CRITICAL) as cluster, \
-                Client(cluster, security=security) as client:
+        with (
+            LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                host="127.0.0.1",
+                security=security,
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+            Client(cluster, security=security) as client,
+        ):
             yield client
 
 

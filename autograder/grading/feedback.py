@@ -26,8 +26,11 @@ def page(graded, comments=None, manual=None, penalty=0.0):
     comments, manual, esc = comments or {}, manual or {}, html.escape
     points = {v.exercise: manual.get(grade_id(v.exercise), v.score) for v in graded.verdicts}
     total = number(sum(points.values()) - penalty)
-    out = [head(f"{graded.unit}: feedback"), f"<h1>{esc(graded.unit)}: {total} of {number(graded.max_score)} points"
-           f"</h1><p>Submitted by {esc(graded.student)}.</p>"]
+    out = [
+        head(f"{graded.unit}: feedback"),
+        f"<h1>{esc(graded.unit)}: {total} of {number(graded.max_score)} points"
+        f"</h1><p>Submitted by {esc(graded.student)}.</p>",
+    ]
     extra = sum(p for e, p in points.items() if e in graded.extensions)
     if extra:
         out.append(f"<p>{number(extra)} of the points are extra, for extensions.</p>")
@@ -54,24 +57,30 @@ def number(points):
 
 
 def _table(graded, points):
-    out = ['<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
-           '<th scope="col" class="n">Points</th></tr></thead><tbody>']
+    out = [
+        '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
+        '<th scope="col" class="n">Points</th></tr></thead><tbody>'
+    ]
     for v in graded.verdicts:
         result = "passed" if v.passed else (v.mistakes[0].message if v.mistakes else "not yet")
         # What is wrong with the file as a whole stands above the table, once.
         result = "not graded" if graded.problem else result
         name = _title(graded, v)
         link = name if graded.problem else f'<a href="#{grade_id(v.exercise)}">{name}</a>'
-        out.append(f"<tr><td>{link}</td><td>{html.escape(result)}</td>"
-                   f'<td class="n">{number(points[v.exercise])} of {_most(graded, v)}</td></tr>')
+        out.append(
+            f"<tr><td>{link}</td><td>{html.escape(result)}</td>"
+            f'<td class="n">{number(points[v.exercise])} of {_most(graded, v)}</td></tr>'
+        )
     return [*out, "</tbody></table>"]
 
 
 def _exercise(v, graded, points, comments):
     out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {number(points)} of {_most(graded, v)} points</h2>']
     if points != v.score:
-        out.append(f'<p class="comment">Your instructor gave {number(points)} points; the computed score was '
-                   f"{number(v.score)}.</p>")
+        out.append(
+            f'<p class="comment">Your instructor gave {number(points)} points; the computed score was '
+            f"{number(v.score)}.</p>"
+        )
     remarks = [comments[n] for n in (grade_id(v.exercise), grade_id(v.exercise, "solve")) if comments.get(n)]
     if not graded.problem:
         out.append(v.html())
@@ -91,8 +100,10 @@ def _most(graded, verdict):
 
 def head(title):
     """Start of a page, to be closed by ``</body></html>``."""
-    return ('<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-            f'content="width=device-width"><title>{html.escape(title)}</title><style>{STYLE}</style></head><body>')
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width"><title>{html.escape(title)}</title><style>{STYLE}</style></head><body>'
+    )
 
 
 def _answers(graded):

@@ -17,9 +17,15 @@ from .running import RUN, run
 from .signs import Sign, evades_ban, signs_of
 
 # Verdicts that say more about the code than that it is wrong.
-_TELLING = {"generic.timeout": "resources", "generic.process_ended": "resources", "generic.too_large": "resources",
-            "generic.no_session": "resources", "generic.malformed": "reply", "generic.unreadable": "reply",
-            "generic.only_examples": "examples"}
+_TELLING = {
+    "generic.timeout": "resources",
+    "generic.process_ended": "resources",
+    "generic.too_large": "resources",
+    "generic.no_session": "resources",
+    "generic.malformed": "reply",
+    "generic.unreadable": "reply",
+    "generic.only_examples": "examples",
+}
 
 
 @dataclass
@@ -97,8 +103,9 @@ def grade_rebuilt(rebuilt, unit, student, key, session_factory):
     exercises = master(unit).exercises
     with session_factory() as session:
         ran = run(rebuilt.notebook, exercises, session, key)
-    graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, _signs(rebuilt), ran.outputs,
-                            tries=rebuilt.tries)
+    graded = GradedNotebook(
+        student, unit, ran.verdicts, rebuilt.notes, _signs(rebuilt), ran.outputs, tries=rebuilt.tries
+    )
     _explain_missing(graded, rebuilt)
     _judge_evasion(graded, exercises)
     graded.signs += _telling(graded)
@@ -140,8 +147,9 @@ def _telling(graded):
 
 def _explain_missing(graded, rebuilt):
     """Says why a name is not there: the cell is absent, or it raised before it could define anything."""
-    by_exercise = {c.metadata[MARK].get("exercise"): c for c in rebuilt.notebook.cells
-                   if c.metadata[MARK]["role"] == "answer"}
+    by_exercise = {
+        c.metadata[MARK].get("exercise"): c for c in rebuilt.notebook.cells if c.metadata[MARK]["role"] == "answer"
+    }
     for verdict in graded.verdicts:
         if not verdict.mistakes or verdict.mistakes[0].name != "generic.missing":
             continue
@@ -153,8 +161,9 @@ def _explain_missing(graded, rebuilt):
             sentence = f"The answer cell itself raised {name}{': ' + text.split(chr(10))[0][:200] if text else ''}."
         else:
             continue
-        verdict.mistakes[0] = Mistake("generic.cell_missing" if verdict.exercise in rebuilt.absent
-                                      else "generic.cell_raised", sentence)
+        verdict.mistakes[0] = Mistake(
+            "generic.cell_missing" if verdict.exercise in rebuilt.absent else "generic.cell_raised", sentence
+        )
         for case in verdict.cases:
             case.sentence = ""
 
@@ -166,11 +175,18 @@ def _judge_evasion(graded, exercises):
     for i, (exercise, verdict) in enumerate(zip(exercises, graded.verdicts, strict=True)):
         if exercise.forbidden and verdict.score:
             first = evasions[0]
-            sentence = ("This exercise forbids library built-ins, and the notebook has code that could hide one from "
-                        f"the grader ({first.where}: {first.evidence[:60]}). Take it out and submit again.")
+            sentence = (
+                "This exercise forbids library built-ins, and the notebook has code that could hide one from "
+                f"the grader ({first.where}: {first.evidence[:60]}). Take it out and submit again."
+            )
             cases = [replace(c, points=0.0) for c in verdict.cases]
-            graded.verdicts[i] = replace(verdict, passed=False, score=0.0, cases=cases,
-                                         mistakes=[Mistake("evasion", sentence), *verdict.mistakes])
+            graded.verdicts[i] = replace(
+                verdict,
+                passed=False,
+                score=0.0,
+                cases=cases,
+                mistakes=[Mistake("evasion", sentence), *verdict.mistakes],
+            )
 
 
 def _with_outputs(notebook, graded):
@@ -192,8 +208,11 @@ def _cell_outputs(output):
     outputs = [nbformat.v4.new_output("stream", name="stdout", text=output.text)] if output.text.strip() else []
     if output.error:
         name, text, trace = output.error
-        outputs.append(nbformat.v4.new_output("error", ename=name, evalue=text,
-                                              traceback=[*trace.split("\n")[-12:], f"{name}: {text}"]))
+        outputs.append(
+            nbformat.v4.new_output(
+                "error", ename=name, evalue=text, traceback=[*trace.split("\n")[-12:], f"{name}: {text}"]
+            )
+        )
     return outputs
 
 
@@ -207,6 +226,9 @@ def score_outputs(verdict, notes=(), extension=False):
         notes = [*notes, f"Extension: {verdict.score:g} of {verdict.max_score:g} points, as extra credit."]
     text = "\n".join([verdict.text(), *notes])
     page = verdict.html() + "".join(f"<p>{html.escape(n)}</p>" for n in notes)
-    return [nbformat.v4.new_output("display_data", data={"text/html": page, "text/plain": text}),
-            nbformat.v4.new_output("execute_result", data={"text/plain": f"{0 if extension else verdict.score:.6g}"},
-                                   execution_count=None)]
+    return [
+        nbformat.v4.new_output("display_data", data={"text/html": page, "text/plain": text}),
+        nbformat.v4.new_output(
+            "execute_result", data={"text/plain": f"{0 if extension else verdict.score:.6g}"}, execution_count=None
+        ),
+    ]

@@ -41,11 +41,17 @@ from .signs import Sign
 LOCK = 1706_03762  # any number that all graders agree on
 PATIENCE = 60.0  # seconds to wait for somebody else's transaction
 TABLE = sa.Table(
-    "anatomy_graded", sa.MetaData(),
-    sa.Column("student_id", sa.String(128), primary_key=True), sa.Column("unit", sa.String(128), primary_key=True),
-    sa.Column("digest", sa.String(64), nullable=False), sa.Column("version", sa.String(16), nullable=False),
-    sa.Column("graded_at", sa.DateTime, nullable=False), sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("times", sa.Integer, nullable=False), sa.Column("result", sa.Text, nullable=False))
+    "anatomy_graded",
+    sa.MetaData(),
+    sa.Column("student_id", sa.String(128), primary_key=True),
+    sa.Column("unit", sa.String(128), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("version", sa.String(16), nullable=False),
+    sa.Column("graded_at", sa.DateTime, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("times", sa.Integer, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+)
 
 
 class GradebookError(RuntimeError):
@@ -86,29 +92,43 @@ class GradebookWriter:
     # ---- reading ---------------------------------------------------------------------------------------------------
     def graded(self):
         """dict (student, unit) → (digest, version) of everything in the table."""
-        rows = self._read(lambda: self._db.execute(sa.select(
-            TABLE.c.student_id, TABLE.c.unit, TABLE.c.digest, TABLE.c.version)).all())
+        rows = self._read(
+            lambda: self._db.execute(sa.select(TABLE.c.student_id, TABLE.c.unit, TABLE.c.digest, TABLE.c.version)).all()
+        )
         return {(r.student_id, r.unit): (r.digest, r.version) for r in rows}
 
     def results(self, unit=None):
         """dict per graded submission: student, unit, seconds, times, verdicts, notes, signs, problem, tries, and
         what the gradebook itself says: ``scores`` (exercise → points that count, an instructor's where one was given)
         and ``most`` (exercise → its part of the maximum, 0 for an extension)."""
-        found, stands = self._read(lambda: (self._db.execute(sa.select(TABLE).order_by(
-            TABLE.c.student_id, TABLE.c.unit)).all(), self._stands()))
+        found, stands = self._read(
+            lambda: (
+                self._db.execute(sa.select(TABLE).order_by(TABLE.c.student_id, TABLE.c.unit)).all(),
+                self._stands(),
+            )
+        )
         for row in found:
             if unit in (None, row.unit):
                 data = json.loads(row.result)
                 verdicts = [Verdict.from_dict(v) for v in data["verdicts"]]
-                known = {v.exercise: stands.get((row.student_id, row.unit, grade_id(v.exercise)),
-                                                (v.score, v.max_score)) for v in verdicts}
-                yield {"student": row.student_id, "unit": row.unit, "seconds": row.seconds, "times": row.times,
-                       "graded_at": row.graded_at, "verdicts": verdicts,
-                       "scores": {e: score for e, (score, _) in known.items()},
-                       "most": {e: most for e, (_, most) in known.items()},
-                       "notes": [Note(**n) for n in data["notes"]], "signs": [Sign(**s) for s in data["signs"]],
-                       "problem": tuple(data["problem"]) if data["problem"] else None,
-                       "tries": data.get("tries", {})}
+                known = {
+                    v.exercise: stands.get((row.student_id, row.unit, grade_id(v.exercise)), (v.score, v.max_score))
+                    for v in verdicts
+                }
+                yield {
+                    "student": row.student_id,
+                    "unit": row.unit,
+                    "seconds": row.seconds,
+                    "times": row.times,
+                    "graded_at": row.graded_at,
+                    "verdicts": verdicts,
+                    "scores": {e: score for e, (score, _) in known.items()},
+                    "most": {e: most for e, (_, most) in known.items()},
+                    "notes": [Note(**n) for n in data["notes"]],
+                    "signs": [Sign(**s) for s in data["signs"]],
+                    "problem": tuple(data["problem"]) if data["problem"] else None,
+                    "tries": data.get("tries", {}),
+                }
 
     def _read(self, work):
         result = self._retry(work)
@@ -117,12 +137,14 @@ class GradebookWriter:
 
     def _stands(self):
         """dict (student, unit, cell name) → (score with extra credit, maximum)."""
-        query = (sa.select(SubmittedAssignment.student_id, Assignment.name, GradeCell.name, Grade.score,
-                           GradeCell.max_score)
-                 .select_from(Grade).join(GradeCell, GradeCell.id == Grade.cell_id)
-                 .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
-                 .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-                 .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id))
+        query = (
+            sa.select(SubmittedAssignment.student_id, Assignment.name, GradeCell.name, Grade.score, GradeCell.max_score)
+            .select_from(Grade)
+            .join(GradeCell, GradeCell.id == Grade.cell_id)
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        )
         return {(student, unit, cell): (score, most) for student, unit, cell, score, most in self._db.execute(query)}
 
     # ---- writing ---------------------------------------------------------------------------------------------------
@@ -135,17 +157,24 @@ class GradebookWriter:
         what it writes to the disk is then never older than the database.
         """
         self._ensure_unit(graded.unit)
-        result = {"verdicts": [v.to_dict() for v in graded.verdicts], "notes": [vars(n) for n in graded.notes],
-                  "signs": [vars(s) for s in graded.signs], "problem": graded.problem,
-                  "tries": graded.tries}
+        result = {
+            "verdicts": [v.to_dict() for v in graded.verdicts],
+            "notes": [vars(n) for n in graded.notes],
+            "signs": [vars(s) for s in graded.signs],
+            "problem": graded.problem,
+            "tries": graded.tries,
+        }
         self._retry(lambda: self._write(graded, digest, version, timestamp, result, publish))
 
     def _write(self, graded, digest, version, timestamp, result, publish):
         notebook = self._notebook(graded.student, graded.unit) or self._add_submission(graded.student, graded.unit)
         if timestamp is not None:
             notebook.assignment.timestamp = timestamp
-        old = self._db.execute(sa.select(TABLE.c.times, TABLE.c.result).where(
-            TABLE.c.student_id == graded.student, TABLE.c.unit == graded.unit)).first()
+        old = self._db.execute(
+            sa.select(TABLE.c.times, TABLE.c.result).where(
+                TABLE.c.student_id == graded.student, TABLE.c.unit == graded.unit
+            )
+        ).first()
         before = json.loads(old.result).get("extra", {}) if old else {}
         verdicts, remembered = {grade_id(v.exercise): v for v in graded.verdicts}, {}
         for grade in notebook.grades:
@@ -154,33 +183,47 @@ class GradebookWriter:
                 beyond = verdict.exercise in graded.extensions
                 grade.auto_score = 0.0 if beyond else verdict.score
                 grade.needs_manual_grade = grade.manual_score is not None
-                remembered[verdict.exercise] = extra.settle(grade, verdict.score if beyond else None,
-                                                            before.get(verdict.exercise))
+                remembered[verdict.exercise] = extra.settle(
+                    grade, verdict.score if beyond else None, before.get(verdict.exercise)
+                )
         result = json.dumps({**result, "extra": {e: r for e, r in remembered.items() if r is not None}})
         untouched = _untouched(graded)
         for comment in notebook.comments:
             comment.auto_comment = "No response." if comment.cell.name in untouched else None
         self._db.flush()
         self._penalize(notebook)
-        values = {"digest": digest, "version": version, "seconds": graded.seconds, "result": result,
-                  "graded_at": datetime.now(UTC).replace(tzinfo=None), "times": (old.times if old else 0) + 1}
+        values = {
+            "digest": digest,
+            "version": version,
+            "seconds": graded.seconds,
+            "result": result,
+            "graded_at": datetime.now(UTC).replace(tzinfo=None),
+            "times": (old.times if old else 0) + 1,
+        }
         if old is None:
             self._db.execute(sa.insert(TABLE).values(student_id=graded.student, unit=graded.unit, **values))
         else:
-            self._db.execute(sa.update(TABLE).values(**values).where(TABLE.c.student_id == graded.student,
-                                                                     TABLE.c.unit == graded.unit))
+            self._db.execute(
+                sa.update(TABLE)
+                .values(**values)
+                .where(TABLE.c.student_id == graded.student, TABLE.c.unit == graded.unit)
+            )
         if publish is not None:
-            publish({c.cell.name: c.manual_comment for c in notebook.comments if c.manual_comment},
-                    _given(notebook, verdicts),
-                    notebook.late_submission_penalty or 0.0)
+            publish(
+                {c.cell.name: c.manual_comment for c in notebook.comments if c.manual_comment},
+                _given(notebook, verdicts),
+                notebook.late_submission_penalty or 0.0,
+            )
         self._db.commit()
 
     def _notebook(self, student, unit):
-        query = (sa.select(SubmittedNotebook)
-                 .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-                 .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-                 .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
-                 .where(SubmittedAssignment.student_id == student, Assignment.name == unit, Notebook.name == unit))
+        query = (
+            sa.select(SubmittedNotebook)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
+            .where(SubmittedAssignment.student_id == student, Assignment.name == unit, Notebook.name == unit)
+        )
         return self._db.execute(query).scalars().first()
 
     def _add_submission(self, student, unit):
@@ -229,8 +272,11 @@ class GradebookWriter:
     def _update_unit(self, unit):
         trusted = master(unit)
         points = {name: 0.0 if e.extension else float(e.points) for name, e in trusted.checks.items()}
-        stored = self._db.execute(sa.select(Notebook).join(Assignment).where(
-            Assignment.name == unit, Notebook.name == unit)).scalars().first()
+        stored = (
+            self._db.execute(sa.select(Notebook).join(Assignment).where(Assignment.name == unit, Notebook.name == unit))
+            .scalars()
+            .first()
+        )
         have = {c.name: c.max_score for c in stored.grade_cells} if stored else {}
         if stored and have == points and {c.name for c in stored.solution_cells} == set(trusted.answers):
             self._db.commit()
@@ -245,8 +291,10 @@ class GradebookWriter:
         """New exercises and new points for a unit that has submissions already, which nbgrader refuses."""
         gone = sorted(set(have) - set(points))
         if gone:
-            raise GradebookError(f"The gradebook has scores for exercises that {unit} no longer has "
-                                 f"({', '.join(gone)}). Grade into a new gradebook, or bring the exercises back.")
+            raise GradebookError(
+                f"The gradebook has scores for exercises that {unit} no longer has "
+                f"({', '.join(gone)}). Grade into a new gradebook, or bring the exercises back."
+            )
         for name, value in points.items():
             self.gradebook.update_or_create_grade_cell(name, unit, unit, max_score=value, cell_type="code")
         for name in master(unit).answers:
@@ -317,11 +365,15 @@ def _sentence(error, db_url):
     try:
         name = sa.engine.make_url(db_url).render_as_string(hide_password=True)
     except sa.exc.ArgumentError:
-        return ("CourseDirectory.db_url in nbgrader_config.py is not the address of a database: write it like "
-                "sqlite:///gradebook.db or postgresql+psycopg2://user@host/name.")
+        return (
+            "CourseDirectory.db_url in nbgrader_config.py is not the address of a database: write it like "
+            "sqlite:///gradebook.db or postgresql+psycopg2://user@host/name."
+        )
     if "not a database" in text or "malformed" in text or "corrupt" in text:
-        return (f"The gradebook {name} is damaged ({text}). It was left as it is: move it away and grade again (manual "
-                "scores and comments in it are lost), or restore a copy.")
+        return (
+            f"The gradebook {name} is damaged ({text}). It was left as it is: move it away and grade again (manual "
+            "scores and comments in it are lost), or restore a copy."
+        )
     if "full" in text:
         return f"The disk is full, the gradebook {name} could not be written ({text}). Make room and run again."
     return f"The gradebook {name} could not be used: {text}."

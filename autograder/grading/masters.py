@@ -12,12 +12,25 @@ from autograder.build.release import release_notebook
 from autograder.build.source import ROOT, grade_id
 
 # What a score depends on, beside the unit's own specs and notebook. A change here means: grade again.
-JUDGING = ("autograder/judge/*.py", "autograder/grading/rebuild.py", "autograder/grading/running.py",
-           "autograder/grading/grade.py", "autograder/grading/signs.py",
-           "course/anatomy/runner.py", "course/anatomy/judging.py", "course/anatomy/compare.py",
-           "course/anatomy/codec.py", "course/anatomy/diagnosis.py", "course/anatomy/symbolic.py",
-           "course/anatomy/verdict.py", "course/anatomy/naming.py", "course/anatomy/relations.py",
-           "course/anatomy/contrast.py", "course/anatomy/advice.py", "course/anatomy/spelling.py")
+JUDGING = (
+    "autograder/judge/*.py",
+    "autograder/grading/rebuild.py",
+    "autograder/grading/running.py",
+    "autograder/grading/grade.py",
+    "autograder/grading/signs.py",
+    "course/anatomy/runner.py",
+    "course/anatomy/judging.py",
+    "course/anatomy/compare.py",
+    "course/anatomy/codec.py",
+    "course/anatomy/diagnosis.py",
+    "course/anatomy/symbolic.py",
+    "course/anatomy/verdict.py",
+    "course/anatomy/naming.py",
+    "course/anatomy/relations.py",
+    "course/anatomy/contrast.py",
+    "course/anatomy/advice.py",
+    "course/anatomy/spelling.py",
+)
 
 
 class UnknownUnit(ValueError):
@@ -74,8 +87,14 @@ def master(unit):
     raw = path.read_bytes()
     specs = tuple(exercises.of_unit(unit))
     notebook = release_notebook(nbformat.reads(raw.decode(), as_version=4))
-    return Master(unit, notebook, specs, {grade_id(e.id): e for e in specs},
-                  {grade_id(e.id, "solve"): e for e in specs}, _version(unit, raw))
+    return Master(
+        unit,
+        notebook,
+        specs,
+        {grade_id(e.id): e for e in specs},
+        {grade_id(e.id, "solve"): e for e in specs},
+        _version(unit, raw),
+    )
 
 
 def _version(unit, raw):
@@ -102,7 +121,7 @@ def _imported(module):
             if isinstance(node, ast.Import):
                 todo += [a.name for a in node.names if a.name.startswith("autograder")]
             elif isinstance(node, ast.ImportFrom):
-                parts = package[:len(package) - node.level + 1] if node.level else []
+                parts = package[: len(package) - node.level + 1] if node.level else []
                 source = ".".join([*parts, *([node.module] if node.module else [])])
                 if source.startswith("autograder"):
                     todo += [source, *(f"{source}.{a.name}" for a in node.names)]

@@ -44,8 +44,11 @@ class SubmissionExporter(NotebookExporter):
         for note in rebuilt.notes:
             self.log.warning("%s: %s", filename, note.sentence)
         rebuilt.notebook.metadata[MARK] = {
-            "notes": [vars(n) for n in rebuilt.notes], "absent": sorted(rebuilt.absent), "problem": problem,
-            "digest": hashlib.sha256(data).hexdigest()}
+            "notes": [vars(n) for n in rebuilt.notes],
+            "absent": sorted(rebuilt.absent),
+            "problem": problem,
+            "digest": hashlib.sha256(data).hexdigest(),
+        }
         return self.from_notebook_node(rebuilt.notebook, resources=resources, **kwargs)
 
 
@@ -53,7 +56,8 @@ class JudgedExecute(NbGraderPreprocessor):
     """Runs a rebuilt notebook in a session and writes the judge's scores where nbgrader looks for them."""
 
     sandbox = Bool(True, help="False runs the students' code unprotected, with the rights of the grader.").tag(
-        config=True)
+        config=True
+    )
 
     def preprocess(self, nb, resources):
         """nbgrader's execution step. Raises SandboxUnavailable where the sandbox is wanted and cannot be had."""
@@ -82,8 +86,9 @@ class RecordVerdicts(NbGraderPreprocessor):
         """Comes after SaveAutoGrades."""
         where, result = resources["nbgrader"], resources[MARK]
         course = load_course(_root(self))
-        stamp = course.directory.get_existing_timestamp(str(course.folder("submitted_directory", where["student"],
-                                                                          where["assignment"])))
+        stamp = course.directory.get_existing_timestamp(
+            str(course.folder("submitted_directory", where["student"], where["assignment"]))
+        )
         with GradebookWriter(where["db_url"], course.directory.course_id or "default_course", self.config) as writer:
             writer.write(result["graded"], result["digest"], master(where["assignment"]).version, parse_utc(stamp))
         return nb, resources
@@ -102,5 +107,3 @@ def _with_scores(notebook, graded):
 def _root(step):
     """Root of the course: preprocessors hang below an exporter, which hangs below a converter."""
     return step.parent.parent.coursedir.root
-
-

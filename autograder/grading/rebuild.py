@@ -66,14 +66,20 @@ def read_submission(path):
     except OSError:
         raise BadSubmission("submission.missing", f"There is no file {os.path.basename(path)}.") from None
     if stat.S_ISDIR(about.st_mode):
-        raise BadSubmission("submission.is_a_folder", f"{os.path.basename(path)} is a folder, not a notebook: submit "
-                            "the file itself.")
+        raise BadSubmission(
+            "submission.is_a_folder", f"{os.path.basename(path)} is a folder, not a notebook: submit the file itself."
+        )
     if not stat.S_ISREG(about.st_mode):
-        raise BadSubmission("submission.not_a_file", f"{os.path.basename(path)} is not a regular file (a link to "
-                            "another file is not followed).")
+        raise BadSubmission(
+            "submission.not_a_file",
+            f"{os.path.basename(path)} is not a regular file (a link to another file is not followed).",
+        )
     if about.st_size > MAX_BYTES:
-        raise BadSubmission("submission.too_large", f"The notebook has {about.st_size / 1e6:.0f} MB, more than the "
-                            f"{MAX_BYTES / 1e6:.0f} MB that are read. Clear the outputs and submit again.")
+        raise BadSubmission(
+            "submission.too_large",
+            f"The notebook has {about.st_size / 1e6:.0f} MB, more than the "
+            f"{MAX_BYTES / 1e6:.0f} MB that are read. Clear the outputs and submit again.",
+        )
     with open(path, "rb") as file:
         return file.read()
 
@@ -95,14 +101,24 @@ def rebuild(data, unit):
     if not any(n in trusted.checks or n in trusted.answers for n in names):
         for other in gradable_units() if marked else ():
             if marked & master(other).answers.keys():
-                raise BadSubmission("submission.other_unit", f"This is the notebook of {other}, not of {unit}: it lies "
-                                    "in the wrong folder.")
-        raise BadSubmission("submission.no_marks", "The notebook has none of the course's cell marks: it was rebuilt "
-                            "or converted by another program. Download the unit again, put the answers in, and "
-                            "submit that file.")
+                raise BadSubmission(
+                    "submission.other_unit",
+                    f"This is the notebook of {other}, not of {unit}: it lies in the wrong folder.",
+                )
+        raise BadSubmission(
+            "submission.no_marks",
+            "The notebook has none of the course's cell marks: it was rebuilt "
+            "or converted by another program. Download the unit again, put the answers in, and "
+            "submit that file.",
+        )
     if not marked:
-        result.notes.append(Note("submission.marks_lost", "The course's cell marks were lost on the way (another "
-                                 "program saved the notebook?); the cells were found by their ids."))
+        result.notes.append(
+            Note(
+                "submission.marks_lost",
+                "The course's cell marks were lost on the way (another "
+                "program saved the notebook?); the cells were found by their ids.",
+            )
+        )
     extras = _transplant(cells, names, known, trusted, result)
     _note_missing(names, trusted, result)
     _insert(extras, result)
@@ -113,12 +129,16 @@ def _cells(data):
     try:
         book = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise BadSubmission("submission.not_json", "The file is not a notebook: it cannot be read as JSON. It may "
-                            "have been cut off on the way, or be another kind of file.") from None
+        raise BadSubmission(
+            "submission.not_json",
+            "The file is not a notebook: it cannot be read as JSON. It may "
+            "have been cut off on the way, or be another kind of file.",
+        ) from None
     cells = book.get("cells") if isinstance(book, dict) else None
     if not isinstance(cells, list):
-        raise BadSubmission("submission.not_a_notebook", "The file is JSON, but not a notebook of format 4: it has no "
-                            "list of cells.")
+        raise BadSubmission(
+            "submission.not_a_notebook", "The file is JSON, but not a notebook of format 4: it has no list of cells."
+        )
     return [c for c in cells if isinstance(c, dict)]
 
 
@@ -165,8 +185,13 @@ def _transplant(cells, names, known, trusted, result):
         source = _source(cell)
         if name is None:
             if _grade_id(cell) is not None:
-                result.notes.append(Note("submission.alien_marks", f"A cell is marked {_grade_id(cell)[:60]!r}, which "
-                                         "the course does not have; it earns nothing.", suspicious=True))
+                result.notes.append(
+                    Note(
+                        "submission.alien_marks",
+                        f"A cell is marked {_grade_id(cell)[:60]!r}, which the course does not have; it earns nothing.",
+                        suspicious=True,
+                    )
+                )
             if cell.get("cell_type") != "code" or not source.strip() or _squeezed(source) in demos:
                 continue
             count += 1
@@ -177,13 +202,24 @@ def _transplant(cells, names, known, trusted, result):
         mark = target.metadata[MARK]
         if mark["role"] == "answer":
             if name in taken:
-                result.notes.append(Note("submission.answer_twice", f"The answer cell of {mark['exercise']} appears "
-                                         "more than once; the first one counts.", mark["exercise"]))
+                result.notes.append(
+                    Note(
+                        "submission.answer_twice",
+                        f"The answer cell of {mark['exercise']} appears more than once; the first one counts.",
+                        mark["exercise"],
+                    )
+                )
             else:
                 target.source = _limited(source, result)
         elif mark["role"] == "check" and _squeezed(source) != _squeezed(target.source):  # a plain copy is harmless
-            result.notes.append(Note("submission.check_altered", f"The check cell of {mark['exercise']} was changed; "
-                                     "the course's own was used.", mark["exercise"], suspicious=True))
+            result.notes.append(
+                Note(
+                    "submission.check_altered",
+                    f"The check cell of {mark['exercise']} was changed; the course's own was used.",
+                    mark["exercise"],
+                    suspicious=True,
+                )
+            )
         elif mark["role"] == "setup" and name not in taken and _squeezed(source) != _squeezed(target.source):
             # An import added to the course's import cell is the most natural thing to do: run it, after the original.
             extras.setdefault(name, []).append(_limited(source, result))
@@ -192,8 +228,13 @@ def _transplant(cells, names, known, trusted, result):
         taken.add(name)
         _note_marks(cell, target, mark, trusted, result)
     if count > MAX_EXTRA:
-        result.notes.append(Note("submission.many_cells", f"Of {count} cells of your own the first {MAX_EXTRA} were "
-                                 "run.", suspicious=True))
+        result.notes.append(
+            Note(
+                "submission.many_cells",
+                f"Of {count} cells of your own the first {MAX_EXTRA} were run.",
+                suspicious=True,
+            )
+        )
     return extras
 
 
@@ -223,9 +264,15 @@ def _note_marks(cell, target, mark, trusted, result):
     changed = sorted(k for k in changed if k != "points" or theirs[k] not in (0, points))
     added = sorted(str(k)[:40] for k in theirs if k in ("score", "manual_score", "auto_score", "extra_credit"))
     if changed or added:
-        result.notes.append(Note("submission.marks_altered", f"The marks of a cell of {mark['exercise']} were changed "
-                                 f"({', '.join(changed + added)}); the course's own were used.", mark["exercise"],
-                                 suspicious=True))
+        result.notes.append(
+            Note(
+                "submission.marks_altered",
+                f"The marks of a cell of {mark['exercise']} were changed "
+                f"({', '.join(changed + added)}); the course's own were used.",
+                mark["exercise"],
+                suspicious=True,
+            )
+        )
 
 
 def _note_missing(names, trusted, result):
@@ -269,8 +316,11 @@ def _insert(extras, result):
 
 def _limited(source, result):
     if len(source) > MAX_SOURCE:
-        result.notes.append(Note("submission.long_cell", f"A cell of {len(source)} characters was cut to "
-                                 f"{MAX_SOURCE}.", suspicious=True))
+        result.notes.append(
+            Note(
+                "submission.long_cell", f"A cell of {len(source)} characters was cut to {MAX_SOURCE}.", suspicious=True
+            )
+        )
     return source[:MAX_SOURCE]
 
 

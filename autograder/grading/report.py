@@ -21,8 +21,21 @@ from .masters import UnknownUnit, master
 from .signs import WORDS
 
 # Signs that honest work seldom carries: they decide the order, and who is listed as suspicious at all.
-STRONG = ("patching", "judge", "ban", "forgery", "examples", "reply", "notebook machinery", "introspection",
-          "comparison", "network", "dynamic code", "grader's files", "processes")
+STRONG = (
+    "patching",
+    "judge",
+    "ban",
+    "forgery",
+    "examples",
+    "reply",
+    "notebook machinery",
+    "introspection",
+    "comparison",
+    "network",
+    "dynamic code",
+    "grader's files",
+    "processes",
+)
 
 
 @dataclass
@@ -53,8 +66,9 @@ def summarize(results):
         for v in result["verdicts"]:
             row = rows.get((result["unit"], v.exercise))
             if row is None:
-                row = rows[result["unit"], v.exercise] = Row(result["unit"], v.exercise, _title(result["unit"], v),
-                                                             v.max_score, result["most"][v.exercise])
+                row = rows[result["unit"], v.exercise] = Row(
+                    result["unit"], v.exercise, _title(result["unit"], v), v.max_score, result["most"][v.exercise]
+                )
             row.scores.append(result["scores"][v.exercise])
             row.passed += v.passed
             # What is wrong with a file is said once, in the table of files, not at each of its exercises.
@@ -90,28 +104,39 @@ def suspicious(results):
 def page(rows, results, link=lambda result: ""):
     """The report as HTML; ``link`` gives the address of a submission's feedback page."""
     esc = html.escape
-    out = [head("Class report"), f"<h1>Class report</h1><p>{len(results)} submissions of "
-           f"{len({r['student'] for r in results})} students. Points are those that count: an instructor's where one "
-           "was given. Those of extensions are extra: they count beside the maximum.</p>"]
+    out = [
+        head("Class report"),
+        f"<h1>Class report</h1><p>{len(results)} submissions of "
+        f"{len({r['student'] for r in results})} students. Points are those that count: an instructor's where one "
+        "was given. Those of extensions are extra: they count beside the maximum.</p>",
+    ]
     for unit in sorted({r.unit for r in rows}):
         mine = [r for r in rows if r.unit == unit]
         totals = [sum(r["scores"].values()) for r in results if r["unit"] == unit]
         most = sum(r.most for r in mine)
-        out.append(f"<h2>{esc(unit)}: {len(totals)} submissions, mean {number(statistics.fmean(totals))} of "
-                   f"{number(most)}, median {number(statistics.median(totals))}</h2>")
+        out.append(
+            f"<h2>{esc(unit)}: {len(totals)} submissions, mean {number(statistics.fmean(totals))} of "
+            f"{number(most)}, median {number(statistics.median(totals))}</h2>"
+        )
         tried = any(r.tries for r in mine)
-        out.append('<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
-                   f'<th scope="col">Mean points</th>{"<th scope=col>Median tries</th>" if tried else ""}'
-                   '<th scope="col" class="wide">Most frequent mistakes</th></tr></thead><tbody>')
+        out.append(
+            '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
+            f'<th scope="col">Mean points</th>{"<th scope=col>Median tries</th>" if tried else ""}'
+            '<th scope="col" class="wide">Most frequent mistakes</th></tr></thead><tbody>'
+        )
         for r in mine:
             share, count = r.passed / len(r.scores), len(r.scores)
-            mistakes = "".join(f"<li>{n} × <code>{esc(name)}</code>: {esc(_short(r, name))}</li>"
-                               for name, n in r.mistakes.most_common(4))
+            mistakes = "".join(
+                f"<li>{n} × <code>{esc(name)}</code>: {esc(_short(r, name))}</li>"
+                for name, n in r.mistakes.most_common(4)
+            )
             tries = f'<td class="n">{statistics.median(r.tries):g}</td>' if tried and r.tries else "<td></td>" * tried
-            out.append(f'<tr><td>{esc(r.title)}<br><code>{esc(r.exercise)}</code></td><td class="n">'
-                       f'<meter min="0" max="1" value="{share:.3f}">{share:.0%}</meter> {r.passed} of {count}</td>'
-                       f'<td class="n">{r.mean:.2f} of {r.points:g}{"" if r.most else " extra"}</td>'
-                       f"{tries}<td><ul>{mistakes}</ul></td></tr>")
+            out.append(
+                f'<tr><td>{esc(r.title)}<br><code>{esc(r.exercise)}</code></td><td class="n">'
+                f'<meter min="0" max="1" value="{share:.3f}">{share:.0%}</meter> {r.passed} of {count}</td>'
+                f'<td class="n">{r.mean:.2f} of {r.points:g}{"" if r.most else " extra"}</td>'
+                f"{tries}<td><ul>{mistakes}</ul></td></tr>"
+            )
         out.append("</tbody></table>")
     out += _odd_files(results, link) + _evidence(results, link)
     return "".join(out) + "</body></html>\n"
@@ -132,26 +157,37 @@ def _odd_files(results, link):
     notes = [(r, n) for r in results for n in r["notes"] if not n.suspicious]
     if not notes:
         return []
-    items = "".join(f'<tr><td class="name">{_student(r, link)}</td><td class="name">{html.escape(r["unit"])}</td>'
-                    f"<td>{html.escape(n.sentence)}</td></tr>" for r, n in notes)
-    return [f'<h2>Files with something missing ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
-            'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead>'
-            f"<tbody>{items}</tbody></table>"]
+    items = "".join(
+        f'<tr><td class="name">{_student(r, link)}</td><td class="name">{html.escape(r["unit"])}</td>'
+        f"<td>{html.escape(n.sentence)}</td></tr>"
+        for r, n in notes
+    )
+    return [
+        f'<h2>Files with something missing ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
+        'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead>'
+        f"<tbody>{items}</tbody></table>"
+    ]
 
 
 def _evidence(results, link):
     listed = suspicious(results)
-    out = [f"<h2>Signs of cheating ({len(listed)} submissions)</h2><p>A sign is evidence to look at, not a verdict: "
-           "scores come from inputs that nobody had seen, and are right whatever is listed here.</p>"]
+    out = [
+        f"<h2>Signs of cheating ({len(listed)} submissions)</h2><p>A sign is evidence to look at, not a verdict: "
+        "scores come from inputs that nobody had seen, and are right whatever is listed here.</p>"
+    ]
     for result, signs in listed:
         total = sum(result["scores"].values())
         most = sum(result["most"].values())
-        out.append(f"<details><summary><b>{_student(result, link)}</b>, {html.escape(result['unit'])} "
-                   f"({number(total)} of {number(most)} points): {html.escape(', '.join(_techniques(signs)))}</summary>"
-                   "<ul>")
+        out.append(
+            f"<details><summary><b>{_student(result, link)}</b>, {html.escape(result['unit'])} "
+            f"({number(total)} of {number(most)} points): {html.escape(', '.join(_techniques(signs)))}</summary>"
+            "<ul>"
+        )
         for s in signs[:20]:
-            out.append(f"<li>{html.escape(WORDS[s.technique])} ({html.escape(s.where)}): "
-                       f"<code>{html.escape(s.evidence)}</code></li>")
+            out.append(
+                f"<li>{html.escape(WORDS[s.technique])} ({html.escape(s.where)}): "
+                f"<code>{html.escape(s.evidence)}</code></li>"
+            )
         out.append("</ul></details>")
     return out
 
@@ -174,18 +210,45 @@ def write_report(course, writer):
         return quote(os.path.relpath(feedback, course.root)) if feedback.exists() else ""
 
     replace(paths[0], page(rows, results, link))
-    write_table(paths[1], ("unit", "exercise", "submissions", "passed", "mean_score", "max_score", "max_extra",
-                           "median_tries", "mistake", "times_made"),
-                [(r.unit, r.exercise, len(r.scores), r.passed, f"{r.mean:.3f}", f"{r.most:g}",
-                  "0" if r.most else f"{r.points:g}", f"{statistics.median(r.tries):g}" if r.tries else "", name, n)
-                 for r in rows for name, n in (r.mistakes.most_common() or [("", 0)])])
+    write_table(
+        paths[1],
+        (
+            "unit",
+            "exercise",
+            "submissions",
+            "passed",
+            "mean_score",
+            "max_score",
+            "max_extra",
+            "median_tries",
+            "mistake",
+            "times_made",
+        ),
+        [
+            (
+                r.unit,
+                r.exercise,
+                len(r.scores),
+                r.passed,
+                f"{r.mean:.3f}",
+                f"{r.most:g}",
+                "0" if r.most else f"{r.points:g}",
+                f"{statistics.median(r.tries):g}" if r.tries else "",
+                name,
+                n,
+            )
+            for r in rows
+            for name, n in (r.mistakes.most_common() or [("", 0)])
+        ],
+    )
     return paths
 
 
 def main(argv=None):
     """Command line; returns an exit status."""
     argparse.ArgumentParser(prog="python -m autograder.grading.report", description=__doc__.split("\n")[0]).parse_args(
-        argv)
+        argv
+    )
     try:
         course = load_course()
         with GradebookWriter(course.db_url, course.directory.course_id or "default_course", course.config) as writer:

@@ -76,8 +76,10 @@ def _together(cells, session):
     """Outputs of all cells, or None where they did not end well (the session is then as it was before)."""
     marker = f"anatomy-{secrets.token_hex(8)}"
     # In a namespace of its own: nothing of this stays behind among the student's names.
-    code = (f"exec(compile({ASKED!r}, '<grader>', 'exec'), (_grader := {{}}))\n"
-            f"_grader['run_cells']({[c.source for c in cells]!r}, {marker!r})\ndel _grader")
+    code = (
+        f"exec(compile({ASKED!r}, '<grader>', 'exec'), (_grader := {{}}))\n"
+        f"_grader['run_cells']({[c.source for c in cells]!r}, {marker!r})\ndel _grader"
+    )
     try:
         result = session.execute(code, timeout=TOGETHER_SECONDS)
     except DeadSession:
@@ -113,8 +115,13 @@ def _cut(text, always=False):
 
 def _stepwise(notebook, exercises, session, key):
     ran, specs = Ran(stepwise=True), {e.id: e for e in exercises}
-    verdicts, last = {}, max((i for i, c in enumerate(notebook.cells) if c.cell_type == "code"
-                              and c.metadata[MARK]["role"] in RUN), default=0)
+    verdicts, last = (
+        {},
+        max(
+            (i for i, c in enumerate(notebook.cells) if c.cell_type == "code" and c.metadata[MARK]["role"] in RUN),
+            default=0,
+        ),
+    )
     too_early = []
     for position, cell in enumerate(notebook.cells):
         mark = cell.metadata[MARK]

@@ -24,8 +24,18 @@ COURSE = Path(__file__).resolve().parents[2] / "course"
 # One notebook with a few exercises: far more than honest work needs, little enough for a hostile one to waste.
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60)
 # What notebooks import. torch imports the last one at the first backward pass: half a second of every submission.
-WARM = ("numpy", "torch", "safetensors.torch", "matplotlib.pyplot", "ipywidgets", "anywidget", "sympy",
-        "anatomy.runner", "anatomy.widgets", "torch.fx.experimental.symbolic_shapes")
+WARM = (
+    "numpy",
+    "torch",
+    "safetensors.torch",
+    "matplotlib.pyplot",
+    "ipywidgets",
+    "anywidget",
+    "sympy",
+    "anatomy.runner",
+    "anatomy.widgets",
+    "torch.fx.experimental.symbolic_shapes",
+)
 SEED = 0  # code that draws random numbers gets the same ones at a regrade
 
 NO_SANDBOX = """\
@@ -34,8 +44,10 @@ gradebook, other submissions), write and delete them, use the network, and leave
 hold, limits on memory hold on Linux only, and scores are still computed outside the students' processes. Use it for
 submissions that you trust, or on a machine that holds nothing else."""
 
-REFUSAL = ("Grading needs a sandbox for the students' code, and this machine has none ({reason}). Use Linux with user "
-           "namespaces or bubblewrap, or pass --no-sandbox and accept what it then prints.")
+REFUSAL = (
+    "Grading needs a sandbox for the students' code, and this machine has none ({reason}). Use Linux with user "
+    "namespaces or bubblewrap, or pass --no-sandbox and accept what it then prints."
+)
 
 _zygote = None
 

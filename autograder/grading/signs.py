@@ -40,17 +40,47 @@ WORDS = {
 }
 
 _MODULES = {
-    "judge": {"anatomy.runner", "anatomy.judging", "anatomy.records", "anatomy.checks", "anatomy.codec",
-              "anatomy.compare", "anatomy.verdict", "anatomy.diagnosis", "autograder", "nbgrader"},
-    "ban": {"torch.library", "torch.overrides", "torch.utils._python_dispatch", "torch._C", "torch.ops", "torch.jit",
-            "torch._ops", "torch._decomp", "torch._refs", "torch._dispatch", "torch._inductor",
-            "torch.utils.cpp_extension"},
+    "judge": {
+        "anatomy.runner",
+        "anatomy.judging",
+        "anatomy.records",
+        "anatomy.checks",
+        "anatomy.codec",
+        "anatomy.compare",
+        "anatomy.verdict",
+        "anatomy.diagnosis",
+        "autograder",
+        "nbgrader",
+    },
+    "ban": {
+        "torch.library",
+        "torch.overrides",
+        "torch.utils._python_dispatch",
+        "torch._C",
+        "torch.ops",
+        "torch.jit",
+        "torch._ops",
+        "torch._decomp",
+        "torch._refs",
+        "torch._dispatch",
+        "torch._inductor",
+        "torch.utils.cpp_extension",
+    },
     "introspection": {"gc", "inspect", "ctypes", "dis", "types", "cffi"},
     "dynamic code": {"importlib", "runpy", "code", "codeop", "pickle", "marshal"},
     "notebook machinery": {"IPython", "ipykernel", "nbformat", "jupyter_client", "comm"},
     "network": {"socket", "urllib", "http", "requests", "ftplib", "smtplib", "ssl", "aiohttp", "httpx"},
-    "processes": {"subprocess", "multiprocessing", "threading", "signal", "concurrent", "asyncio", "atexit",
-                  "faulthandler", "pty"},
+    "processes": {
+        "subprocess",
+        "multiprocessing",
+        "threading",
+        "signal",
+        "concurrent",
+        "asyncio",
+        "atexit",
+        "faulthandler",
+        "pty",
+    },
     "grader's files": {"sqlite3", "sqlalchemy", "glob", "shutil", "pathlib"},
 }
 # Where the measured data of the demonstrations lie; a plain holder of attributes.
@@ -62,33 +92,115 @@ _CALLS = {
     "grader's files": {"open"},
 }
 _ATTRIBUTES = {
-    "introspection": {"_getframe", "currentframe", "__subclasses__", "__globals__", "__builtins__", "__closure__",
-                      "__code__", "f_back", "f_globals", "f_locals", "get_objects", "get_referrers", "settrace",
-                      "setprofile", "_current_frames", "modules", "__mro__", "__dict__", "user_ns"},
-    "ban": {"_C", "ops", "decompose", "DisableTorchFunction", "DisableTorchFunctionSubclass", "_VariableFunctions",
-            "Library", "TorchFunctionMode", "TorchDispatchMode", "jit", "_refs", "_decomp"},
-    "notebook machinery": {"ast_transformers", "input_transformers", "input_transformers_cleanup", "run_cell",
-                           "do_execute", "displayhook", "display_formatter", "display_pub", "excepthook",
-                           "user_global_ns", "set_custom_exc", "register_magic_function"},
+    "introspection": {
+        "_getframe",
+        "currentframe",
+        "__subclasses__",
+        "__globals__",
+        "__builtins__",
+        "__closure__",
+        "__code__",
+        "f_back",
+        "f_globals",
+        "f_locals",
+        "get_objects",
+        "get_referrers",
+        "settrace",
+        "setprofile",
+        "_current_frames",
+        "modules",
+        "__mro__",
+        "__dict__",
+        "user_ns",
+    },
+    "ban": {
+        "_C",
+        "ops",
+        "decompose",
+        "DisableTorchFunction",
+        "DisableTorchFunctionSubclass",
+        "_VariableFunctions",
+        "Library",
+        "TorchFunctionMode",
+        "TorchDispatchMode",
+        "jit",
+        "_refs",
+        "_decomp",
+    },
+    "notebook machinery": {
+        "ast_transformers",
+        "input_transformers",
+        "input_transformers_cleanup",
+        "run_cell",
+        "do_execute",
+        "displayhook",
+        "display_formatter",
+        "display_pub",
+        "excepthook",
+        "user_global_ns",
+        "set_custom_exc",
+        "register_magic_function",
+    },
     "processes": {"_exit", "fork", "kill", "killpg", "abort", "system", "popen", "Thread", "execv", "setrlimit"},
     "grader's files": {"environ", "getenv", "listdir", "walk", "scandir", "chmod", "symlink"},
 }
-_METHODS = {"comparison": {"__eq__", "__torch_function__", "__torch_dispatch__", "__array__", "__array_ufunc__",
-                           "__class_getitem__", "__instancecheck__", "__reduce__", "__reduce_ex__", "__del__"}}
+_METHODS = {
+    "comparison": {
+        "__eq__",
+        "__torch_function__",
+        "__torch_dispatch__",
+        "__array__",
+        "__array_ufunc__",
+        "__class_getitem__",
+        "__instancecheck__",
+        "__reduce__",
+        "__reduce_ex__",
+        "__del__",
+    }
+}
 _STRINGS = {
-    "grader's files": ("solutions/", "../solutions", "autograder", "gradebook", "/proc", "submitted", ".secret",
-                       "assets/recordings", "/etc/", "/home", "/root", "ANATOMY_", "NBGRADER",
-                       "usercustomize", ".ipython"),
+    "grader's files": (
+        "solutions/",
+        "../solutions",
+        "autograder",
+        "gradebook",
+        "/proc",
+        "submitted",
+        ".secret",
+        "assets/recordings",
+        "/etc/",
+        "/home",
+        "/root",
+        "ANATOMY_",
+        "NBGRADER",
+        "usercustomize",
+        ".ipython",
+    ),
     "forgery": ("manual_score", "grade_id", "nbgrader"),
 }
-_LIBRARIES = {"torch", "numpy", "np", "builtins", "IPython", "anatomy", "sys", "math", "nn", "F", "safetensors",
-              "pickle", "json", "os", "time", "random"}
+_LIBRARIES = {
+    "torch",
+    "numpy",
+    "np",
+    "builtins",
+    "IPython",
+    "anatomy",
+    "sys",
+    "math",
+    "nn",
+    "F",
+    "safetensors",
+    "pickle",
+    "json",
+    "os",
+    "time",
+    "random",
+}
 _PROTECTED = {"check", "evaluate", "isinstance", "type", "len", "print", "abs", "float", "all", "any"}
 
 
 def signs_of(source, where):
-    """Signs in one cell's source. where: the cell's id. Source that does not parse has none (it does not run either).
-    """
+    """Signs in one cell's source, for the cell ``where``. Source that does not parse has none: it does not run."""
     try:
         tree = ast.parse(without_magics(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -111,7 +223,7 @@ def without_magics(source):
     kept = []
     for line in source.split("\n"):
         bare = line.lstrip()
-        kept.append(line[:len(line) - len(bare)] + "pass" if bare.startswith(("%", "!", "?")) else line)
+        kept.append(line[: len(line) - len(bare)] + "pass" if bare.startswith(("%", "!", "?")) else line)
     return "\n".join(kept)
 
 
@@ -158,8 +270,12 @@ def _call(node, aliases):
     name = _text(node.func)
     if name in ("setattr", "delattr") and node.args and _root(node.args[0]) in aliases:
         yield "patching", node
-    if name == "getattr" and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant) \
-            and _root(node.args[0]) in aliases:
+    if (
+        name == "getattr"
+        and len(node.args) > 1
+        and not isinstance(node.args[1], ast.Constant)
+        and _root(node.args[0]) in aliases
+    ):
         yield "dynamic code", node
     if name.endswith((".update", ".setdefault")) and "__dict__" in name:
         yield "patching", node
@@ -179,7 +295,10 @@ def _aliases(tree):
 def _innocent(node):
     # nn.ModuleDict().modules() and x.T.ops of one's own are common; sys.modules and torch.ops are meant.
     return node.attr in ("modules", "ops", "jit", "system", "walk", "kill", "environ") and _root(node) not in (
-        "sys", "torch", "os")
+        "sys",
+        "torch",
+        "os",
+    )
 
 
 def _root(node):

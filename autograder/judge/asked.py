@@ -15,8 +15,8 @@ def answer(payload, student_ns, bans):
 
     replies, at = [], 0
     for ban in bans:
-        size = int.from_bytes(payload[at:at + 8], "little")
-        request, at = payload[at + 8:at + 8 + size], at + 8 + size
+        size = int.from_bytes(payload[at : at + 8], "little")
+        request, at = payload[at + 8 : at + 8 + size], at + 8 + size
         library = refuse_operators(ban) if ban else None
         try:
             reply = b"+" + serve(request, student_ns)
@@ -45,6 +45,7 @@ def refuse_operators(operators):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a kernel is overridden is the point
         for name, behind in operators.items():
+
             def refuse(*args, name=name, **kwargs):
                 raise RuntimeError(f"{name} is not allowed in this exercise")
 

@@ -32,8 +32,8 @@ def split_replies(data, count):
     """
     parts, at = [], 0
     for _ in range(count):
-        size = int.from_bytes(data[at:at + 8], "little")
-        part, at = data[at + 8:at + 8 + size], at + 8 + size
+        size = int.from_bytes(data[at : at + 8], "little")
+        part, at = data[at + 8 : at + 8 + size], at + 8 + size
         if len(part) < size or part[:1] not in (b"+", b"-"):
             return parts + [MalformedReply("it is incomplete")] * (count - len(parts))
         name = printable(part[1:81].decode("utf-8", "replace"), 80)
@@ -75,8 +75,10 @@ def parse_reply(data, programs):
     for name, tensor in tensors.items():
         number, _, own = name.partition("/")
         groups.setdefault(number, {})[own] = tensor
-    return [(_outcome(item, program), groups.get(str(i), {}))
-            for i, (item, program) in enumerate(zip(listed, programs, strict=True))]
+    return [
+        (_outcome(item, program), groups.get(str(i), {}))
+        for i, (item, program) in enumerate(zip(listed, programs, strict=True))
+    ]
 
 
 def _header(data):
@@ -84,7 +86,7 @@ def _header(data):
     if len(data) < 8 or size > min(MAX_HEADER, len(data) - 8):
         raise MalformedReply("it is not in the safetensors format")
     try:
-        header = _json(data[8:8 + size].decode("utf-8"))
+        header = _json(data[8 : 8 + size].decode("utf-8"))
     except UnicodeDecodeError:
         raise MalformedReply("its header is not text") from None
     if not isinstance(header, dict):

@@ -71,8 +71,9 @@ class Program:
         names = None
         if state is not None:
             names = {k: self._tree(v)["tensor"] for k, v in state.items()}
-        self.steps.append({"new": fn, "args": self._tree(list(args)), "kwargs": self._tree(kwargs), "state": names,
-                           "train": train})
+        self.steps.append(
+            {"new": fn, "args": self._tree(list(args)), "kwargs": self._tree(kwargs), "state": names, "train": train}
+        )
         self._module = len(self.steps) - 1
         return self
 
@@ -83,13 +84,22 @@ class Program:
         first output. params: also return the gradient of every named parameter.
         """
         on = self._module if fn is None else None
-        step = {"call": fn, "on": on, "method": method, "args": self._tree(list(args)),
-                "kwargs": self._tree(kwargs), "grad": None}
+        step = {
+            "call": fn,
+            "on": on,
+            "method": method,
+            "args": self._tree(list(args)),
+            "kwargs": self._tree(kwargs),
+            "grad": None,
+        }
         if grad is not None or params:
             wrt = {}
             for g in grad or ():
-                node = step["args"]["list"][g] if isinstance(g, int) else dict(
-                    (k, v) for k, v in step["kwargs"]["dict"])[g]
+                node = (
+                    step["args"]["list"][g]
+                    if isinstance(g, int)
+                    else dict((k, v) for k, v in step["kwargs"]["dict"])[g]
+                )
                 wrt[f"argument {g}" if isinstance(g, int) else g] = node["tensor"]
             step["grad"] = {"wrt": wrt, "params": params, "cotangent": self._tree(cotangent)["tensor"]}
         self.steps.append(step)

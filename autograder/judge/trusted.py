@@ -84,7 +84,7 @@ def _judge(exercise, fresh, session, timeout, device):
         return zero(exercise, *_reason(error, timeout), time.perf_counter() - began)
     try:
         # A question of its own: what the process saw in the first one is forgotten.
-        examples, = _ask([public_record(exercise, device)], session, timeout)
+        (examples,) = _ask([public_record(exercise, device)], session, timeout)
     except SessionError as error:
         return _without_details(verdict, [Mistake(*_reason(error, timeout))])
     return _explained(exercise, fresh, verdict, outcomes, examples, device)
@@ -157,15 +157,23 @@ def _payload(record):
     tensors, request = {"_": torch.zeros(1)}, []
     for i, case in enumerate(record.cases):
         tensors |= {f"{i}/{n}": t for n, t in case.tensors.items()}
-        request.append({"program": case.program, "targets": record.targets, "forbidden": record.forbidden,
-                        "signature": record.signature})
+        request.append(
+            {
+                "program": case.program,
+                "targets": record.targets,
+                "forbidden": record.forbidden,
+                "signature": record.signature,
+            }
+        )
     return save(tensors, metadata={"request": json.dumps(request)})
 
 
 def _reason(error, timeout):
     if isinstance(error, AskTimeout):
-        return "generic.timeout", (f"Your code did not finish within {timeout:g} seconds. Look for a loop that never "
-                                   "ends, or for a loop over entries where one tensor operation would do.")
+        return "generic.timeout", (
+            f"Your code did not finish within {timeout:g} seconds. Look for a loop that never "
+            "ends, or for a loop over entries where one tensor operation would do."
+        )
     if isinstance(error, AskDied):
         return "generic.process_ended", f"Your code ended its Python process: {error}."
     if isinstance(error, ReplyTooLarge):
@@ -202,8 +210,13 @@ def _no_points_for_examples(verdict, fresh, public):
     for case in verdict.cases:
         case.points = 0.0
     verdict.score = 0.0
-    verdict.mistakes.append(Mistake("generic.examples_alone", "No points yet: the cases that pass have fixed numbers, "
-                                    "and count once a case with other numbers passes too."))
+    verdict.mistakes.append(
+        Mistake(
+            "generic.examples_alone",
+            "No points yet: the cases that pass have fixed numbers, "
+            "and count once a case with other numbers passes too.",
+        )
+    )
 
 
 def _drawn(fresh, public):

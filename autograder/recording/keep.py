@@ -60,8 +60,9 @@ class Before:
         old = self.cases.get((exercise_id, case["name"]))
         if old is None or not self._same(exercise_id, old, case, tensors):
             return case, tensors
-        kept = {f"{part}/{n}": t for part in ("in", *old["outcomes"])
-                for n, t in self.of(exercise_id, old, part).items()}
+        kept = {
+            f"{part}/{n}": t for part in ("in", *old["outcomes"]) for n, t in self.of(exercise_id, old, part).items()
+        }
         return {**case, "outcomes": old["outcomes"], "atol": old["atol"]}, kept
 
     def _same(self, exercise_id, old, new, tensors):
@@ -91,7 +92,8 @@ def same_draw(new, old):
     """Whether two dicts of inputs are the same draw but for rounding, on the scale of a tensor's middle entries."""
     step = lambda t: max(STEP, torch.finfo(t.dtype).eps) if t.is_floating_point() else 0.0
     return new.keys() == old.keys() and all(
-        close(t, old[name], DRAWN * step(t) * middle(t), DRAWN * step(t)) for name, t in new.items())
+        close(t, old[name], DRAWN * step(t) * middle(t), DRAWN * step(t)) for name, t in new.items()
+    )
 
 
 def middle(t):

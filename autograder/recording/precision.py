@@ -105,8 +105,11 @@ def stays(old, new):
     if old.keys() != new.keys() or any((old[dtype] is None) != (new[dtype] is None) for dtype in old):
         return False
     # Below one rounding step, one rounding more or less is a large factor.
-    return all(noise(old[dtype][key], value, torch.finfo(DTYPES[dtype]).eps)
-               for dtype, found in new.items() for key, value in (found or {}).items())
+    return all(
+        noise(old[dtype][key], value, torch.finfo(DTYPES[dtype]).eps)
+        for dtype, found in new.items()
+        for key, value in (found or {}).items()
+    )
 
 
 def record(out, device="cpu", units=None, fresh=False):
@@ -125,8 +128,14 @@ def record(out, device="cpu", units=None, fresh=False):
         distances |= {i: before[i] for i in missing if i in before} | live
         print(f"{unit}: {len(live)} exercises against float64", flush=True)
     command = f"python -m autograder.recording.precision --device {device}"
-    made = {**facts, "dtype": ", ".join(DTYPES), "seed": PUBLIC_SEED, "tf32": False, "command": command,
-            "date": datetime.date.today().isoformat()}
+    made = {
+        **facts,
+        "dtype": ", ".join(DTYPES),
+        "seed": PUBLIC_SEED,
+        "tf32": False,
+        "command": command,
+        "date": datetime.date.today().isoformat(),
+    }
     data[kind] = part if comparable and distances == before else {"made": made, "distances": distances}
     out.mkdir(parents=True, exist_ok=True)
     replace(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())

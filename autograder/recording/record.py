@@ -59,8 +59,15 @@ def made(before, device, command, seed, paths, dtype="that of each case"):
     date, processor, Python or torch that gives the same bytes made nothing.
     """
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-    facts = {**device_facts(device), "dtype": dtype, "seed": seed, "tf32": False, "made_by": command,
-             "command": f"{command} DEVICE={device}", "sha256": digest}
+    facts = {
+        **device_facts(device),
+        "dtype": dtype,
+        "seed": seed,
+        "tf32": False,
+        "made_by": command,
+        "command": f"{command} DEVICE={device}",
+        "sha256": digest,
+    }
     told = lambda entry: {k: v for k, v in entry.items() if k not in ("date", "torch", "python", "name")}
     same = same_device(before, facts) and told(before) == told(facts)
     return before if same else {**facts, "date": datetime.date.today().isoformat()}
@@ -107,8 +114,11 @@ def available(unit, folder=ROOT / "assets" / "recordings"):
     missing = [e["id"] for e in recorded if e["id"] not in {e.id for e in found}]
     files = ", ".join(n.rsplit(".", 1)[1] + ".py" for n in put_aside)
     needs = ", ".join(sorted(set(put_aside.values())))
-    print(f"{unit}: {files} needs {needs}, which is not here; what was recorded of "
-          f"{', '.join(missing) or 'its exercises'} stays as it is.", flush=True)
+    print(
+        f"{unit}: {files} needs {needs}, which is not here; what was recorded of "
+        f"{', '.join(missing) or 'its exercises'} stays as it is.",
+        flush=True,
+    )
     return found, missing
 
 
@@ -135,13 +145,34 @@ def record_unit(unit, device="cpu", chosen=None, before=None):
             for name, (outcome, tensors) in c.outcomes.items():
                 fresh |= {f"{name}/{n}": t for n, t in tensors.items()}
                 outcomes[name] = {"outcome": outcome, "tensors": sorted(tensors)}
-            case = {"name": c.name, "slug": slug(c.name), "shows": c.shows, "weight": c.weight, "program": c.program,
-                    "inputs": sorted(c.tensors), "outcomes": outcomes, "atol": c.atol, "rtol": c.rtol}
+            case = {
+                "name": c.name,
+                "slug": slug(c.name),
+                "shows": c.shows,
+                "weight": c.weight,
+                "program": c.program,
+                "inputs": sorted(c.tensors),
+                "outcomes": outcomes,
+                "atol": c.atol,
+                "rtol": c.rtol,
+            }
             case, written = before.settle(record.id, case, fresh)
             cases.append(case)
             store |= {f"{record.id}/{case['slug']}/{n}": t for n, t in written.items()}
-        fields = {k: getattr(record, k) for k in ("id", "unit", "title", "points", "targets", "signature", "forbidden",
-                                                  "forbidden_message", "mistakes")}
+        fields = {
+            k: getattr(record, k)
+            for k in (
+                "id",
+                "unit",
+                "title",
+                "points",
+                "targets",
+                "signature",
+                "forbidden",
+                "forbidden_message",
+                "mistakes",
+            )
+        }
         listed.append({**fields, "cases": cases})
     return {"format": records.FORMAT, "unit": unit, "exercises": listed}, store
 
@@ -174,8 +205,10 @@ def write_unit(unit, out, device="cpu", before=None):
     if missing:
         data, tensors = _with_kept(data, tensors, out / unit, missing)
     out.mkdir(parents=True, exist_ok=True)
-    pairs = [(out / f"{unit}.json", (json.dumps(data, ensure_ascii=False, sort_keys=True, indent=0) + "\n").encode()),
-             (out / f"{unit}.safetensors", save(dict(sorted(tensors.items()))))]
+    pairs = [
+        (out / f"{unit}.json", (json.dumps(data, ensure_ascii=False, sort_keys=True, indent=0) + "\n").encode()),
+        (out / f"{unit}.safetensors", save(dict(sorted(tensors.items())))),
+    ]
     for path, content in pairs:
         path.with_suffix(path.suffix + ".tmp").write_bytes(content)
     for path, _ in pairs:
@@ -224,8 +257,13 @@ def main(argv=None):
         return 2
     manifest = _manifest(path)  # another unit may have been recorded meanwhile
     for unit in chosen:
-        manifest[unit] = made(manifest.get(unit), options.device, "make record", PUBLIC_SEED,
-                              [options.out / f"{unit}.json", options.out / f"{unit}.safetensors"])
+        manifest[unit] = made(
+            manifest.get(unit),
+            options.device,
+            "make record",
+            PUBLIC_SEED,
+            [options.out / f"{unit}.json", options.out / f"{unit}.safetensors"],
+        )
     replace(path, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
     return 0
 

@@ -101,9 +101,11 @@ def permutation_inputs(generator):
     width = permutation.D_MODEL
     table = _words([permutation.WORDS], generator, width)
     shapes = {"w_q": width, "w_k": width, "w_v": permutation.D_V}
-    return {"x": torch.stack([table[word] for word in permutation.WORDS]),
-            "positions": _normal(generator, permutation.T, width),
-            **{name: _normal(generator, width, out) / math.sqrt(width) for name, out in shapes.items()}}
+    return {
+        "x": torch.stack([table[word] for word in permutation.WORDS]),
+        "positions": _normal(generator, permutation.T, width),
+        **{name: _normal(generator, width, out) / math.sqrt(width) for name, out in shapes.items()},
+    }
 
 
 def no_inputs(generator):
@@ -124,8 +126,11 @@ def activation_inputs(generator):
 
 
 ACTIVATIONS = {name: getattr(activations, name) for name in activation.ACTIVATIONS} | {
-    "sigmoid_prime": activations.sigmoid_derivative, "silu_prime": activations.silu_derivative,
-    "gelu_prime": activations.gelu_derivative}
+    "sigmoid_prime": activations.sigmoid_derivative,
+    "silu_prime": activations.silu_derivative,
+    "gelu_prime": activations.gelu_derivative,
+}
+
 
 def norm_inputs(generator):
     """One vector of mean 0.5, far enough from 0 that RMSNorm and LayerNorm can be told apart at the start."""
@@ -142,12 +147,17 @@ def stepper_inputs(generator):
 def sparse_inputs(generator):
     """draws: a number for each pair; base: BigBird's window and global word; band: the hybrid's windows."""
     T = sparse.T
-    return {"draws": torch.rand(T, T, generator=generator), "base": patterns.longformer_mask(T, 3, [0]),
-            "band": torch.stack([patterns.local_causal_mask(T, w) for w in sparse.WINDOWS])}
+    return {
+        "draws": torch.rand(T, T, generator=generator),
+        "base": patterns.longformer_mask(T, 3, [0]),
+        "band": torch.stack([patterns.local_causal_mask(T, w) for w in sparse.WINDOWS]),
+    }
 
 
 PATTERNS = {name: getattr(patterns, name) for name in sparse.SparseExplorer.names if hasattr(patterns, name)} | {
-    "random_mask": patterns.smallest_draws, "hybrid_layers": patterns.interleaved_layers}
+    "random_mask": patterns.smallest_draws,
+    "hybrid_layers": patterns.interleaved_layers,
+}
 
 
 def gradient_inputs(generator):
@@ -170,31 +180,48 @@ def stability_inputs(generator):
     q, around = _normal(generator, 1, stability.D), _normal(generator, stability.KEYS, stability.D)
     q = q * math.sqrt(stability.D) / q.norm()
     across = around - (around @ q.T) * q / stability.D  # the part of each key that the query does not see
-    return {"row": row, "q": q, "k": across + row[:, None] * q / math.sqrt(stability.D),
-            "steps": torch.arange(len(growth), dtype=torch.float64) * 2 * data["every"], "growth": torch.tensor(growth)}
+    return {
+        "row": row,
+        "q": q,
+        "k": across + row[:, None] * q / math.sqrt(stability.D),
+        "steps": torch.arange(len(growth), dtype=torch.float64) * 2 * data["every"],
+        "growth": torch.tensor(growth),
+    }
 
 
 def position_inputs(generator):
     """Tables, projections and words for every scheme; ``look`` is W_Q of a head that looks 3 back."""
     T, width, D = position.T, position.WIDTH, position.D
     fresh = _normal(generator, T, width)
-    near = torch.softmax(-(torch.arange(T)[:, None] - torch.arange(T)).double() ** 2 / 16, -1)
+    near = torch.softmax(-((torch.arange(T)[:, None] - torch.arange(T)).double() ** 2) / 16, -1)
     smooth = near @ fresh
     distances = sinusoid_half(torch.arange(T - 1, -T, -1).double(), width)
     return {
-        "w_q": _normal(generator, width, width) / math.sqrt(width), "look": shift_matrix(3, width),
-        "w_k": _normal(generator, width, width) / math.sqrt(width), "fresh": fresh / math.sqrt(width),
-        "smooth": smooth / smooth.norm(dim=-1).mean(), "word": _normal(generator, D), "v": _normal(generator, 1, D),
+        "w_q": _normal(generator, width, width) / math.sqrt(width),
+        "look": shift_matrix(3, width),
+        "w_k": _normal(generator, width, width) / math.sqrt(width),
+        "fresh": fresh / math.sqrt(width),
+        "smooth": smooth / smooth.norm(dim=-1).mean(),
+        "word": _normal(generator, D),
+        "v": _normal(generator, 1, D),
         "shaw_table": _walk(generator, 2 * position.LARGEST_CLIP + 1, D),
         "r": distances @ _normal(generator, width, D) / math.sqrt(width),
-        "t5_s": _walk(generator, position.BUCKETS, 4), "t5_c": _walk(generator, position.BUCKETS, 4),
-        "kr": _walk(generator, 2 * position.DEBERTA_K, D), "qr": _walk(generator, 2 * position.DEBERTA_K, D),
+        "t5_s": _walk(generator, position.BUCKETS, 4),
+        "t5_c": _walk(generator, position.BUCKETS, 4),
+        "kr": _walk(generator, 2 * position.DEBERTA_K, D),
+        "qr": _walk(generator, 2 * position.DEBERTA_K, D),
     }
 
 
-POSITIONS = {"sinusoid": sinusoid, "LearnedPositions": LearnedPositions, "shaw_index": shaw_index,
-             "transformer_xl_scores": transformer_xl_scores, "t5_relative_bucket": t5_relative_bucket,
-             "deberta_scores": deberta_scores, "alibi_bias": alibi_bias}
+POSITIONS = {
+    "sinusoid": sinusoid,
+    "LearnedPositions": LearnedPositions,
+    "shaw_index": shaw_index,
+    "transformer_xl_scores": transformer_xl_scores,
+    "t5_relative_bucket": t5_relative_bucket,
+    "deberta_scores": deberta_scores,
+    "alibi_bias": alibi_bias,
+}
 
 
 def objective_inputs(generator):
@@ -208,23 +235,32 @@ def objective_inputs(generator):
             order.append(shuffled)
     chosen = objectives.select_exact(torch.rand(n, T, generator=generator), torch.zeros(n, T).bool(), 0.3)
     low = len(objective.SPECIALS)
-    return {"spans": torch.tensor(spans), "order": torch.tensor(order), "selected": chosen,
-            "u": torch.rand(n, T, generator=generator),
-            "random": torch.randint(low, low + len(objective.WORDS), (n, T), generator=generator)}
+    return {
+        "spans": torch.tensor(spans),
+        "order": torch.tensor(order),
+        "selected": chosen,
+        "u": torch.rand(n, T, generator=generator),
+        "random": torch.randint(low, low + len(objective.WORDS), (n, T), generator=generator),
+    }
 
 
 MASKS = {name: getattr(masks, name) for name in mask.MaskExplorer.names if hasattr(masks, name)} | {
-    "blank_infilling": blank_infilling}
+    "blank_infilling": blank_infilling
+}
 OBJECTIVES = {name: getattr(objectives, name) for name in objective.ObjectiveLab.names} | {
-    "blank_infilling": blank_infilling}
+    "blank_infilling": blank_infilling
+}
 
 # file stem → (widget, inputs, reference); a widget of several functions takes a dict of them
 WIDGETS = {
     "activation": (activation.ActivationExplorer, activation_inputs, ACTIVATIONS),
     "attention": (attention.AttentionExplorer, attention_inputs, scaled_dot_product_attention),
     "cache": (cache.CacheCalculator, no_inputs, kv_bytes_per_token),
-    "gradient": (gradient.GradientFlowExplorer, gradient_inputs,
-                 {name: getattr(residual, name) for name in gradient.GradientFlowExplorer.names}),
+    "gradient": (
+        gradient.GradientFlowExplorer,
+        gradient_inputs,
+        {name: getattr(residual, name) for name in gradient.GradientFlowExplorer.names},
+    ),
     "mask": (mask.MaskExplorer, no_inputs, MASKS),
     "mix": (mix.MixExplorer, mix_inputs, weighted_average),
     "norm": (norm.NormExplorer, norm_inputs, {"layer_norm": layer_norm, "rms_norm": rms_norm}),
@@ -233,10 +269,16 @@ WIDGETS = {
     "position": (position.PositionExplorer, position_inputs, POSITIONS),
     "rope": (rope.RopeExplorer, rope_inputs, apply_rope),
     "sparse": (sparse.SparseExplorer, sparse_inputs, PATTERNS),
-    "stability": (stability.SoftmaxStabilityExplorer, stability_inputs,
-                  {name: getattr(stable, name) for name in stability.SoftmaxStabilityExplorer.names}),
-    "stepper": (stepper.CacheStepper, stepper_inputs,
-                {"cached_attention": cached_attention, "rotary_step": rotary_step}),
+    "stability": (
+        stability.SoftmaxStabilityExplorer,
+        stability_inputs,
+        {name: getattr(stable, name) for name in stability.SoftmaxStabilityExplorer.names},
+    ),
+    "stepper": (
+        stepper.CacheStepper,
+        stepper_inputs,
+        {"cached_attention": cached_attention, "rotary_step": rotary_step},
+    ),
     "wavelength": (wavelength.WavelengthExplorer, no_inputs, frequencies_float64),
 }
 
@@ -264,14 +306,14 @@ def recording(name, device="cpu"):
         def call(*args, **options):
             with place:
                 return to(function(*to(args, place), **to(options, place)), "cpu")
+
         return call
 
     moved = {k: on_device(f) for k, f in function.items()} if isinstance(function, dict) else on_device(function)
     # The widget's own code stays on the CPU, as in a notebook: elsewhere works the reference alone.
     where = place if name in WHOLE else torch.device("cpu")
     tables = widget.measure(moved, {k: v.double().to(where) for k, v in inputs.items()})
-    return {**{k: v.numpy() for k, v in inputs.items()},
-            **{f"ref_{k}": v.astype("float32") for k, v in tables.items()}}
+    return {**{k: v.numpy() for k, v in inputs.items()}, **{f"ref_{k}": v.astype("float32") for k, v in tables.items()}}
 
 
 def stays(name, old, new):

@@ -186,9 +186,7 @@ class AttentionCounts(NamedTuple):
     allowed_pairs: int
 
 
-def encoder_only_counts(
-    n_layers: int, B: int, T: int, d_model: int, H: int, bias: bool = True
-) -> AttentionCounts:
+def encoder_only_counts(n_layers: int, B: int, T: int, d_model: int, H: int, bias: bool = True) -> AttentionCounts:
     """Attention cost of n_layers encoder layers (one bidirectional block each) on length T."""
     return AttentionCounts(
         n_layers,
@@ -198,9 +196,7 @@ def encoder_only_counts(
     )
 
 
-def decoder_only_counts(
-    n_layers: int, B: int, T: int, d_model: int, H: int, bias: bool = True
-) -> AttentionCounts:
+def decoder_only_counts(n_layers: int, B: int, T: int, d_model: int, H: int, bias: bool = True) -> AttentionCounts:
     """Attention cost of n_layers decoder layers (one causal block each) on length T.
 
     Parameters and dense FLOPs equal the encoder's; only T(T+1)/2 of the T² pairs are allowed.

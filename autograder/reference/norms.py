@@ -25,9 +25,7 @@ def normalize_over(x: Tensor, dims: tuple[int, ...], eps: float = 1e-5) -> Tenso
     return (centered * torch.rsqrt(variance + eps)).to(x.dtype)
 
 
-def layer_norm(
-    x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
-) -> Tensor:
+def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """LayerNorm over the last axis: γ·(x - μ)/√(σ² + ε) + β, one μ and σ² per token.
 
     Args: x (..., d); weight γ and bias β (d,) or None. Returns: same shape and dtype as x.
@@ -101,9 +99,7 @@ class GemmaRMSNorm(nn.Module):
         return (rms_norm(work, None, self.eps) * (1 + _upcast(self.weight))).to(x.dtype)
 
 
-def layer_norm_backward(
-    grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5
-) -> tuple[Tensor, Tensor, Tensor]:
+def layer_norm_backward(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of layer_norm by hand.
 
     With x̂ the normalized input and g = γ·grad: dx = (g - mean(g) - x̂·mean(g·x̂))/√(σ² + ε), which is

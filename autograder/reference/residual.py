@@ -43,9 +43,7 @@ def parallel(x: Tensor, attention: Map, ffn: Map, norm: Map) -> Tensor:
     return x + attention(h) + ffn(h)
 
 
-def fuse(
-    w_q: Tensor, w_k: Tensor, w_v: Tensor, w_up: Tensor, w_o: Tensor, w_down: Tensor
-) -> tuple[Tensor, Tensor]:
+def fuse(w_q: Tensor, w_k: Tensor, w_v: Tensor, w_up: Tensor, w_o: Tensor, w_down: Tensor) -> tuple[Tensor, Tensor]:
     """The two matrices of a fused parallel block.
 
     Args: w_q, w_k, w_v, w_o (d, d); w_up (d_ff, d); w_down (d, d_ff); weights as in nn.Linear, (out, in).

@@ -174,9 +174,7 @@ def apply_partial_rope(x: Tensor, position_ids: Tensor, rotary_dim: int, base: f
     return torch.cat([apply_rope(head, position_ids, base), tail], dim=-1)
 
 
-def apply_partial_rope_half(
-    x: Tensor, position_ids: Tensor, rotary_dim: int, base: float = 10000.0
-) -> Tensor:
+def apply_partial_rope_half(x: Tensor, position_ids: Tensor, rotary_dim: int, base: float = 10000.0) -> Tensor:
     """As apply_partial_rope with the half-split layout inside the first rotary_dim features (GPT-NeoX)."""
     _check_rotary_dim(x, rotary_dim)
     head, tail = x[..., :rotary_dim], x[..., rotary_dim:]

@@ -105,9 +105,7 @@ def yarn_temperature(s: float) -> float:
     return 0.1 * math.log(s) + 1.0
 
 
-def _scaled_cos_sin(
-    x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float
-) -> tuple[Tensor, Tensor]:
+def _scaled_cos_sin(x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
     _check_positions(x, position_ids)
     if frequencies.shape != (x.shape[-1] // 2,) or x.shape[-1] % 2:
         raise ValueError(f"need D/2 frequencies for D={x.shape[-1]}, got {tuple(frequencies.shape)}")
@@ -116,9 +114,7 @@ def _scaled_cos_sin(
     return angles.cos() * temperature, angles.sin() * temperature
 
 
-def apply_scaled_rope(
-    x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float = 1.0
-) -> Tensor:
+def apply_scaled_rope(x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float = 1.0) -> Tensor:
     """RoPE (interleaved) with given frequencies, times ``temperature``.
 
     Args: x (B, H, T, D); position_ids (T,) or (B, T), integer or fractional; frequencies (D/2,).
@@ -127,8 +123,6 @@ def apply_scaled_rope(
     return rotate_pairs(x, *_scaled_cos_sin(x, position_ids, frequencies, temperature))
 
 
-def apply_scaled_rope_half(
-    x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float = 1.0
-) -> Tensor:
+def apply_scaled_rope_half(x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float = 1.0) -> Tensor:
     """As apply_scaled_rope in the half-split layout."""
     return rotate_halves(x, *_scaled_cos_sin(x, position_ids, frequencies, temperature))

@@ -79,9 +79,7 @@ def global_mask(T: int, tokens: Sequence[int], device: torch.device | str | None
     return chosen[:, None] | chosen
 
 
-def longformer_mask(
-    T: int, w: int, tokens: Sequence[int], device: torch.device | str | None = None
-) -> Tensor:
+def longformer_mask(T: int, w: int, tokens: Sequence[int], device: torch.device | str | None = None) -> Tensor:
     """Symmetric local window of w keys, and global tokens. Errors as the two parts."""
     return local_symmetric_mask(T, w, device) | global_mask(T, tokens, device)
 

@@ -95,9 +95,7 @@ def block_gather_attention(q: Tensor, k: Tensor, v: Tensor, blocks: Tensor, bloc
     _check(q, k, v)
     n = q.shape[2] // block if block > 0 else 0
     if n * block != q.shape[2] or blocks.shape != (n, n):
-        raise ValueError(
-            f"T={q.shape[2]} needs whole blocks of {block} and blocks {(n, n)}, got {blocks.shape}"
-        )
+        raise ValueError(f"T={q.shape[2]} needs whole blocks of {block} and blocks {(n, n)}, got {blocks.shape}")
     index, valid = neighbor_index(blocks)  # (n, m)
     keys, values = (x.unflatten(2, (n, block))[:, :, index].flatten(3, 4) for x in (k, v))
     mask = valid.repeat_interleave(block, dim=1)[:, None, :]  # (n, 1, m·block)

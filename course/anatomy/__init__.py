@@ -13,5 +13,15 @@ from .progress import progress
 from .quizzes import quiz
 from .setup import environment_report
 
-__all__ = ["CheckFailed", "case", "check", "environment_report", "evaluate", "predict", "progress", "quiz",
-           "record_prediction", "reveal"]
+__all__ = [
+    "CheckFailed",
+    "case",
+    "check",
+    "environment_report",
+    "evaluate",
+    "predict",
+    "progress",
+    "quiz",
+    "record_prediction",
+    "reveal",
+]

@@ -46,8 +46,7 @@ class Question(anywidget.AnyWidget):
 
     def __init__(self, items, on_commit, states=None, name="Question", below=None):
         self._on_commit, self._below, self._place = on_commit, below, None
-        super().__init__(items=items, states=states or {}, name=name,
-                         token=secrets.token_hex(6))
+        super().__init__(items=items, states=states or {}, name=name, token=secrets.token_hex(6))
 
     @t.observe("commit")
     def _committed(self, change):
@@ -57,8 +56,11 @@ class Question(anywidget.AnyWidget):
         try:
             state = self._on_commit(answer["key"], str(answer.get("value", "")))
         except Exception as error:  # a traceback here would go to a log that nobody sees
-            state = {"choice": answer.get("value", ""), "tone": "problem",
-                     "message": f"This could not be kept: {type(error).__name__}: {error}"}
+            state = {
+                "choice": answer.get("value", ""),
+                "tone": "problem",
+                "message": f"This could not be kept: {type(error).__name__}: {error}",
+            }
         self.show(answer["key"], {**state, "n": answer.get("n", 0)})
 
     def show(self, key, state):
@@ -85,8 +87,10 @@ class Question(anywidget.AnyWidget):
         # A notebook opened again the next day has no control: JupyterLab would put "Error displaying widget" there,
         # and nothing else of the same output. So the plain question is an output of its own, hidden while a control
         # stands below it.
-        plain = (f'{FALLBACK}<div class="ta-ask-plain" data-ask="{self.token}">{data["text/html"]}'
-                 "<p>To answer, run this cell.</p></div>")
+        plain = (
+            f'{FALLBACK}<div class="ta-ask-plain" data-ask="{self.token}">{data["text/html"]}'
+            "<p>To answer, run this cell.</p></div>"
+        )
         display({"text/plain": data["text/plain"], "text/html": plain}, raw=True)
         if view:
             display({**view, "text/plain": ""}, raw=True, metadata=metadata)
@@ -108,5 +112,4 @@ def _plain(item):
 
 def _page(item):
     options = "".join(f"<li>{html.escape(o)}</li>" for o in item["options"])
-    return (f"<p><strong>{html.escape(item['question'])}</strong></p>"
-            + (f"<ul>{options}</ul>" if options else ""))
+    return f"<p><strong>{html.escape(item['question'])}</strong></p>" + (f"<ul>{options}</ul>" if options else "")

@@ -169,8 +169,9 @@ class _Merge:
         new = [c for c in map(_raw, self.lost) if (_kept(c), text_of(c)) not in there]
         self.report.kept = len(new)
         if new and not self.tail:
-            self.tail.append({"cell_type": "markdown", "id": HEADING_ID, "metadata": {KEY: {"kept": "heading"}},
-                              "source": HEADING})
+            self.tail.append(
+                {"cell_type": "markdown", "id": HEADING_ID, "metadata": {KEY: {"kept": "heading"}}, "source": HEADING}
+            )
         return self.tail + new
 
 
@@ -238,8 +239,13 @@ def _raw(cell):
     about = {"kept": _key(cell), "was": cell["cell_type"]}
     extra = {"attachments": cell["attachments"]} if "attachments" in cell else {}
     name = hashlib.sha256(f"{about}/{text_of(cell)}".encode("utf-8", "replace")).hexdigest()[:12]
-    return {"cell_type": "raw", "id": f"kept-{name}", "metadata": {KEY: about}, "source": cell.get("source", ""),
-            **extra}
+    return {
+        "cell_type": "raw",
+        "id": f"kept-{name}",
+        "metadata": {KEY: about},
+        "source": cell.get("source", ""),
+        **extra,
+    }
 
 
 def _name(cells, released):

@@ -115,12 +115,16 @@ class Case:
             given = ["…"]
         last = self._steps[-1]
         name = last.get("call") or last.get("new") or (last.get("method") or "m")
-        lines = [f"{self.exercise}, case {self.number} of {len(self._record.cases)}: {self.shows}",
-                 f"  call     {name}({', '.join(given)})"]
+        lines = [
+            f"{self.exercise}, case {self.number} of {len(self._record.cases)}: {self.shows}",
+            f"  call     {name}({', '.join(given)})",
+        ]
         if self.state:
             lines.append("  weights  " + ", ".join(f"{k} {tuple(t.shape)}" for k, t in self.state.items()))
-        lines += [f"  expected {show(self.expected, 8)}",
-                  f"  Look at .args, .kwargs, .state, .expected, or .run({', '.join(self._record.targets)})."]
+        lines += [
+            f"  expected {show(self.expected, 8)}",
+            f"  Look at .args, .kwargs, .state, .expected, or .run({', '.join(self._record.targets)}).",
+        ]
         return "\n".join(lines)
 
 

@@ -65,8 +65,10 @@ def evaluate(exercise_id, *functions):
 
 def _named(record, functions):
     if len(functions) != len(record.targets):
-        raise TypeError(f"check({record.id!r}, …) needs {', '.join(record.targets)}: "
-                        f"{len(record.targets)} given to it, not {len(functions)}")
+        raise TypeError(
+            f"check({record.id!r}, …) needs {', '.join(record.targets)}: "
+            f"{len(record.targets)} given to it, not {len(functions)}"
+        )
     return dict(zip(record.targets, functions, strict=True))
 
 
@@ -88,8 +90,12 @@ def check(exercise_id, *functions):
     # The count stays in the notebook: an instructor's report says which exercises took most tries. What is checked
     # again after a pass took no more of them.
     tries = entry.get("passed_on_try") or entry.get("tries", 0)
-    _display(shell, verdict.html(markup), "\n".join(t for t in (verdict.text(), text) if t),
-             {"anatomy": {"exercise": verdict.exercise, "tries": tries}})
+    _display(
+        shell,
+        verdict.html(markup),
+        "\n".join(t for t in (verdict.text(), text) if t),
+        {"anatomy": {"exercise": verdict.exercise, "tries": tries}},
+    )
     following = sys.modules.get(f"{__package__}.widgets.following")  # nothing follows where no widget was imported
     if following is not None:
         following.after_check(verdict, _named(records.load(exercise_id), functions))

@@ -20,9 +20,23 @@ from . import symbolic
 
 MAX_DEPTH = 12
 MAX_NODES = 20_000
-_DTYPES = {str(d).split(".")[1]: d for d in (
-    torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8, torch.int16,
-    torch.int32, torch.int64, torch.bool, torch.complex64, torch.complex128)}
+_DTYPES = {
+    str(d).split(".")[1]: d
+    for d in (
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.int8,
+        torch.uint8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.bool,
+        torch.complex64,
+        torch.complex128,
+    )
+}
 
 
 class MalformedTree(ValueError):
@@ -77,8 +91,9 @@ def encode(value, tensors, prefix="t", depth=0):
         items = [encode(v, tensors, prefix, depth + 1) for v in value[:MAX_NODES]]
         return {"list" if isinstance(value, list) else "tuple": items}
     if isinstance(value, dict):
-        pairs = [[encode(k, tensors, prefix, depth + 1), encode(v, tensors, prefix, depth + 1)]
-                 for k, v in value.items()]
+        pairs = [
+            [encode(k, tensors, prefix, depth + 1), encode(v, tensors, prefix, depth + 1)] for k, v in value.items()
+        ]
         return {"dict": pairs}
     if isinstance(value, set | frozenset):
         return encode(sorted(value, key=repr), tensors, prefix, depth + 1)
@@ -106,7 +121,7 @@ def decode(tree, tensors, lookup=None):
             return node
         if not isinstance(node, dict) or len(node) != 1:
             raise MalformedTree(f"not a value: {str(node)[:80]}")
-        (kind, body), = node.items()
+        ((kind, body),) = node.items()
         if kind in ("list", "tuple") and isinstance(body, list):
             items = [walk(n, depth + 1) for n in body]
             return items if kind == "list" else tuple(items)

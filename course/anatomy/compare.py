@@ -63,8 +63,9 @@ def difference(expected, got, atol=None, rtol=None, where="the result"):
     in the recorder); rtol: relative tolerance on top, default 64 rounding steps of the dtype.
     """
     if isinstance(got, Opaque):
-        return Difference("type", f"{where} is a {got.type_name}, expected {_kind(expected)}", show(expected),
-                          repr(got))
+        return Difference(
+            "type", f"{where} is a {got.type_name}, expected {_kind(expected)}", show(expected), repr(got)
+        )
     if got is None and expected is not None:
         whole = where == "the result" or where.startswith("the result of call")
         why = ": is a return missing?" if whole and "[" not in where else f", expected {_kind(expected)}"
@@ -105,14 +106,26 @@ def _kind(value):
 
 def _tensor_difference(expected, got, atol, rtol, where):
     if not isinstance(got, torch.Tensor):
-        return Difference("type", f"{where} is {_kind(got)}, expected a tensor of shape {tuple(expected.shape)}",
-                          show(expected), show(got))
+        return Difference(
+            "type",
+            f"{where} is {_kind(got)}, expected a tensor of shape {tuple(expected.shape)}",
+            show(expected),
+            show(got),
+        )
     if got.shape != expected.shape:
-        return Difference("shape", f"{where} has shape {tuple(got.shape)}, expected {tuple(expected.shape)}",
-                          f"shape {tuple(expected.shape)}", f"shape {tuple(got.shape)}")
+        return Difference(
+            "shape",
+            f"{where} has shape {tuple(got.shape)}, expected {tuple(expected.shape)}",
+            f"shape {tuple(expected.shape)}",
+            f"shape {tuple(got.shape)}",
+        )
     if got.dtype != expected.dtype:
-        return Difference("dtype", f"{where} has dtype {dtype_name(got)}, expected {dtype_name(expected)}",
-                          dtype_name(expected), dtype_name(got))
+        return Difference(
+            "dtype",
+            f"{where} has dtype {dtype_name(got)}, expected {dtype_name(expected)}",
+            dtype_name(expected),
+            dtype_name(got),
+        )
     if not expected.is_floating_point() and not expected.is_complex():
         wrong = expected != got
         if not wrong.any():
@@ -122,8 +135,11 @@ def _tensor_difference(expected, got, atol, rtol, where):
         same_special = (e == g) | (e.isnan() & g.isnan())
         if (g.isnan() & ~e.isnan()).any():
             count = int((g.isnan() & ~e.isnan()).sum())
-            return Difference("nan", f"{where} has {count} NaN where a number is expected",
-                              *_side_by_side(expected, got, g.isnan() & ~e.isnan()))
+            return Difference(
+                "nan",
+                f"{where} has {count} NaN where a number is expected",
+                *_side_by_side(expected, got, g.isnan() & ~e.isnan()),
+            )
         eps = torch.finfo(expected.dtype).eps
         allowed = atol + (rtol if rtol is not None else 64 * eps) * e.abs()
         # Beside an infinity every number is within a relative tolerance, zero and the other infinity too.
@@ -167,8 +183,9 @@ def _expression_difference(expected, got, where):
     point, have, want = found
     at = ", ".join(f"{k}={v}" for k, v in point.items())
     more = f" (it uses {', '.join(unknown)}, which the expected form does not)" if unknown else ""
-    return Difference("expression", f"{where} is not the same function: at {at} the two differ{more}",
-                      _number(want), _number(have))
+    return Difference(
+        "expression", f"{where} is not the same function: at {at} the two differ{more}", _number(want), _number(have)
+    )
 
 
 def _number(v):
@@ -181,11 +198,13 @@ def _number(v):
 
 def _sequence_difference(expected, got, atol, rtol, where):
     if not isinstance(got, list | tuple):
-        return Difference("type", f"{where} is {_kind(got)}, expected {len(expected)} values",
-                          show(expected), show(got))
+        return Difference(
+            "type", f"{where} is {_kind(got)}, expected {len(expected)} values", show(expected), show(got)
+        )
     if len(got) != len(expected):
-        return Difference("length", f"{where} has {len(got)} items, expected {len(expected)}",
-                          show(expected), show(got))
+        return Difference(
+            "length", f"{where} has {len(got)} items, expected {len(expected)}", show(expected), show(got)
+        )
     for i, (e, g) in enumerate(zip(expected, got, strict=True)):
         found = difference(e, g, atol, rtol, f"{where}[{i}]")
         if found:

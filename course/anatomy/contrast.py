@@ -20,8 +20,11 @@ def told(failed, passed, record):
     return None
 
 
-_NEGATED = {"calls": "there is only one call", "batch": "there is no batch, or one of 1",
-            "length": "both first inputs have the same length"}
+_NEGATED = {
+    "calls": "there is only one call",
+    "batch": "there is no batch, or one of 1",
+    "length": "both first inputs have the same length",
+}
 
 
 def _features(case, record):
@@ -32,8 +35,10 @@ def _features(case, record):
     calls = [s for s in case.program["steps"] if "call" in s]
     for step in calls:
         plain = step.get("on") is None and step["call"] == record.targets[0]
-        given = [(parameters[i] if plain and i < len(parameters) else None, v, i >= len(required))
-                 for i, v in enumerate(step["args"]["list"])]
+        given = [
+            (parameters[i] if plain and i < len(parameters) else None, v, i >= len(required))
+            for i, v in enumerate(step["args"]["list"])
+        ]
         for name, value, optional in given + [(k, v, True) for k, v in step["kwargs"]["dict"]]:
             if name and isinstance(value, bool):
                 found[f"{name}={value}"] = f"{name} is {value}"
@@ -55,8 +60,11 @@ def _features(case, record):
         found["calls"] = "there are several calls in a row"
     if any(t.ndim >= 3 and t.shape[0] > 1 for t in tensors.values()):
         found["batch"] = "the batch is larger than 1"
-    first = [tensors[a["tensor"]] for a in (calls[0]["args"]["list"] if calls else ())
-             if isinstance(a, dict) and a.get("tensor") in tensors][:2]
+    first = [
+        tensors[a["tensor"]]
+        for a in (calls[0]["args"]["list"] if calls else ())
+        if isinstance(a, dict) and a.get("tensor") in tensors
+    ][:2]
     if len(first) == 2 and all(t.ndim >= 2 for t in first) and first[0].shape[-2] != first[1].shape[-2]:
         found["length"] = "the first two inputs differ in length"
     return found

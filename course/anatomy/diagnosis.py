@@ -61,11 +61,15 @@ class _Failure:
         if kind == "shape":
             return self._shape()
         if kind == "dtype":
-            return Mistake("generic.dtype", _sentence(self.problem.sentence)
-                           + f" Cast it to {self.problem.expected} before you return it.")
+            return Mistake(
+                "generic.dtype",
+                _sentence(self.problem.sentence) + f" Cast it to {self.problem.expected} before you return it.",
+            )
         if kind == "nan":
-            return Mistake("generic.nan", _sentence(self.problem.sentence)
-                           + " Look for 0/0, ∞ − ∞, or the exponential of a large number.")
+            return Mistake(
+                "generic.nan",
+                _sentence(self.problem.sentence) + " Look for 0/0, ∞ − ∞, or the exponential of a large number.",
+            )
         return self._values()
 
     def more(self, name):
@@ -127,20 +131,30 @@ class _Failure:
         want, got = self._pair(self.first)[1:]
         told, theirs, right = _sentence(self.problem.sentence), tuple(got.shape), tuple(want.shape)
         if got.ndim == want.ndim and sorted(theirs) == sorted(right):
-            return Mistake("generic.axes", f"The axes are in another order: {theirs} instead of {right}. Look at "
-                           "transpose, permute and the order of reshape.")
+            return Mistake(
+                "generic.axes",
+                f"The axes are in another order: {theirs} instead of {right}. Look at "
+                "transpose, permute and the order of reshape.",
+            )
         if got.numel() == want.numel():
-            return Mistake("generic.reshape", f"The right number of values in the wrong shape: {theirs} instead of "
-                           f"{right}." + _ones(theirs, right))
+            return Mistake(
+                "generic.reshape",
+                f"The right number of values in the wrong shape: {theirs} instead of {right}." + _ones(theirs, right),
+            )
         if got.ndim == 0:
-            return Mistake("generic.shape", f"{told} One number is left: does a sum or mean run over all axes? Say "
-                           "which: dim=-1.")
+            return Mistake(
+                "generic.shape", f"{told} One number is left: does a sum or mean run over all axes? Say which: dim=-1."
+            )
         if got.ndim == want.ndim - 1:
-            return Mistake("generic.shape", f"{told} One axis was lost: in a sum, a mean or an index. keepdim=True "
-                           "keeps it.")
+            return Mistake(
+                "generic.shape", f"{told} One axis was lost: in a sum, a mean or an index. keepdim=True keeps it."
+            )
         if got.ndim > want.ndim:
-            return Mistake("generic.shape", f"{told} It has {got.ndim - want.ndim} axis too many: broadcasting adds "
-                           "axes on the left. Print the shapes at each line.")
+            return Mistake(
+                "generic.shape",
+                f"{told} It has {got.ndim - want.ndim} axis too many: broadcasting adds "
+                "axes on the left. Print the shapes at each line.",
+            )
         return Mistake("generic.shape", f"{told} Print the shapes at each line.")
 
     def _pair(self, i):
@@ -149,8 +163,9 @@ class _Failure:
         for n, (step, theirs) in enumerate(zip(want["results"], have["results"], strict=True)):
             for part in ("value", "grads"):
                 if part in step and part in theirs:
-                    found = _leaf(codec.decode(step[part], want_tensors), codec.decode(theirs[part], have_tensors),
-                                  (n, part))
+                    found = _leaf(
+                        codec.decode(step[part], want_tensors), codec.decode(theirs[part], have_tensors), (n, part)
+                    )
                     if found:
                         return found
         return ()
@@ -163,16 +178,18 @@ class _Failure:
         if not self.passed:
             return Mistake("generic.values", f"Type and shape are right, the numbers are not. {items or _WORK}")
         right = self.record.cases[self.passed[0]].shows
-        return Mistake("generic.partly", f"Right in {len(self.passed)} of {len(self.same)} cases (for example: {right})"
-                       f", but not in the one below. {items or 'What is different about its input?'}")
+        return Mistake(
+            "generic.partly",
+            f"Right in {len(self.passed)} of {len(self.same)} cases (for example: {right})"
+            f", but not in the one below. {items or 'What is different about its input?'}",
+        )
 
     def _items(self):
         """Which of several results are right wherever the others are not."""
         right = None
         for i in self.failed:
             (want, tensors), (have, theirs) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
-            want, have = (codec.decode(o["results"][-1].get("value"), t)
-                          for o, t in ((want, tensors), (have, theirs)))
+            want, have = (codec.decode(o["results"][-1].get("value"), t) for o, t in ((want, tensors), (have, theirs)))
             if not isinstance(want, tuple) or not isinstance(have, list | tuple) or not 1 < len(want) == len(have) < 5:
                 return ""
             same = [difference(a, b, rtol=1e-4) is None or _close(a, b) for a, b in zip(want, have, strict=True)]
@@ -181,8 +198,10 @@ class _Failure:
             return ""
         names = ("first", "second", "third", "fourth")
         good, bad = ([n for n, r in zip(names, right, strict=False) if r is k] for k in (True, False))
-        return (f"Of the {len(right)} results the {_listed(good)} {'is' if len(good) == 1 else 'are'} always right, "
-                f"the {_listed(bad)} {'is' if len(bad) == 1 else 'are'} not.")
+        return (
+            f"Of the {len(right)} results the {_listed(good)} {'is' if len(good) == 1 else 'are'} always right, "
+            f"the {_listed(bad)} {'is' if len(bad) == 1 else 'are'} not."
+        )
 
     def _raised_elsewhere(self):
         """Larger cases may say by an error what is wrong with the small one."""
@@ -220,12 +239,15 @@ class _Failure:
                 right |= functions_of(c)
             else:
                 wrong |= _blamed(c, p)
-        fine, wrong = [t for t in targets if t in right - wrong], [t for t in targets if t in _blamed(
-            self.case, self.problem)]
+        fine, wrong = (
+            [t for t in targets if t in right - wrong],
+            [t for t in targets if t in _blamed(self.case, self.problem)],
+        )
         if not fine or not wrong:
             return ""
-        return (f"{_listed(fine)} {'passes' if len(fine) == 1 else 'pass'} everything; the mistake is in "
-                f"{_listed(wrong)}.")
+        return (
+            f"{_listed(fine)} {'passes' if len(fine) == 1 else 'pass'} everything; the mistake is in {_listed(wrong)}."
+        )
 
     def _contrast(self):
         cases = self.record.cases
@@ -282,8 +304,14 @@ def _leaf(want, got, path):
 
 
 def _close(a, b):
-    return (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.shape == b.shape and a.dtype == b.dtype
-            and torch.allclose(a.double(), b.double(), 1e-4, 1e-6, equal_nan=True) and not a.is_complex())
+    return (
+        isinstance(a, torch.Tensor)
+        and isinstance(b, torch.Tensor)
+        and a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.allclose(a.double(), b.double(), 1e-4, 1e-6, equal_nan=True)
+        and not a.is_complex()
+    )
 
 
 def _as_tensor(value):
@@ -303,8 +331,11 @@ def _ones(theirs, right):
     """What to do where only axes of length 1 differ."""
     if [n for n in theirs if n != 1] != [n for n in right if n != 1]:
         return " Look at the order of reshape and transpose."
-    return (" An axis of length 1 is too many: squeeze it, or leave out keepdim or None." if len(theirs) > len(right)
-            else " An axis of length 1 is missing: keepdim=True, unsqueeze or None puts it there.")
+    return (
+        " An axis of length 1 is too many: squeeze it, or leave out keepdim or None."
+        if len(theirs) > len(right)
+        else " An axis of length 1 is missing: keepdim=True, unsqueeze or None puts it there."
+    )
 
 
 def _not_written(record, case, error, at):

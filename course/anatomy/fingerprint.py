@@ -30,8 +30,12 @@ def parse(data):
     if not isinstance(book.setdefault("metadata", {}), dict):
         raise NotANotebook("its metadata is damaged")
     for cell in cells:
-        if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw") \
-                or not isinstance(cell.setdefault("metadata", {}), dict) or not _is_text(cell.get("source", "")):
+        if (
+            not isinstance(cell, dict)
+            or cell.get("cell_type") not in ("code", "markdown", "raw")
+            or not isinstance(cell.setdefault("metadata", {}), dict)
+            or not _is_text(cell.get("source", ""))
+        ):
             raise NotANotebook("one of its cells is damaged")
         if not isinstance(cell.get("id", ""), str):
             del cell["id"]

@@ -43,13 +43,22 @@ def judge(record, outcomes, seconds=0.0):
 
 def _forbidden_used(record, outcomes):
     forbidden = runner.forbidden_names(record.forbidden)
-    return sorted({name for outcome, _ in outcomes if isinstance(outcome, dict)
-                   for name in outcome.get("used") or () if isinstance(name, str) and name in forbidden})
+    return sorted(
+        {
+            name
+            for outcome, _ in outcomes
+            if isinstance(outcome, dict)
+            for name in outcome.get("used") or ()
+            if isinstance(name, str) and name in forbidden
+        }
+    )
 
 
 def _forbidden(record, used):
-    return Mistake("forbidden_builtin", f"This exercise asks you to write it yourself, but {', '.join(used)} ran. "
-                   f"{record.forbidden_message}".strip())
+    return Mistake(
+        "forbidden_builtin",
+        f"This exercise asks you to write it yourself, but {', '.join(used)} ran. {record.forbidden_message}".strip(),
+    )
 
 
 def _problem(case, outcome, tensors):
@@ -66,22 +75,26 @@ def outcome_difference(case, expected, got, atol, rtol):
     """First Difference between two outcomes of a case's program, or None."""
     (want, want_tensors), (have, have_tensors) = expected, got
     if have.get("missing"):
-        return Difference("missing", f"the notebook defines no {' and no '.join(map(str, have['missing']))}: "
-                          "was it renamed or deleted?")
+        return Difference(
+            "missing",
+            f"the notebook defines no {' and no '.join(map(str, have['missing']))}: was it renamed or deleted?",
+        )
     if have.get("signature"):
         return Difference("signature", str(have["signature"]))
     allowed = {id(want_tensors[n]): a for n, a in atol.items()}
     for i, step in enumerate(want["results"]):
-        found = _step_difference(step, want_tensors, have["results"][i], have_tensors, allowed, rtol,
-                                 _where(case.program["steps"], i))
+        found = _step_difference(
+            step, want_tensors, have["results"][i], have_tensors, allowed, rtol, _where(case.program["steps"], i)
+        )
         if found:
             found.step = i
             return found
         if "raises" in step:
             break
     if have.get("mutated") and not want.get("mutated"):
-        return Difference("mutated", "your code changes its input in place; work on a new tensor instead "
-                          "(x = x * 2, not x *= 2)")
+        return Difference(
+            "mutated", "your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)"
+        )
     return None
 
 
@@ -94,8 +107,9 @@ def _where(steps, i):
 def _step_difference(step, want_tensors, theirs, have_tensors, allowed, rtol, where):
     if "raises" in step or "raises" in theirs:
         return _raise_difference(step, theirs, want_tensors)
-    found = difference(codec.decode(step["value"], want_tensors), codec.decode(theirs["value"], have_tensors),
-                       allowed, rtol, where)
+    found = difference(
+        codec.decode(step["value"], want_tensors), codec.decode(theirs["value"], have_tensors), allowed, rtol, where
+    )
     if found or "grads" not in step:
         return found
     want, have = codec.decode(step["grads"], want_tensors), codec.decode(theirs["grads"], have_tensors)
@@ -103,8 +117,13 @@ def _step_difference(step, want_tensors, theirs, have_tensors, allowed, rtol, wh
         if not isinstance(have, dict) or label not in have:
             found = Difference("keys", f"the gradient for {_place(label)} is missing")
         elif have[label] is None and gradient is not None:
-            found = Difference("gradient", f"no gradient reaches {_place(label)}: it does not take part in the result, "
-                               "or was cut off (detach, .data, torch.tensor, no_grad)", show(gradient), "None")
+            found = Difference(
+                "gradient",
+                f"no gradient reaches {_place(label)}: it does not take part in the result, "
+                "or was cut off (detach, .data, torch.tensor, no_grad)",
+                show(gradient),
+                "None",
+            )
         else:
             found = difference(gradient, have[label], allowed, rtol, f"the gradient for {_place(label)}")
         if found:

@@ -19,8 +19,13 @@ FIRST_PAGE = f"{workspace.FIRST}/{workspace.FIRST}.ipynb"
 def command(folder, first=FIRST_PAGE, extra=()):
     """Command line that serves ``folder`` and opens its notebook ``first`` where there is one."""
     folder = Path(folder).resolve()
-    line = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}",
-            f"--LabApp.app_settings_dir={SETTINGS}"]
+    line = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={folder}",
+        f"--LabApp.app_settings_dir={SETTINGS}",
+    ]
     if (folder / first).is_file():
         line.append(f"--LabApp.default_url=/lab/tree/{first}")
     if getattr(os, "geteuid", lambda: 1)() == 0:
@@ -61,7 +66,7 @@ def main(argv=None):
     own, extra = list(sys.argv[1:] if argv is None else argv), []
     if "--" in own:
         at = own.index("--")
-        own, extra = own[:at], own[at + 1:]
+        own, extra = own[:at], own[at + 1 :]
     if len(own) > 1 or own and own[0].startswith("-"):
         print("usage: python -m anatomy.lab [folder] [-- options of jupyter lab]")
         return 0 if own[0] in ("-h", "--help") else 2

@@ -23,8 +23,11 @@ def inline(markdown):
 
     text = re.sub(r"`([^`]+)`", lambda m: keep(f"<code>{m[1]}</code>"), text)
     text = re.sub(r"\$[^$]+\$", lambda m: keep(m[0]), text)
-    text = re.sub(r"\[([^\]]+)\]\((https?://[^)\s]+)\)",
-                  lambda m: keep(f'<a href="{html.escape(m[2])}" target="_blank" rel="noopener">{m[1]}</a>'), text)
+    text = re.sub(
+        r"\[([^\]]+)\]\((https?://[^)\s]+)\)",
+        lambda m: keep(f'<a href="{html.escape(m[2])}" target="_blank" rel="noopener">{m[1]}</a>'),
+        text,
+    )
     text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", text)
     text = re.sub(r"\*(.+?)\*", r"<i>\1</i>", text)
     return re.sub(r"\0(\d+)\0", lambda m: kept[int(m[1])], text)
@@ -33,8 +36,10 @@ def inline(markdown):
 def bare(markdown):
     """The same sentence for a terminal."""
     text = re.sub(r"\[([^\]]+)\]\((https?://[^)\s]+)\)", r"\1 (\2)", markdown)
-    return "".join(part[1:-1] if part[0] in "`$" else part.replace("*", "")
-                   for part in re.findall(r"`[^`]+`|\$[^$]+\$|[^`$]+|.", text))
+    return "".join(
+        part[1:-1] if part[0] in "`$" else part.replace("*", "")
+        for part in re.findall(r"`[^`]+`|\$[^$]+\$|[^`$]+|.", text)
+    )
 
 
 class Shown:
@@ -74,13 +79,16 @@ def _passed(shown, unit, exercise):
     done, total, title = view.done, len(view.core), html.escape(view.title)
     aside = f", extensions {view.extensions_done} of {len(view.extensions)}" if view.extensions else ""
     left = f", about {view.minutes} min left" if view.minutes else ""
-    shown.add(f'<p><progress max="{total}" value="{done}" aria-label="{title}: {done} of {total} exercises" '
-              f'style="vertical-align:middle"></progress> {title}: {done} of {total} exercises{aside}{left}.</p>',
-              f"{view.title}: {done} of {total} exercises{aside}{left}.")
+    shown.add(
+        f'<p><progress max="{total}" value="{done}" aria-label="{title}: {done} of {total} exercises" '
+        f'style="vertical-align:middle"></progress> {title}: {done} of {total} exercises{aside}{left}.</p>',
+        f"{view.title}: {done} of {total} exercises{aside}{left}.",
+    )
     coming = whats_next(after=exercise["id"])
     if coming is None:
-        shown.add("<p>That was the last open exercise of the course.</p>",
-                  "That was the last open exercise of the course.")
+        shown.add(
+            "<p>That was the last open exercise of the course.</p>", "That was the last open exercise of the course."
+        )
         return
     reached = f"{'Core path' if view.extensions else 'Unit'} done. "
     _next(shown, view, coming, first=reached if done == total and not is_extension(exercise) else "")
@@ -97,8 +105,10 @@ def _next(shown, view, coming, first):
         label = "Next extension"
     elif elsewhere and not coming["begun"]:
         label, words = "Next unit", coming["title"]
-    shown.add(f'<p>{first}<b>{label}:</b> <a href="{html.escape(coming["href"])}">{html.escape(words)}</a></p>',
-              f"{first}{label}: {words}")
+    shown.add(
+        f'<p>{first}<b>{label}:</b> <a href="{html.escape(coming["href"])}">{html.escape(words)}</a></p>',
+        f"{first}{label}: {words}",
+    )
 
 
 def _offer_extensions(shown, view, coming):
@@ -120,28 +130,37 @@ def _offer_hint(shown, unit, exercise, entry):
         return
     name = HINTS[min(tries - FIRST_HINT, len(HINTS) - 1)]
     href = units.link(unit, units.cell_id("hint", exercise["id"]), here=unit)
-    shown.add(f'<p>Stuck? <a href="{html.escape(href)}">{name}</a> is below this check.</p>',
-              f"Stuck? {name} is below this check.")
+    shown.add(
+        f'<p>Stuck? <a href="{html.escape(href)}">{name}</a> is below this check.</p>',
+        f"Stuck? {name} is below this check.",
+    )
 
 
 def not_checked(stale):
     """(HTML, text) for a verdict that would be about code which is not on the screen."""
     name, run, shown = stale.name, stale.run, Shown()
     if stale.kind == "edited":
-        shown.add(f"<b>Not checked: the cell of <code>{html.escape(name)}</code> was changed after it was run.</b>"
-                  "<p>Run it (Shift+Enter), then check again.</p>",
-                  f"Not checked: the cell of {name} was changed after it was run.\n"
-                  "Run it (Shift+Enter), then check again.")
+        shown.add(
+            f"<b>Not checked: the cell of <code>{html.escape(name)}</code> was changed after it was run.</b>"
+            "<p>Run it (Shift+Enter), then check again.</p>",
+            f"Not checked: the cell of {name} was changed after it was run.\nRun it (Shift+Enter), then check again.",
+        )
         return box(CALM, shown.html[0]), shown.text[0]
     what, line = failure(run)
-    shown.add(f"<b>Not checked: the cell of <code>{html.escape(name)}</code> did not run.</b>",
-              f"Not checked: the cell of {name} did not run.")
-    shown.add(f"<p>It stopped at line {run.line}: <code>{html.escape(line)}</code><br>{html.escape(what)}</p>",
-              f"It stopped at line {run.line}: {line}\n{what}")
-    shown.add("<p>What is in memory is your version from before, not the code on the screen. Mend the cell, run it "
-              "until it shows no error, then check again.</p>",
-              "What is in memory is your version from before, not the code on the screen. Mend the cell, run it until "
-              "it shows no error, then check again.")
+    shown.add(
+        f"<b>Not checked: the cell of <code>{html.escape(name)}</code> did not run.</b>",
+        f"Not checked: the cell of {name} did not run.",
+    )
+    shown.add(
+        f"<p>It stopped at line {run.line}: <code>{html.escape(line)}</code><br>{html.escape(what)}</p>",
+        f"It stopped at line {run.line}: {line}\n{what}",
+    )
+    shown.add(
+        "<p>What is in memory is your version from before, not the code on the screen. Mend the cell, run it "
+        "until it shows no error, then check again.</p>",
+        "What is in memory is your version from before, not the code on the screen. Mend the cell, run it until "
+        "it shows no error, then check again.",
+    )
     markup, text = shown.both()
     return box(CALM, markup), text
 
@@ -172,9 +191,14 @@ def undefined(name, source, left_behind):
     if name in left_behind:
         run = left_behind[name]
         what, line = failure(run)
-        return [f"Not checked: the cell of {name} did not run, so there is no {name} yet.",
-                f"It stopped at line {run.line}: {line}", what,
-                "Mend the cell, run it until it shows no error, then check again."]
-    return [f"Not checked: there is no {name} in memory.",
-            "Run its cell above (Shift+Enter), then check again. After a restart of the kernel: Run → Run All Above "
-            "Selected Cell."]
+        return [
+            f"Not checked: the cell of {name} did not run, so there is no {name} yet.",
+            f"It stopped at line {run.line}: {line}",
+            what,
+            "Mend the cell, run it until it shows no error, then check again.",
+        ]
+    return [
+        f"Not checked: there is no {name} in memory.",
+        "Run its cell above (Shift+Enter), then check again. After a restart of the kernel: Run → Run All Above "
+        "Selected Cell.",
+    ]

@@ -59,8 +59,9 @@ class _Check:
         first = functions_of(self.cases[self.failed[0]])
         self.near = [i for i in self.failed if functions_of(self.cases[i]) == first]
         # Errors that an exercise asks for are written on purpose; what torch raises is an accident.
-        self.deliberate = {"ValueError"} | {r["raises"][0] for c in self.cases
-                                            for r in c.outcomes["expected"][0]["results"] if "raises" in r}
+        self.deliberate = {"ValueError"} | {
+            r["raises"][0] for c in self.cases for r in c.outcomes["expected"][0]["results"] if "raises" in r
+        }
 
     def likeness(self, i, name):
         """How the outcome of case i is like that of a known mistake, or None."""
@@ -102,9 +103,10 @@ class _Check:
         if level == 0:
             return False
         functions = {functions_of(self.cases[i]) for i in self.failed if like[i]}
-        return any(p is None and not like[i] and functions_of(c) in functions and not expects_error(c)
-                   and name in c.outcomes
-                   for i, (c, p) in enumerate(zip(self.cases, self.problems, strict=True)))
+        return any(
+            p is None and not like[i] and functions_of(c) in functions and not expects_error(c) and name in c.outcomes
+            for i, (c, p) in enumerate(zip(self.cases, self.problems, strict=True))
+        )
 
 
 def _likeness(case, theirs, got, deliberate):
@@ -118,8 +120,9 @@ def _likeness(case, theirs, got, deliberate):
         if "raises" in a or "raises" in b:
             return _error_likeness(a["raises"], b["raises"], deliberate) if "raises" in a and "raises" in b else None
         for part in ("value", "grads"):
-            if part in a and not _same(codec.decode(a[part], known_tensors), codec.decode(b[part], my_tensors),
-                                       loose, case.rtol or 1e-5):
+            if part in a and not _same(
+                codec.decode(a[part], known_tensors), codec.decode(b[part], my_tensors), loose, case.rtol or 1e-5
+            ):
                 return None
     return VALUE
 

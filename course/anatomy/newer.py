@@ -10,8 +10,7 @@ from . import files
 from .fingerprint import NotANotebook, is_as_built, parse
 
 FOLDERS = ("course", "assets")
-TOP_FILES = ("Makefile", "environment.yml", "requirements.lock", "README.md", "LICENSE", "LICENSE-TEXT",
-             "CITATION.cff")
+TOP_FILES = ("Makefile", "environment.yml", "requirements.lock", "README.md", "LICENSE", "LICENSE-TEXT", "CITATION.cff")
 SKIPPED = ("__pycache__", ".ipynb_checkpoints", "work")
 WANTED = "FROM must be a newer student package: the zip as you got it, or the folder that it unpacks to"
 LARGEST = 2 << 30
@@ -29,8 +28,10 @@ def bring(root, source, say, may_replace):
     """
     if source is not None:
         if (root / "autograder").exists():
-            raise BadRelease("this is a git checkout of the whole project, which brings its releases itself: run "
-                             "`make update` without FROM")
+            raise BadRelease(
+                "this is a git checkout of the whole project, which brings its releases itself: run "
+                "`make update` without FROM"
+            )
         return _install(root, _package(root, Path(source)), say, may_replace)
     if (root / ".git").exists():
         return _pull(root, say)
@@ -61,9 +62,11 @@ def _pull(root, say):
         return 0
     lines = [line.strip() for line in said.splitlines() if line.startswith(("fatal:", "error:", "\t"))]
     reason = " ".join(lines or said.split())[:300]
-    say(f"No newer release was fetched (git: {reason}). Check the network; where git names notebooks that you changed, "
+    say(
+        f"No newer release was fetched (git: {reason}). Check the network; where git names notebooks that you changed, "
         "your copies are in work/, so `git checkout` may put the released ones back. Going on with the release that "
-        "is here.")
+        "is here."
+    )
     return 1
 
 
@@ -75,16 +78,19 @@ def _package(root, source):
         found = _zip(source)
     else:
         raise BadRelease(f"there is no {source}. {WANTED}")
-    if not any(n.startswith("course/anatomy/") for n in found) \
-            or "course/00-start-here/00-start-here.ipynb" not in found:
+    if (
+        not any(n.startswith("course/anatomy/") for n in found)
+        or "course/00-start-here/00-start-here.ipynb" not in found
+    ):
         raise BadRelease(f"{source} is no student package of this course. {WANTED}")
     return found
 
 
 def _is_released(name):
     parts = PurePosixPath(name).parts
-    return (name in TOP_FILES or parts[0] in FOLDERS and len(parts) > 1) \
-        and not any(p in SKIPPED or p.endswith((".egg-info", files.LEFTOVER)) for p in parts)
+    return (name in TOP_FILES or parts[0] in FOLDERS and len(parts) > 1) and not any(
+        p in SKIPPED or p.endswith((".egg-info", files.LEFTOVER)) for p in parts
+    )
 
 
 def _folder(root, source):
@@ -107,8 +113,13 @@ def _zip(source):
             tops, found = set(), {}
             for entry in entries:
                 path = PurePosixPath(entry.filename)
-                if path.is_absolute() or ".." in path.parts or ":" in entry.filename or "\\" in entry.filename \
-                        or stat.S_ISLNK(entry.external_attr >> 16):
+                if (
+                    path.is_absolute()
+                    or ".." in path.parts
+                    or ":" in entry.filename
+                    or "\\" in entry.filename
+                    or stat.S_ISLNK(entry.external_attr >> 16)
+                ):
                     raise BadRelease(f"{source} holds a file that would be written elsewhere: {entry.filename!r}")
                 tops.add(path.parts[0])
                 name = "/".join(path.parts[1:])

@@ -6,11 +6,28 @@ import matplotlib as mpl
 from cycler import cycler
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GRAY = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#777777")
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#F0E442",
+    "#777777",
+)
 STYLE = {
-    "figure.figsize": (7.0, 3.2), "figure.dpi": 100, "figure.facecolor": "white", "axes.facecolor": "white",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
-    "font.size": 10, "axes.titlesize": 11, "legend.frameon": False, "lines.linewidth": 1.8,
+    "figure.figsize": (7.0, 3.2),
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
     "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GRAY])
     + cycler(linestyle=["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]),
 }

@@ -47,8 +47,13 @@ def predict(prediction_id, question=None, options=None):
 def _control(prediction_id, words, above):
     from .asking import Question  # here, because `import anatomy` should not wait for the widget libraries
 
-    item = {"key": prediction_id, "question": words, "options": _options[prediction_id], "above": above,
-            "button": "Keep my prediction"}
+    item = {
+        "key": prediction_id,
+        "question": words,
+        "options": _options[prediction_id],
+        "above": above,
+        "button": "Keep my prediction",
+    }
     entry = store.read("predictions").get(prediction_id)
     states = {prediction_id: _state(prediction_id, entry)} if entry else {}
     far = _known(prediction_id) and not _known(prediction_id)["adjacent"]
@@ -66,8 +71,11 @@ def _commit(prediction_id, value):
     if control is not None:
         control.draw_below()
     state = _state(prediction_id, entry, here=waiting is not None)
-    return state if saved else {**state, "why": f"{state['why']} (It could not be saved, and is kept while this "
-                                                "notebook runs.)"}
+    return (
+        state
+        if saved
+        else {**state, "why": f"{state['why']} (It could not be saved, and is kept while this notebook runs.)"}
+    )
 
 
 def record_prediction(prediction_id, value):
@@ -247,8 +255,10 @@ class Revealed:
         if not self.open:
             return "This result waits for your prediction."
         said, more = self._came_out
-        lines = [f"You predicted: {self.prediction or '(nothing recorded)'}",
-                 f"It came out:   {said}" + (f" ({more})" if more else "")]
+        lines = [
+            f"You predicted: {self.prediction or '(nothing recorded)'}",
+            f"It came out:   {said}" + (f" ({more})" if more else ""),
+        ]
         return "\n".join([*lines, *filter(None, [" ".join(filter(None, [self._judgment, self.because]))])])
 
     def _repr_html_(self):
@@ -260,7 +270,9 @@ class Revealed:
         cell = 'style="text-align:left;vertical-align:top;padding:4px 12px 4px 0;white-space:normal"'
         more = f"<br>{e(more)}" if more else ""
         judgment = f"<strong>{e(self._judgment)}</strong> " if self._judgment else ""
-        return (f'<table style="margin:.2em 0"><tr><th scope="row" {cell}>You predicted</th>'
-                f"<td {cell}>{e(self.prediction or '(nothing recorded)')}</td></tr>"
-                f'<tr><th scope="row" {cell}>It came out</th><td {cell}>{e(said)}{more}</td></tr></table>'
-                f'<p style="margin:.4em 0">{judgment}{e(self.because)}</p>')
+        return (
+            f'<table style="margin:.2em 0"><tr><th scope="row" {cell}>You predicted</th>'
+            f"<td {cell}>{e(self.prediction or '(nothing recorded)')}</td></tr>"
+            f'<tr><th scope="row" {cell}>It came out</th><td {cell}>{e(said)}{more}</td></tr></table>'
+            f'<p style="margin:.4em 0">{judgment}{e(self.because)}</p>'
+        )

@@ -28,8 +28,10 @@ def add_ignored(record, functions, verdict):
         if verdict.mistakes and verdict.mistakes[0].name in _VAGUE:
             names = ignored(record, functions, [c.passed for c in verdict.cases])
             if names:
-                said = (f"Your result does not depend on {' or '.join(names)} at all: other values change nothing, in "
-                        "any of the cases.")
+                said = (
+                    f"Your result does not depend on {' or '.join(names)} at all: other values change nothing, in "
+                    "any of the cases."
+                )
                 verdict.mistakes.insert(1, Mistake("generic.ignored", said))
                 if len(verdict.mistakes) > 2:  # only two are shown: where it fails belongs to what fails
                     verdict.mistakes[1].message += " " + verdict.mistakes.pop(2).message
@@ -62,7 +64,7 @@ def ignored(record, functions, passed):
 
 def _arguments(case, functions):
     """(parameter, tensor name) for each tensor that the case passes to a function."""
-    step, = case.program["steps"]
+    (step,) = case.program["steps"]
     parameters = list(inspect.signature(functions[step["call"]]).parameters)
     given = list(zip(parameters, step["args"]["list"], strict=False)) + [(k, v) for k, v in step["kwargs"]["dict"]]
     return [(name, v["tensor"]) for name, v in given if isinstance(v, dict) and "tensor" in v]
@@ -80,10 +82,16 @@ def _changed(t):
 
 def _result(case, tensors, functions):
     outcome, out = runner.run(case.program, tensors, functions)
-    return json.dumps([r.get("raises", ["value"])[0] if "raises" in r else r for r in outcome["results"]],
-                      default=str), out
+    return json.dumps(
+        [r.get("raises", ["value"])[0] if "raises" in r else r for r in outcome["results"]], default=str
+    ), out
 
 
 def _equal(a, b):
-    return a[0] == b[0] and a[1].keys() == b[1].keys() and all(
-        a[1][k].shape == b[1][k].shape and torch.equal(a[1][k].nan_to_num(), b[1][k].nan_to_num()) for k in a[1])
+    return (
+        a[0] == b[0]
+        and a[1].keys() == b[1].keys()
+        and all(
+            a[1][k].shape == b[1][k].shape and torch.equal(a[1][k].nan_to_num(), b[1][k].nan_to_num()) for k in a[1]
+        )
+    )

@@ -106,11 +106,16 @@ def views():
             judged = [predictions[p["id"]]["held"] for p in unit["predictions"] if p["id"] in predictions]
             judged = [held for held in judged if held is not None]
             answered = [quizzes[q["id"]] for q in unit["quizzes"] if q["id"] in quizzes]
-            out.append(UnitView(
-                name, unit["title"], [(e, tries.get(e["id"], {})) for e in unit["exercises"]],
-                (sum(judged), len(judged)),
-                (sum(a["right_on_first"] for a in answered), len(answered), len(unit["quizzes"])),
-                (sum(bool(claims.get(c["id"])) for c in unit["claims"]), len(unit["claims"]))))
+            out.append(
+                UnitView(
+                    name,
+                    unit["title"],
+                    [(e, tries.get(e["id"], {})) for e in unit["exercises"]],
+                    (sum(judged), len(judged)),
+                    (sum(a["right_on_first"] for a in answered), len(answered), len(unit["quizzes"])),
+                    (sum(bool(claims.get(c["id"])) for c in unit["claims"]), len(unit["claims"])),
+                )
+            )
         except (records.MissingRecording, OSError) as error:
             out.append(UnitView(name, name, problem=str(error)))
         except (KeyError, TypeError):
@@ -157,17 +162,22 @@ def _next(all_units, after=None):
         at = next((i for i, (_, e, _) in enumerate(order) if e["id"] == after), -1)
     here = order[at][0] if at >= 0 else None
     # Stable sorts: what is open here, below or above, before the other units; then the core before extensions.
-    coming = sorted(order[at + 1:] + order[:at + 1], key=lambda item: item[0] is not here)
+    coming = sorted(order[at + 1 :] + order[: at + 1], key=lambda item: item[0] is not here)
     goes_on = after is not None and here is not None and is_extension(order[at][1])
-    below = {e["id"] for u, e, _ in order[at + 1:] if u is here} if goes_on else set()
+    below = {e["id"] for u, e, _ in order[at + 1 :] if u is here} if goes_on else set()
     still_open = [item for item in coming if not passed(item[2]) and item[1]["id"] != after]
     still_open.sort(key=lambda item: is_extension(item[1]) and item[1]["id"] not in below)
     if not still_open:
         return None
     unit, e, _ = still_open[0]
     begun = any(known for _, known in unit.exercises)
-    return {"unit": unit.name, "title": unit.title, "exercise": e, "begun": begun,
-            "href": units.link(unit.name, units.cell_id("say", e["id"]) if begun else None)}
+    return {
+        "unit": unit.name,
+        "title": unit.title,
+        "exercise": e,
+        "begun": begun,
+        "href": units.link(unit.name, units.cell_id("say", e["id"]) if begun else None),
+    }
 
 
 def _one(all_units, unit):

@@ -79,8 +79,14 @@ def total(shown):
     every = shown.units
     aside = extensions(sum(u.extensions_done for u in every), sum(len(u.extensions) for u in every))
     reached, possible = (sum(u.points[i] for u in every) for i in (0, 1))
-    return ", ".join([f"{sum(u.done for u in every)}/{sum(len(u.core) for u in every)} exercises", *aside,
-                      points(reached, possible, sum(u.extra for u in every)), left(sum(u.minutes for u in every))])
+    return ", ".join(
+        [
+            f"{sum(u.done for u in every)}/{sum(len(u.core) for u in every)} exercises",
+            *aside,
+            points(reached, possible, sum(u.extra for u in every)),
+            left(sum(u.minutes for u in every)),
+        ]
+    )
 
 
 def text(shown):
@@ -92,8 +98,12 @@ def text(shown):
             lines.append(f"{u.title:{width}}  {u.problem}")
             continue
         n = len(u.core)
-        facts = [f"{u.done}/{n} exercises", *extensions(u.extensions_done, len(u.extensions)),
-                 points(*u.points, u.extra), left(u.minutes)]
+        facts = [
+            f"{u.done}/{n} exercises",
+            *extensions(u.extensions_done, len(u.extensions)),
+            points(*u.points, u.extra),
+            left(u.minutes),
+        ]
         lines.append(f"{u.title:{width}}  {'█' * u.done}{'░' * (n - u.done)} {', '.join(facts)}")
         if asides(u):
             lines.append(f"{'':{width}}  {', '.join(asides(u))}")
@@ -121,31 +131,49 @@ def page(shown):
         ahead = "Every exercise is passed."
     else:
         exercise = shown.next["exercise"]
-        ahead = (f'{_ahead(exercise)}: <a href="{e(shown.next["href"])}">{e(exercise["title"])}</a> '
-                 f"({e(shown.next['title'])}, about {exercise['minutes']:g} min)")
+        ahead = (
+            f'{_ahead(exercise)}: <a href="{e(shown.next["href"])}">{e(exercise["title"])}</a> '
+            f"({e(shown.next['title'])}, about {exercise['minutes']:g} min)"
+        )
     whole = f"<p>{total(shown)}</p>" if len(shown.units) > 1 else ""
     items = "".join(_unit(u, unfolded=bool(shown.unit)) for u in shown.units)
-    return (f'{STYLE}<div class="ta-way" role="group" aria-label="Your progress"><p><strong>{ahead}</strong></p>'
-            f'{whole}<div class="ta-way-units" role="list">{items}</div></div>')
+    return (
+        f'{STYLE}<div class="ta-way" role="group" aria-label="Your progress"><p><strong>{ahead}</strong></p>'
+        f'{whole}<div class="ta-way-units" role="list">{items}</div></div>'
+    )
 
 
 def _unit(view, unfolded):
     e = html.escape
-    title = (f'<div class="ta-way-title" role="heading" aria-level="4"><a href="{e(units.link(view.name))}">'
-             f"{e(view.title)}</a></div>")
+    title = (
+        f'<div class="ta-way-title" role="heading" aria-level="4"><a href="{e(units.link(view.name))}">'
+        f"{e(view.title)}</a></div>"
+    )
     if view.problem:
         return _row(f'<div class="ta-way-head">{title}</div><p>{e(view.problem)}</p>')
     n = len(view.core)
-    bar = (f'<progress max="{n or 1}" value="{view.done}" '
-           f'aria-label="{e(view.title)}: {view.done} of {n} exercises"></progress>')
+    bar = (
+        f'<progress max="{n or 1}" value="{view.done}" '
+        f'aria-label="{e(view.title)}: {view.done} of {n} exercises"></progress>'
+    )
     rows = "".join(
         f'<li><a href="{e(units.link(view.name, units.cell_id("say", x["id"])))}">{e(name(x))}</a>: '
-        f"{'✓ ' if passed(entry) else ''}{state(entry)}</li>" for x, entry in view.exercises)
-    facts = " · ".join([*extensions(view.extensions_done, len(view.extensions)), points(*view.points, view.extra),
-                        left(view.minutes), *asides(view)])
-    return _row(f'<div class="ta-way-head">{title}{bar}'
-                f'<span class="ta-way-count">{view.done}/{n} exercises</span></div>'
-                f"<details{' open' if unfolded else ''}><summary>{e(facts)}</summary><ul>{rows}</ul></details>")
+        f"{'✓ ' if passed(entry) else ''}{state(entry)}</li>"
+        for x, entry in view.exercises
+    )
+    facts = " · ".join(
+        [
+            *extensions(view.extensions_done, len(view.extensions)),
+            points(*view.points, view.extra),
+            left(view.minutes),
+            *asides(view),
+        ]
+    )
+    return _row(
+        f'<div class="ta-way-head">{title}{bar}'
+        f'<span class="ta-way-count">{view.done}/{n} exercises</span></div>'
+        f"<details{' open' if unfolded else ''}><summary>{e(facts)}</summary><ul>{rows}</ul></details>"
+    )
 
 
 def _row(content):

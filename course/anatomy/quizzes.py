@@ -18,8 +18,11 @@ def quiz(question, choices=None):
     """
     if choices is None:
         return _asked(units.load(question)["quizzes"], f"Recap questions of {units.load(question)['title']}")
-    one = {"id": f"single.{hashlib.sha256(question.encode()).hexdigest()[:12]}", "question": question,
-           "choices": [{"text": text, "right": right, "why": why} for text, (right, why) in choices.items()]}
+    one = {
+        "id": f"single.{hashlib.sha256(question.encode()).hexdigest()[:12]}",
+        "question": question,
+        "choices": [{"text": text, "right": right, "why": why} for text, (right, why) in choices.items()],
+    }
     return _asked([one], "Recap question")
 
 
@@ -37,8 +40,16 @@ def _asked(quizzes, name):
         state = _state(by_id[key], {**entry, "last": value})
         return state if saved else {**state, "why": f"{state['why']} (This answer could not be saved.)"}
 
-    items = [{"key": q["id"], "question": q["question"], "options": [c["text"] for c in q["choices"]],
-              "above": False, "button": "Answer"} for q in quizzes]
+    items = [
+        {
+            "key": q["id"],
+            "question": q["question"],
+            "options": [c["text"] for c in q["choices"]],
+            "above": False,
+            "button": "Answer",
+        }
+        for q in quizzes
+    ]
     states = {q["id"]: _state(q, answered[q["id"]]) for q in quizzes if q["id"] in answered}
     return Question(items, commit, {key: state for key, state in states.items() if state}, name)
 
@@ -48,8 +59,9 @@ def _note(question, value):
     right = next(c["right"] for c in question["choices"] if c["text"] == value)
 
     def change(data):
-        entry = data.setdefault(question["id"], {"first": value, "right_on_first": right, "tries": 0,
-                                                 "last": None, "right": False})
+        entry = data.setdefault(
+            question["id"], {"first": value, "right_on_first": right, "tries": 0, "last": None, "right": False}
+        )
         if entry["right"]:
             return  # answered in another notebook meanwhile
         entry["tries"] += entry["last"] != value
@@ -65,7 +77,18 @@ def _state(question, entry):
     if chosen is None:
         return None
     if not chosen["right"]:
-        return {"choice": chosen["text"], "tone": "wrong", "message": "Not quite.", "why": chosen["why"],
-                "button": "Answer again"}
-    return {"choice": chosen["text"], "tone": "right", "message": "Right.", "why": chosen["why"], "locked": True,
-            "others": [[c["text"], c["why"]] for c in question["choices"] if c is not chosen and c["why"]]}
+        return {
+            "choice": chosen["text"],
+            "tone": "wrong",
+            "message": "Not quite.",
+            "why": chosen["why"],
+            "button": "Answer again",
+        }
+    return {
+        "choice": chosen["text"],
+        "tone": "right",
+        "message": "Right.",
+        "why": chosen["why"],
+        "locked": True,
+        "others": [[c["text"], c["why"]] for c in question["choices"] if c is not chosen and c["why"]],
+    }

@@ -77,8 +77,10 @@ def known_exercises(unit=None):
     folder = assets_dir() / "recordings"
     index = _index(str(folder))
     if not index:
-        raise MissingRecording(f"No recordings in {folder}. In the course's repository run `make record`; "
-                               "in a student package, unpack the zip again.")
+        raise MissingRecording(
+            f"No recordings in {folder}. In the course's repository run `make record`; "
+            "in a student package, unpack the zip again."
+        )
     return [i for i, (_, e) in index.items() if unit in (None, e["unit"])]
 
 
@@ -120,11 +122,13 @@ def load(exercise_id):
     path, data = _index(str(assets_dir() / "recordings"))[exercise_id]
     tensor_file = path.with_suffix(".safetensors")
     if not tensor_file.exists():
-        raise MissingRecording(f"{tensor_file.name} is missing beside {path.name}. Run `make record`, or unpack "
-                               "the student package again.")
+        raise MissingRecording(
+            f"{tensor_file.name} is missing beside {path.name}. Run `make record`, or unpack the student package again."
+        )
     data = dict(data)
     cases = data.pop("cases")
     with safe_open(str(tensor_file), framework="pt") as store:
+
         def tensors(prefix, names):
             return {n: store.get_tensor(f"{prefix}/{n}") for n in names}
 
@@ -132,6 +136,16 @@ def load(exercise_id):
         for c in cases:
             base = f"{exercise_id}/{c['slug']}"
             outcomes = {k: (o["outcome"], tensors(f"{base}/{k}", o["tensors"])) for k, o in c["outcomes"].items()}
-            loaded.append(CaseRecord(c["name"], c["shows"], c["weight"], c["program"],
-                                     tensors(f"{base}/in", c["inputs"]), outcomes, c["atol"], c["rtol"]))
+            loaded.append(
+                CaseRecord(
+                    c["name"],
+                    c["shows"],
+                    c["weight"],
+                    c["program"],
+                    tensors(f"{base}/in", c["inputs"]),
+                    outcomes,
+                    c["atol"],
+                    c["rtol"],
+                )
+            )
     return ExerciseRecord(**data, cases=loaded)

@@ -4,9 +4,15 @@ import math
 
 import torch
 
-_FUNCTIONS = (("the square of", torch.square), ("the square root of", torch.sqrt), ("one over", torch.reciprocal),
-              ("the exponential of", torch.exp), ("the logarithm of", torch.log), ("one minus", lambda x: 1 - x),
-              ("the absolute value of", torch.abs))
+_FUNCTIONS = (
+    ("the square of", torch.square),
+    ("the square root of", torch.sqrt),
+    ("one over", torch.reciprocal),
+    ("the exponential of", torch.exp),
+    ("the logarithm of", torch.log),
+    ("one minus", lambda x: 1 - x),
+    ("the absolute value of", torch.abs),
+)
 
 
 def relation(pairs, inputs):
@@ -22,8 +28,10 @@ def relation(pairs, inputs):
         return None
     if all((g == 0).all() for _, g in pairs) and (entries != 0).any():
         return "zeros", "Every entry of your result is 0. Was a tensor made and never filled, or was all masked away?"
-    if all(any(_close(g, t.double()) for t in ts if t.is_floating_point() and t.shape == g.shape)
-           for (_, g), ts in zip(pairs, inputs, strict=True)):
+    if all(
+        any(_close(g, t.double()) for t in ts if t.is_floating_point() and t.shape == g.shape)
+        for (_, g), ts in zip(pairs, inputs, strict=True)
+    ):
         return "unchanged", "The result equals an input: nothing was done to it."
     for found in (_sign, _factor, _offset, _transposed, _shifted, _order, _function, _nearly, _slices):
         said = found(pairs)
@@ -62,7 +70,8 @@ def _factor(pairs):
     ratios = torch.cat([(g[s] / e[s]) for (e, g), s in zip(pairs, solid, strict=True)])
     factor = ratios.median().item()
     if not 1e-3 < abs(factor) < 1e3 or not all(
-            torch.allclose(g, factor * e, 1e-3, 1e-4 * abs(factor) * _scale(e)) for e, g in pairs):
+        torch.allclose(g, factor * e, 1e-3, 1e-4 * abs(factor) * _scale(e)) for e, g in pairs
+    ):
         return None
     what = "entry" if any(e.ndim for e, _ in pairs) else "result"
     return "factor", f"Every {what} is {factor:.4g} times the expected one{_known(factor)}."
@@ -80,8 +89,10 @@ def _offset(pairs):
     if not _varies(pairs):
         return None
     offset = torch.cat([(g - e).flatten() for e, g in pairs]).median().item()
-    if all(abs(offset) > 1e-3 * _scale(e) and torch.allclose(g - e, torch.full_like(e, offset), 1e-3,
-                                                             1e-5 * _scale(e)) for e, g in pairs):
+    if all(
+        abs(offset) > 1e-3 * _scale(e) and torch.allclose(g - e, torch.full_like(e, offset), 1e-3, 1e-5 * _scale(e))
+        for e, g in pairs
+    ):
         return "offset", f"Every entry is off by the same {offset:.4g}."
     return None
 
@@ -130,8 +141,10 @@ def _function(pairs):
 def _nearly(pairs):
     gaps = [((g - e).abs().max() / _scale(e)).item() for e, g in pairs if _scale(e) > 0]
     if gaps and len(gaps) == len(pairs) and max(gaps) < 5e-3:
-        return "nearly", (f"The numbers are nearly right: they miss by at most {100 * max(gaps):.2g} % of the largest. "
-                          "Look for a small constant such as ε, a rounded number, or a lower precision on the way.")
+        return "nearly", (
+            f"The numbers are nearly right: they miss by at most {100 * max(gaps):.2g} % of the largest. "
+            "Look for a small constant such as ε, a rounded number, or a lower precision on the way."
+        )
     return None
 
 
@@ -139,10 +152,17 @@ def _slices(pairs):
     if any((e.abs() <= 1e-6 * _scale(e)).any() or not _scale(e) for e, _ in pairs):
         return None
     for axis in range(-1, -1 - min(e.ndim for e, _ in pairs), -1):
-        if all(e.ndim >= 2 and e.shape[axis] > 1 and e.numel() > e.shape[axis] and torch.allclose(
-                g / e, (g / e).mean(axis, keepdim=True).expand_as(e), 1e-3) for e, g in pairs):
-            return "slices", (f"Along the {axis_name(axis)} all entries are off by the same factor, and each slice has "
-                              "a factor of its own: look at the sum, mean or norm that divides it.")
+        if all(
+            e.ndim >= 2
+            and e.shape[axis] > 1
+            and e.numel() > e.shape[axis]
+            and torch.allclose(g / e, (g / e).mean(axis, keepdim=True).expand_as(e), 1e-3)
+            for e, g in pairs
+        ):
+            return "slices", (
+                f"Along the {axis_name(axis)} all entries are off by the same factor, and each slice has "
+                "a factor of its own: look at the sum, mean or norm that divides it."
+            )
     return None
 
 

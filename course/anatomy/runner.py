@@ -29,21 +29,32 @@ _TORCH = os.path.dirname(torch.__file__) + os.sep
 
 # Torch functions that a program may pass as arguments, as Python text: run from it, and printed for a learner from it.
 FUNCTION_TEXTS = {
-    "relu": "torch.relu", "sigmoid": "torch.sigmoid", "tanh": "torch.tanh", "identity": "lambda x: x",
-    "silu": "torch.nn.functional.silu", "gelu": "torch.nn.functional.gelu", "ones": "torch.ones_like",
-    "square": "torch.square", "sin": "torch.sin", "zeros": "torch.zeros_like",
+    "relu": "torch.relu",
+    "sigmoid": "torch.sigmoid",
+    "tanh": "torch.tanh",
+    "identity": "lambda x: x",
+    "silu": "torch.nn.functional.silu",
+    "gelu": "torch.nn.functional.gelu",
+    "ones": "torch.ones_like",
+    "square": "torch.square",
+    "sin": "torch.sin",
+    "zeros": "torch.zeros_like",
     "layer_norm": "lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:])",
     "rms_norm": "lambda x: torch.nn.functional.rms_norm(x, x.shape[-1:])",
 }
 # Compiled as lines of this file: an error inside one is not where the learner should look.
-FUNCTION_ARGUMENTS = {name: eval(compile(text, __file__, "eval"), {"torch": torch})
-                      for name, text in FUNCTION_TEXTS.items()}
+FUNCTION_ARGUMENTS = {
+    name: eval(compile(text, __file__, "eval"), {"torch": torch}) for name, text in FUNCTION_TEXTS.items()
+}
 # What computes the same, or all but a constant of it, under another name: forbidden along with it.
 RELATIVES = {
-    "softmax": ("_sparse_softmax",), "logsumexp": ("logcumsumexp",), "rms_norm": ("local_response_norm",),
+    "softmax": ("_sparse_softmax",),
+    "logsumexp": ("logcumsumexp",),
+    "rms_norm": ("local_response_norm",),
     "multi_head_attention_forward": ("_native_multi_head_attention",),
     "scaled_dot_product_attention": ("_native_multi_head_attention",),
-    "leaky_relu": ("prelu", "rrelu"), "elu": ("celu", "selu"),
+    "leaky_relu": ("prelu", "rrelu"),
+    "elu": ("celu", "selu"),
 }
 
 
@@ -93,8 +104,10 @@ class Execution:
         return value
 
     def _arguments(self, step):
-        return (codec.decode(step["args"], self.inputs, self._lookup),
-                codec.decode(step["kwargs"], self.inputs, self._lookup))
+        return (
+            codec.decode(step["args"], self.inputs, self._lookup),
+            codec.decode(step["kwargs"], self.inputs, self._lookup),
+        )
 
     def _new(self, step):
         args, kwargs = self._arguments(step)
@@ -121,8 +134,10 @@ class Execution:
             value = target(*args, **kwargs)
             first = value[0] if isinstance(value, tuple | list) else value
             if not isinstance(first, torch.Tensor) or not first.requires_grad:
-                raise RuntimeError("the result is cut off from its inputs, so no gradient can flow back "
-                                   "(was it detached, or made with torch.tensor?)")
+                raise RuntimeError(
+                    "the result is cut off from its inputs, so no gradient can flow back "
+                    "(was it detached, or made with torch.tensor?)"
+                )
             first.backward(self.inputs[grad["cotangent"]].to(first.dtype))
         grads = {label: self.inputs[name].grad for label, name in grad["wrt"].items()}
         if grad.get("params"):
@@ -210,7 +225,7 @@ def signature_problem(function, signature):
     problem = _not_callable(function, name)
     if problem:
         return problem
-    wanted = [p.strip() for p in signature[signature.index("(") + 1:signature.rindex(")")].split(",") if p.strip()]
+    wanted = [p.strip() for p in signature[signature.index("(") + 1 : signature.rindex(")")].split(",") if p.strip()]
     names = [w.split("=")[0].strip() for w in wanted if not w.startswith("*")]
     try:
         parameters = inspect.signature(function).parameters
@@ -221,8 +236,11 @@ def signature_problem(function, signature):
     if name[:1].isupper() != inspect.isclass(function):
         if inspect.isclass(function):
             return f"{name} should be a function (def {signature}: …), yours is a class"
-        return (f"{name} should be a class, yours is a function" if inspect.isfunction(function) else
-                f"pass the class {name} itself, without parentheses: you passed an object made from it")
+        return (
+            f"{name} should be a class, yours is a function"
+            if inspect.isfunction(function)
+            else f"pass the class {name} itself, without parentheses: you passed an object made from it"
+        )
     missing = [n for n in names if n not in parameters]
     extra = [n for n, p in parameters.items() if n not in names and p.default is p.empty]
     if not missing and not extra:
@@ -251,7 +269,7 @@ def serve(payload, namespace):
     is parsed on the other side as hostile data.
     """
     tensors = load(payload)
-    header = json.loads(payload[8:8 + int.from_bytes(payload[:8], "little")])
+    header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
     request = json.loads(header["__metadata__"]["request"])
     outcomes, reply = [], {"_": torch.zeros(1)}
     for i, item in enumerate(request):

@@ -159,6 +159,7 @@ current = Session()
 
 def install(shell, on_name_error):
     """Listens to a shell's cells. on_name_error(name, source): lines to show in place of a traceback, or None."""
+
     def handler(self, kind, error, tb, tb_offset=None):
         lines = on_name_error(getattr(error, "name", None), current.running)
         if lines is not None:

@@ -9,8 +9,10 @@ NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensor
 
 def environment_report():
     """One line for each package the course needs, with what to do where one is missing. Nothing is sent anywhere."""
-    lines = [f"Python {platform.python_version()} on {platform.system()}"
-             + ("" if sys.version_info >= (3, 11) else "  ← the course needs 3.11 or newer")]
+    lines = [
+        f"Python {platform.python_version()} on {platform.system()}"
+        + ("" if sys.version_info >= (3, 11) else "  ← the course needs 3.11 or newer")
+    ]
     for package in NEEDED:
         try:
             lines.append(f"{package} {importlib.metadata.version(package)}")

@@ -57,14 +57,15 @@ class _Writer:
 
     def __init__(self, record, case, at):
         self.case, self.steps, self.at, self.targets = case, case.program["steps"], at, record.targets
-        self.parameters = [p.split("=")[0].strip()
-                           for p in record.signature.partition("(")[2].rpartition(")")[0].split(",")]
+        self.parameters = [
+            p.split("=")[0].strip() for p in record.signature.partition("(")[2].rpartition(")")[0].split(",")
+        ]
         self.taken, self.names, self.variables = {*record.targets, "torch", "case"}, {}, {}
 
     def lines(self, gradient):
-        needed = _references([s["args"] for s in self.steps[:self.at + 1]] + [s["kwargs"] for s in self.steps])
+        needed = _references([s["args"] for s in self.steps[: self.at + 1]] + [s["kwargs"] for s in self.steps])
         lines = []
-        for i, step in enumerate(self.steps[:self.at + 1]):
+        for i, step in enumerate(self.steps[: self.at + 1]):
             last = i == self.at
             if last and step.get("grad"):
                 lines += self._gradient(step, gradient)
@@ -106,8 +107,9 @@ class _Writer:
         return _broken(name + (f".{step['method']}" if step.get("method") else ""), self._inside(step))
 
     def _inside(self, step):
-        return ([self._value(a) for a in step["args"]["list"]]
-                + [f"{k}={self._value(v)}" for k, v in step["kwargs"]["dict"]])
+        return [self._value(a) for a in step["args"]["list"]] + [
+            f"{k}={self._value(v)}" for k, v in step["kwargs"]["dict"]
+        ]
 
     def _gradient(self, step, label):
         """The call, its backward pass and the gradient asked for; without a label the value, which may need both."""
@@ -146,7 +148,7 @@ class _Writer:
             return repr(tree)
         if isinstance(tree, float):
             return _number(tree)
-        (kind, body), = tree.items()
+        ((kind, body),) = tree.items()
         if kind in ("tensor", "complex_tensor"):
             return self.variables.get(body) or self._complex_or_plain(kind, body)
         if kind == "list":
@@ -161,8 +163,11 @@ class _Writer:
             return body if body in self.targets else FUNCTION_TEXTS[body]
         if kind == "float":
             return _number(float(body))
-        simple = {"dtype": lambda: f"torch.{body}", "int": lambda: body,
-                  "complex": lambda: f"complex({self._value(body[0])}, {self._value(body[1])})"}
+        simple = {
+            "dtype": lambda: f"torch.{body}",
+            "int": lambda: body,
+            "complex": lambda: f"complex({self._value(body[0])}, {self._value(body[1])})",
+        }
         if kind not in simple:
             raise _TooLong
         return simple[kind]()

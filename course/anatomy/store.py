@@ -163,9 +163,15 @@ def _tidy(value, usual, checks):
 
 
 def _tidy_try(value):
-    entry, sound = _tidy(value, {"tries": 0, "best": 0.0, "passed_on_try": None}, {
-        "tries": lambda v: _number(v, int), "best": _number,
-        "passed_on_try": lambda v: v is None or (_number(v, int) and v > 0)})
+    entry, sound = _tidy(
+        value,
+        {"tries": 0, "best": 0.0, "passed_on_try": None},
+        {
+            "tries": lambda v: _number(v, int),
+            "best": _number,
+            "passed_on_try": lambda v: v is None or (_number(v, int) and v > 0),
+        },
+    )
     if entry and entry["passed_on_try"] is not None:
         entry["tries"] = entry["passed_on_try"]  # older versions went on counting after the pass
     return entry, sound
@@ -174,17 +180,30 @@ def _tidy_try(value):
 def _tidy_prediction(value):
     if isinstance(value, str):  # the first version kept the text alone
         return {"choice": value, "held": None, "shown": False}, True
-    entry, sound = _tidy(value, {"choice": None, "held": None, "shown": False}, {
-        "choice": lambda v: isinstance(v, str), "held": lambda v: v is None or isinstance(v, bool),
-        "shown": lambda v: isinstance(v, bool)})
+    entry, sound = _tidy(
+        value,
+        {"choice": None, "held": None, "shown": False},
+        {
+            "choice": lambda v: isinstance(v, str),
+            "held": lambda v: v is None or isinstance(v, bool),
+            "shown": lambda v: isinstance(v, bool),
+        },
+    )
     return (entry, sound) if entry and entry["choice"] is not None else (None, False)
 
 
 def _tidy_answer(value):
-    entry, sound = _tidy(value, {"first": None, "right_on_first": False, "tries": 1, "last": None, "right": False}, {
-        "first": lambda v: isinstance(v, str), "right_on_first": lambda v: isinstance(v, bool),
-        "tries": lambda v: _number(v, int), "last": lambda v: v is None or isinstance(v, str),
-        "right": lambda v: isinstance(v, bool)})
+    entry, sound = _tidy(
+        value,
+        {"first": None, "right_on_first": False, "tries": 1, "last": None, "right": False},
+        {
+            "first": lambda v: isinstance(v, str),
+            "right_on_first": lambda v: isinstance(v, bool),
+            "tries": lambda v: _number(v, int),
+            "last": lambda v: v is None or isinstance(v, str),
+            "right": lambda v: isinstance(v, bool),
+        },
+    )
     return (entry, sound) if entry and entry["first"] is not None else (None, False)
 
 

@@ -137,9 +137,17 @@ def _value(node, point):
         return product
     if name == "Pow":
         return complex(v[0]) ** v[1]
-    return {"cos": cmath.cos, "sin": cmath.sin, "tan": cmath.tan, "exp": cmath.exp, "log": cmath.log,
-            "conjugate": lambda z: complex(z).conjugate(), "re": lambda z: complex(z).real,
-            "im": lambda z: complex(z).imag, "Abs": abs}[name](*v)
+    return {
+        "cos": cmath.cos,
+        "sin": cmath.sin,
+        "tan": cmath.tan,
+        "exp": cmath.exp,
+        "log": cmath.log,
+        "conjugate": lambda z: complex(z).conjugate(),
+        "re": lambda z: complex(z).real,
+        "im": lambda z: complex(z).imag,
+        "Abs": abs,
+    }[name](*v)
 
 
 def counterexample(got, expected, tries=24, seed=0):

@@ -46,8 +46,9 @@ def load(unit):
         known = ", ".join(names()) or "none: the folder assets/units is missing"
         raise MissingRecording(f"There is no unit {unit!r}. Units: {known}") from None
     except ValueError:
-        raise MissingRecording(f"{path.name} in assets/units is damaged. Unpack the course again; your own notebooks "
-                               "are elsewhere.") from None
+        raise MissingRecording(
+            f"{path.name} in assets/units is damaged. Unpack the course again; your own notebooks are elsewhere."
+        ) from None
 
 
 def exercise(exercise_id):

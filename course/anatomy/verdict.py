@@ -107,9 +107,11 @@ class Verdict:
         esc = html.escape
         if self.passed:
             items = "".join(f"<li>{esc(c.shows)}</li>" for c in self.cases)
-            return box(GOOD, f"<b>✓ <code>{esc(self.exercise)}</code> passed</b> ({_points(self.max_score)})"
-                             f"<details><summary>{len(self.cases)} things tried</summary><ul>{items}</ul></details>"
-                             + below)
+            return box(
+                GOOD,
+                f"<b>✓ <code>{esc(self.exercise)}</code> passed</b> ({_points(self.max_score)})"
+                f"<details><summary>{len(self.cases)} things tried</summary><ul>{items}</ul></details>" + below,
+            )
         parts = [f"<b>✗ <code>{esc(self.exercise)}</code> not yet</b>" + (f": {self._share()}" if self.cases else "")]
         parts += [f"<p><b>{esc(m.message)}</b></p>" for m in self.mistakes[:1]]
         parts += [f"<p>{esc(m.message)}</p>" for m in self.mistakes[1:2]]
@@ -119,7 +121,9 @@ class Verdict:
             rows = "".join(
                 f'<tr><th scope="row" style="text-align:left;vertical-align:top">{k}</th>'
                 f'<td style="text-align:left"><code style="white-space:pre-wrap">{esc(v)}</code></td></tr>'
-                for k, v in (("call", c.call), ("expected", c.expected), ("got", c.got)) if v)
+                for k, v in (("call", c.call), ("expected", c.expected), ("got", c.got))
+                if v
+            )
             parts.append(f"<table>{rows}</table>")
             if self._more(c):
                 parts.append(f"<p>{esc(self._more(c))}</p>")

@@ -72,8 +72,10 @@ def update(root, source=None, say=print):
             say(f"update: {error}")
             return 2
         except OSError as error:
-            say(f"update: the new release was not written completely ({error.strerror or error}). Your notebooks are "
-                "as they were; run it again when this is mended.")
+            say(
+                f"update: the new release was not written completely ({error.strerror or error}). Your notebooks are "
+                "as they were; run it again when this is mended."
+            )
             return 1
         changed = []
         status |= _each(root, lambda unit: changed.extend(_merge(root, unit, say)), say)
@@ -148,8 +150,10 @@ def _copy(root, unit, say):
     _rescue(root, unit, say)
     raw = released(root, unit).read_bytes()
     if not os.path.lexists(working(root, unit)) and not _is_notebook(raw):
-        raise LeftAlone(f"course/{unit}/{unit}.ipynb is damaged, so there is no working copy of it. "
-                        f"{newer.how_to_restore(root, unit)}")
+        raise LeftAlone(
+            f"course/{unit}/{unit}.ipynb is damaged, so there is no working copy of it. "
+            f"{newer.how_to_restore(root, unit)}"
+        )
     if files.write_new(working(root, unit), raw):
         return []
     try:
@@ -229,8 +233,10 @@ def _merged(root, unit, raw):
     try:
         mine = parse(raw)
     except NotANotebook as error:
-        raise LeftAlone(f"{short} is damaged ({error}): it was left alone. Earlier copies are in {WORK}/{KEPT}/{unit}; "
-                        "to begin afresh, move it away and run `make lab`.") from None
+        raise LeftAlone(
+            f"{short} is damaged ({error}): it was left alone. Earlier copies are in {WORK}/{KEPT}/{unit}; "
+            "to begin afresh, move it away and run `make lab`."
+        ) from None
     try:
         theirs = parse(released(root, unit).read_bytes())
     except NotANotebook:
@@ -238,8 +244,9 @@ def _merged(root, unit, raw):
     if release_of(mine) and release_of(mine) == release_of(theirs):
         return None
     if not is_as_built(theirs):
-        raise LeftAlone(f"course/{unit} was changed by hand, so your notebook was left as it is. "
-                        f"{newer.how_to_restore(root, unit)}")
+        raise LeftAlone(
+            f"course/{unit} was changed by hand, so your notebook was left as it is. {newer.how_to_restore(root, unit)}"
+        )
     if unit_of(mine) not in ("", unit):
         raise LeftAlone(f"{short} holds the notebook of {unit_of(mine)}: it was left alone.")
     book, report = carry.merge(mine, theirs)
@@ -247,9 +254,15 @@ def _merged(root, unit, raw):
 
 
 def _counts(report):
-    some = [f"{n} {one if n == 1 else many}" for n, one, many in (
-        (report.answers, "answer", "answers"), (report.cells, "cell of yours", "cells of yours"),
-        (report.kept, "kept at the end", "kept at the end")) if n]
+    some = [
+        f"{n} {one if n == 1 else many}"
+        for n, one, many in (
+            (report.answers, "answer", "answers"),
+            (report.cells, "cell of yours", "cells of yours"),
+            (report.kept, "kept at the end", "kept at the end"),
+        )
+        if n
+    ]
     return "new release" + (f" with {', '.join(some)}" if some else "; you had written nothing in it")
 
 

@@ -41,9 +41,12 @@ class Learner:
 
     def cell(self, name):
         """The element of a cell, scrolled into view."""
-        self.page.evaluate("""async (id) => { const book = window.jupyterapp.shell.currentWidget.content;
+        self.page.evaluate(
+            """async (id) => { const book = window.jupyterapp.shell.currentWidget.content;
           const i = [...book.model.cells].findIndex((c) => c.id === id);
-          book.activeCellIndex = i; book.deselectAll(); await book.scrollToItem(i, 'auto', 0.2); }""", name)
+          book.activeCellIndex = i; book.deselectAll(); await book.scrollToItem(i, 'auto', 0.2); }""",
+            name,
+        )
         return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell.jp-mod-active")
 
     def run(self, name):
@@ -53,9 +56,11 @@ class Learner:
         return cell
 
     def write(self, name, source):
-        self.page.evaluate("""([id, text]) => { const book = window.jupyterapp.shell.currentWidget.content;
+        self.page.evaluate(
+            """([id, text]) => { const book = window.jupyterapp.shell.currentWidget.content;
           for (const cell of book.model.cells) if (cell.id === id) cell.sharedModel.setSource(text); }""",
-                           [name, source])
+            [name, source],
+        )
 
     def answer(self, source):
         """Writes an answer, runs its cell and the check; returns the check's element."""
@@ -94,7 +99,7 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         asked.get_by_role("radio", name="is 10 times larger").check()
         asked.get_by_role("button", name="Keep my prediction").click()
         asked.get_by_text("Kept: is 10 times larger").wait_for()
-        for name in code[1:code.index("predict-start-p1")]:
+        for name in code[1 : code.index("predict-start-p1")]:
             learner.run(name)
         learner.run("reveal-start-p1").get_by_text("It came out differently.").wait_for()
         learner.look("a-prediction")
@@ -122,7 +127,7 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         assert not hints.locator("summary", has_text="Hint 3: nearly code").is_visible()
         learner.look("a-hint")
 
-        widget = learner.run(next(c for c in code[code.index(CHECK):] if c.startswith("c-")))
+        widget = learner.run(next(c for c in code[code.index(CHECK) :] if c.startswith("c-")))
         widget.locator(".ta").wait_for()
         widget.get_by_text("Divide it by the sum of the weights.").wait_for()
         before = widget.locator(".ta").get_attribute("data-key")
@@ -146,9 +151,10 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         passed.get_by_text("Start here: 1 of 1 exercises.").wait_for()
         assert passed.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
         learner.look("passed")
-        widget = learner.cell(next(c for c in code[code.index(CHECK):] if c.startswith("c-")))
-        page.wait_for_function("([n, before]) => n.dataset.key !== before",
-                               arg=[widget.locator(".ta").element_handle(), before])
+        widget = learner.cell(next(c for c in code[code.index(CHECK) :] if c.startswith("c-")))
+        page.wait_for_function(
+            "([n, before]) => n.dataset.key !== before", arg=[widget.locator(".ta").element_handle(), before]
+        )
         assert widget.get_by_text("Divide it by the sum of the weights.").filter(visible=True).count() == 0
         learner.look("the-picture-follows")
 

@@ -23,10 +23,13 @@ def wait_until_run(page, timeout=150_000):
         ".filter((c) => c.cell_type === 'code');"
         "const failed = (c) => c.outputs.some((o) => o.output_type === 'error');"
         "return cells.every((c) => c.execution_count) || cells.some(failed) }",
-        timeout=timeout, polling=250)
+        timeout=timeout,
+        polling=250,
+    )
     page.wait_for_function(
         "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.status === 'idle'",
-        timeout=timeout)
+        timeout=timeout,
+    )
 
 
 @pytest.fixture
@@ -49,11 +52,19 @@ def move(page, widget):
         before = widget.get_attribute("data-key")
         control.focus()
         at_end = control.evaluate("(n) => n.tagName === 'INPUT' ? n.value === n.max : n.selectedIndex === n.length - 1")
-        page.keyboard.press("ArrowLeft" if at_end and control.get_attribute("type") else
-                            "ArrowUp" if at_end else "ArrowRight" if control.get_attribute("type") else "ArrowDown")
+        page.keyboard.press(
+            "ArrowLeft"
+            if at_end and control.get_attribute("type")
+            else "ArrowUp"
+            if at_end
+            else "ArrowRight"
+            if control.get_attribute("type")
+            else "ArrowDown"
+        )
         try:
-            page.wait_for_function("([n, before]) => n.dataset.key !== before",
-                                   arg=[widget.element_handle(), before], timeout=4000)
+            page.wait_for_function(
+                "([n, before]) => n.dataset.key !== before", arg=[widget.element_handle(), before], timeout=4000
+            )
         except Exception:
             still.append(control.evaluate("(n) => n.labels[0]?.textContent"))
     return still, len(controls)
@@ -64,8 +75,9 @@ def run_and_move(page, lab, path):
     run_all(page)
     wait_until_run(page)
     cells = page.evaluate(CELLS)
-    errors = [(c["id"], o["ename"], o["evalue"][:300]) for c in cells for o in c["outputs"]
-              if o["output_type"] == "error"]
+    errors = [
+        (c["id"], o["ename"], o["evalue"][:300]) for c in cells for o in c["outputs"] if o["output_type"] == "error"
+    ]
     assert not errors, errors
     assert all(c["count"] for c in cells if c["type"] == "code")
     found = [c for c in cells if any(WIDGET in o.get("data", {}) and "image/png" in o["data"] for o in c["outputs"])]
@@ -99,15 +111,21 @@ def test_gallery_runs_without_any_code_of_the_learner(page, lab):
 
 
 def edit(page, cell_id, text):
-    page.evaluate("""([id, text]) => { const book = window.jupyterapp.shell.currentWidget.content;
-      for (const cell of book.model.cells) if (cell.id === id) cell.sharedModel.setSource(text); }""", [cell_id, text])
+    page.evaluate(
+        """([id, text]) => { const book = window.jupyterapp.shell.currentWidget.content;
+      for (const cell of book.model.cells) if (cell.id === id) cell.sharedModel.setSource(text); }""",
+        [cell_id, text],
+    )
 
 
 def run_cell(page, cell_id):
     """Runs one cell through JupyterLab's own command; returns its outputs."""
-    page.evaluate("""async (id) => { const book = window.jupyterapp.shell.currentWidget.content;
+    page.evaluate(
+        """async (id) => { const book = window.jupyterapp.shell.currentWidget.content;
       const i = [...book.model.cells].findIndex((c) => c.id === id); book.activeCellIndex = i; book.deselectAll();
-      await window.jupyterapp.commands.execute('notebook:run-cell'); }""", cell_id)
+      await window.jupyterapp.commands.execute('notebook:run-cell'); }""",
+        cell_id,
+    )
     return next(c["outputs"] for c in page.evaluate(CELLS) if c["id"] == cell_id)
 
 
@@ -136,7 +154,8 @@ def test_the_students_loop(page, lab, course_copy):
     tried = [next(o["metadata"]["anatomy"]["tries"] for o in out if o.get("metadata")) for out in (first, outputs)]
     assert tried == [1, 3], "make report counts tries by this"
     page.get_by_text("things tried").first.wait_for()
-    shown = json.dumps([run_cell(page, c["id"]) for c in cells
-                        if c["type"] == "code" and c["id"] not in (setup, solve, check)])
+    shown = json.dumps(
+        [run_cell(page, c["id"]) for c in cells if c["type"] == "code" and c["id"] not in (setup, solve, check)]
+    )
     assert "1/1 exercises" in shown
     shut_down_kernel(page)

@@ -35,6 +35,7 @@ def test_unknown_unit_is_one_sentence(capsys):
 @pytest.fixture
 def edit(monkeypatch, tmp_path):
     """Builds unit 00 from an edited copy of its source."""
+
     def build_edited(old, new):
         text = source.source_path("00-start-here").read_text()
         assert old in text
@@ -46,21 +47,28 @@ def edit(monkeypatch, tmp_path):
     return build_edited
 
 
-@pytest.mark.parametrize("old, new, says", [
-    ('statement="start.weighted_average"', 'statement="start.nothing"', "has no spec"),
-    ("### BEGIN SOLUTION", "", "no ### BEGIN SOLUTION"),
-    ("### END SOLUTION", "", "needs its ### END SOLUTION"),
-    ('worth="start.weighted_average"', 'worth="start.nothing"', "has no spec"),
-    ('# %% [markdown] worth="start.weighted_average"', "# %% [markdown]", "exactly one worth cell"),
-    ('predict("start.p1",', 'print(1)\npredict("start.p1",', "begins a cell of its own"),
-    ('["is 10 times larger",', '["stays the same",', "two options are the same"),
-    ('reveal("start.p1",', 'reveal("start.p2",', "needs exactly one predict"),
-    ('"the smallest case that fails": (True,', '"the smallest case that fails": (False,', "exactly one right choice"),
-    ("**Verdict: not as stated.**", "Not as stated.", "has no \\*\\*Verdict"),
-    ("def weighted_average(", "def average(", "does not define weighted_average"),
-    ("# 3. `return", "# `return", "exactly three"),
-    ('# %% [markdown] hints="start.weighted_average"', "# %% [markdown]", "exactly one hints cell"),
-])
+@pytest.mark.parametrize(
+    "old, new, says",
+    [
+        ('statement="start.weighted_average"', 'statement="start.nothing"', "has no spec"),
+        ("### BEGIN SOLUTION", "", "no ### BEGIN SOLUTION"),
+        ("### END SOLUTION", "", "needs its ### END SOLUTION"),
+        ('worth="start.weighted_average"', 'worth="start.nothing"', "has no spec"),
+        ('# %% [markdown] worth="start.weighted_average"', "# %% [markdown]", "exactly one worth cell"),
+        ('predict("start.p1",', 'print(1)\npredict("start.p1",', "begins a cell of its own"),
+        ('["is 10 times larger",', '["stays the same",', "two options are the same"),
+        ('reveal("start.p1",', 'reveal("start.p2",', "needs exactly one predict"),
+        (
+            '"the smallest case that fails": (True,',
+            '"the smallest case that fails": (False,',
+            "exactly one right choice",
+        ),
+        ("**Verdict: not as stated.**", "Not as stated.", "has no \\*\\*Verdict"),
+        ("def weighted_average(", "def average(", "does not define weighted_average"),
+        ("# 3. `return", "# `return", "exactly three"),
+        ('# %% [markdown] hints="start.weighted_average"', "# %% [markdown]", "exactly one hints cell"),
+    ],
+)
 def test_an_authors_mistake_is_named(edit, old, new, says):
     with pytest.raises(source.SourceError, match=says):
         edit(old, new)

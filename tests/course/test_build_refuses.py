@@ -86,13 +86,18 @@ def test_every_generated_notebook_carries_its_fingerprint(unit):
 
 def test_the_preview_is_beside_the_course_and_keeps_what_was_tried_in_it(root, capsys):
     before = release(root).read_bytes()
-    made = {release(root): to_bytes(FIRST), root / "solutions" / UNIT / f"{UNIT}.ipynb": to_bytes(SECOND),
-            root / "assets" / "units" / "00.json": b"{}"}
+    made = {
+        release(root): to_bytes(FIRST),
+        root / "solutions" / UNIT / f"{UNIT}.ipynb": to_bytes(SECOND),
+        root / "assets" / "units" / "00.json": b"{}",
+    }
     files = preview.preview_files(made, root)
     place = root / "build" / "preview"
-    assert files == {place / "course" / UNIT / f"{UNIT}.ipynb": to_bytes(FIRST),
-                     place / "solved" / UNIT / f"{UNIT}.ipynb": to_bytes(SECOND),
-                     place / "texts" / "units" / "00.json": b"{}"}
+    assert files == {
+        place / "course" / UNIT / f"{UNIT}.ipynb": to_bytes(FIRST),
+        place / "solved" / UNIT / f"{UNIT}.ipynb": to_bytes(SECOND),
+        place / "texts" / "units" / "00.json": b"{}",
+    }
     preview.write(files, root)
     assert all(p.read_bytes() == b for p, b in files.items()) and release(root).read_bytes() == before
     tried = place / "course" / UNIT / f"{UNIT}.ipynb"
@@ -123,5 +128,6 @@ def test_a_stray_notebook_with_answers_does_not_travel(root, monkeypatch, capsys
     monkeypatch.setattr(build, "all_outputs", dict)
     names = [p.relative_to(root).as_posix() for p in root.rglob("*.ipynb")]
     monkeypatch.setattr(package, "contents", lambda root: dict.fromkeys(names, b""))
-    assert package.unfit(root) == [f"course/{UNIT}/scratch.ipynb holds something that no build wrote "
-                                   "(answers? `make lab` takes them over)"]
+    assert package.unfit(root) == [
+        f"course/{UNIT}/scratch.ipynb holds something that no build wrote (answers? `make lab` takes them over)"
+    ]

@@ -32,12 +32,23 @@ def test_own_cells_stay_behind_their_neighbor_or_the_nearest_one_left():
     work = copy.deepcopy(OLD)
     mine = [cell(f"mine-{n}", f"mine {n}", tags=["t"], own={"x": 1}) for n in range(4)]
     at = {c["id"]: i for i, c in enumerate(work["cells"])}
-    work["cells"][at["c-a"] + 1:at["c-a"] + 1] = mine[2:]
+    work["cells"][at["c-a"] + 1 : at["c-a"] + 1] = mine[2:]
     work["cells"].insert(at["solve-x-1"] + 1, mine[1])
     work["cells"].insert(0, mine[0])
     made, report = carry.merge(work, book(text("intro"), *exercise(1), *exercise(2)))
-    assert sources(made) == ["mine 0", "text intro", "Write it.", text_of(answer(1)), "mine 1", text_of(check(1)),
-                             "mine 2", "mine 3", "Write it.", text_of(answer(2)), text_of(check(2))]
+    assert sources(made) == [
+        "mine 0",
+        "text intro",
+        "Write it.",
+        text_of(answer(1)),
+        "mine 1",
+        text_of(check(1)),
+        "mine 2",
+        "mine 3",
+        "Write it.",
+        text_of(answer(2)),
+        text_of(check(2)),
+    ]
     assert report == carry.Carried(cells=4)
     assert [c for c in made["cells"] if c["id"].startswith("mine")] == mine, "tags and metadata stay"
 
@@ -61,18 +72,30 @@ def test_what_has_no_place_goes_to_the_end_as_raw_cells_and_stays_there():
     made, report = carry.merge(work, new)
     n = len(new["cells"])
     assert plain(made)["cells"][:n] == plain(new)["cells"] and made["cells"][n]["source"] == carry.HEADING
-    kept = made["cells"][n + 1:]
+    kept = made["cells"][n + 1 :]
     assert {c["cell_type"] for c in kept} == {"raw"} and report == carry.Carried(kept=5)
-    assert [text_of(c) for c in kept] == ["def f1():\n    return 1", "demo('mine')", "my notes", "True",
-                                          "![](attachment:a.png)"]
+    assert [text_of(c) for c in kept] == [
+        "def f1():\n    return 1",
+        "demo('mine')",
+        "my notes",
+        "True",
+        "![](attachment:a.png)",
+    ]
     assert kept[-1]["attachments"] == {"a.png": {"image/png": "AA=="}}
     kept[1]["cell_type"] = "code"  # what Y does
     made["cells"].append(cell("below", "written below"))
     edit(made, "solve-x-2", "def f2():\n    return 2")
     newest = book(text("intro"), text("end2"), text("more"))
     again, report = carry.merge(made, newest)
-    assert sources(again) == ["text intro", "text end2", "text more", carry.HEADING, *map(text_of, kept),
-                              "written below", "def f2():\n    return 2"]
+    assert sources(again) == [
+        "text intro",
+        "text end2",
+        "text more",
+        carry.HEADING,
+        *map(text_of, kept),
+        "written below",
+        "def f2():\n    return 2",
+    ]
     assert report == carry.Carried(kept=1)
 
 
@@ -130,11 +153,19 @@ def test_a_notebook_whose_ids_another_program_dropped_is_still_understood():
     assert made["nbformat_minor"] == 5
 
 
-@pytest.mark.parametrize("data, says", [
-    (b"", "empty"), (b"{", "JSON"), (b"[]", "format 4"), (b'{"cells": [], "nbformat": 3}', "format 4"),
-    (b"[" * 100_000, "JSON"), (b'{"nbformat": 4, "cells": [1]}', "cells is damaged"),
-    (b'{"nbformat": 4, "cells": [], "metadata": 1}', "metadata"),
-    (b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": [1]}]}', "cells is damaged")])
+@pytest.mark.parametrize(
+    "data, says",
+    [
+        (b"", "empty"),
+        (b"{", "JSON"),
+        (b"[]", "format 4"),
+        (b'{"cells": [], "nbformat": 3}', "format 4"),
+        (b"[" * 100_000, "JSON"),
+        (b'{"nbformat": 4, "cells": [1]}', "cells is damaged"),
+        (b'{"nbformat": 4, "cells": [], "metadata": 1}', "metadata"),
+        (b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": [1]}]}', "cells is damaged"),
+    ],
+)
 def test_what_is_no_notebook_is_one_sentence(data, says):
     with pytest.raises(NotANotebook, match=says):
         parse(data)
@@ -142,10 +173,16 @@ def test_what_is_no_notebook_is_one_sentence(data, says):
 
 def test_every_change_shows_in_the_fingerprint_and_every_form_of_the_file_has_the_same():
     assert is_as_built(OLD) and is_as_built(parse(to_bytes(OLD))) and is_as_built(parse(to_json(as_node(OLD))))
-    for change in (lambda b: b["cells"].pop(), lambda b: b["cells"][2]["outputs"].append({}),
-                   lambda b: b["cells"][2].update(execution_count=1), lambda b: b["cells"].reverse(),
-                   lambda b: b["metadata"].update(x=1), lambda b: edit(b, "c-a", "x"),
-                   lambda b: b["metadata"].pop("anatomy"), lambda b: b["metadata"]["anatomy"].pop("digest")):
+    for change in (
+        lambda b: b["cells"].pop(),
+        lambda b: b["cells"][2]["outputs"].append({}),
+        lambda b: b["cells"][2].update(execution_count=1),
+        lambda b: b["cells"].reverse(),
+        lambda b: b["metadata"].update(x=1),
+        lambda b: edit(b, "c-a", "x"),
+        lambda b: b["metadata"].pop("anatomy"),
+        lambda b: b["metadata"]["anatomy"].pop("digest"),
+    ):
         work = copy.deepcopy(OLD)
         change(work)
         assert not is_as_built(work)
@@ -164,16 +201,26 @@ def test_odd_text_survives_the_file():
 
 
 WORDS = st.sampled_from("abcdefgh")
-RELEASE = st.lists(st.one_of(
-    st.tuples(st.just("text"), WORDS), st.tuples(st.just("demo"), st.sampled_from("uvwxyz")),
-    st.tuples(st.just("exercise"), st.integers(1, 5), st.sampled_from(["Write.", "Say.", "Do."]))),
-    max_size=9, unique_by=lambda x: x[:2])
+RELEASE = st.lists(
+    st.one_of(
+        st.tuples(st.just("text"), WORDS),
+        st.tuples(st.just("demo"), st.sampled_from("uvwxyz")),
+        st.tuples(st.just("exercise"), st.integers(1, 5), st.sampled_from(["Write.", "Say.", "Do."])),
+    ),
+    max_size=9,
+    unique_by=lambda x: x[:2],
+)
 SOURCE = st.text(st.characters(codec="utf-8"), max_size=12).map(lambda s: f"mine {s}")
-CHANGES = st.lists(st.one_of(
-    st.tuples(st.just("edit"), st.integers(0, 40), SOURCE),
-    st.tuples(st.just("add"), st.integers(0, 40), SOURCE, st.sampled_from(["code", "markdown", "raw"])),
-    st.tuples(st.just("copy"), st.integers(0, 40), st.booleans()),
-    st.tuples(st.just("delete"), st.integers(0, 40)), st.tuples(st.just("move"), st.integers(0, 40))), max_size=8)
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), st.integers(0, 40), SOURCE),
+        st.tuples(st.just("add"), st.integers(0, 40), SOURCE, st.sampled_from(["code", "markdown", "raw"])),
+        st.tuples(st.just("copy"), st.integers(0, 40), st.booleans()),
+        st.tuples(st.just("delete"), st.integers(0, 40)),
+        st.tuples(st.just("move"), st.integers(0, 40)),
+    ),
+    max_size=8,
+)
 
 
 def released(parts):
@@ -209,8 +256,11 @@ def test_two_updates_lose_nothing_whatever_was_done_to_the_notebook(first, once,
         new = released(parts)
         made, _ = carry.merge(work, new)
         written = [s for s in sources(work) if s.startswith("mine ")]
-        assert sorted(s for s in sources(made) if s.startswith("mine ")) == sorted(written) or \
-            set(written) <= set(sources(made)) and len(set(written)) < len(written), "each once"
+        assert (
+            sorted(s for s in sources(made) if s.startswith("mine ")) == sorted(written)
+            or set(written) <= set(sources(made))
+            and len(set(written)) < len(written)
+        ), "each once"
         ids = [c["id"] for c in made["cells"]]
         assert len(set(ids)) == len(ids)
         place = [ids.index(c["id"]) for c in new["cells"]]

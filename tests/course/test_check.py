@@ -33,22 +33,25 @@ def test_evaluate_returns_a_verdict_and_shows_nothing(capsys):
     assert capsys.readouterr().out == "" and read("progress") == {}
 
 
-@pytest.mark.parametrize("fn, name", [
-    (lambda values, weights: None, "generic.type"),
-    (lambda values: values, "generic.signature"),
-    (lambda values, weights: right(values, weights).double(), "generic.dtype"),
-    (lambda values, weights: right(values, weights)[None], "generic.reshape"),
-    (lambda values, weights: right(values, weights) * float("nan"), "generic.nan"),
-    (lambda values, weights: -right(values, weights), "generic.sign"),
-    (lambda values, weights: 3 * right(values, weights), "generic.factor"),
-    (lambda values, weights: right(values, weights) + 1, "generic.offset"),
-    (lambda values, weights: right(values, weights).flip(0), "generic.order"),
-    (lambda values, weights: right(values, weights).tolist(), "generic.type"),
-    (lambda values, weights: object(), "generic.type"),
-    (lambda values, weights: 1 / 0, "generic.raised"),
-    (in_place, "generic.mutated"),
-    (3, "generic.signature"),
-])
+@pytest.mark.parametrize(
+    "fn, name",
+    [
+        (lambda values, weights: None, "generic.type"),
+        (lambda values: values, "generic.signature"),
+        (lambda values, weights: right(values, weights).double(), "generic.dtype"),
+        (lambda values, weights: right(values, weights)[None], "generic.reshape"),
+        (lambda values, weights: right(values, weights) * float("nan"), "generic.nan"),
+        (lambda values, weights: -right(values, weights), "generic.sign"),
+        (lambda values, weights: 3 * right(values, weights), "generic.factor"),
+        (lambda values, weights: right(values, weights) + 1, "generic.offset"),
+        (lambda values, weights: right(values, weights).flip(0), "generic.order"),
+        (lambda values, weights: right(values, weights).tolist(), "generic.type"),
+        (lambda values, weights: object(), "generic.type"),
+        (lambda values, weights: 1 / 0, "generic.raised"),
+        (in_place, "generic.mutated"),
+        (3, "generic.signature"),
+    ],
+)
 def test_mistakes_without_a_fingerprint_are_named_too(fn, name):
     verdict = evaluate(ID, fn)
     assert not verdict.passed and verdict.mistakes[0].name == name, verdict.text()
@@ -147,7 +150,8 @@ def test_a_sentence_in_markdown_becomes_html_and_plain_text():
     said = "*Two* of `a*b*c < 1`, $x_1*x_2$ and **one** ([Su & al.](https://arxiv.org/abs/2104.09864))."
     assert loop.inline(said) == (
         '<i>Two</i> of <code>a*b*c &lt; 1</code>, $x_1*x_2$ and <b>one</b> (<a href="https://arxiv.org/abs/2104.09864" '
-        'target="_blank" rel="noopener">Su &amp; al.</a>).')
+        'target="_blank" rel="noopener">Su &amp; al.</a>).'
+    )
     assert loop.bare(said) == "Two of a*b*c < 1, x_1*x_2 and one (Su & al. (https://arxiv.org/abs/2104.09864))."
 
 

@@ -10,16 +10,19 @@ INF, NAN = math.inf, math.nan
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
-@pytest.mark.parametrize(("expected", "got", "equal"), [
-    ([1.0, -INF], [1.0, -INF], True),
-    ([1.0, NAN], [1.0, NAN], True),
-    ([1.0, -INF], [1.0, 0.0], False),
-    ([1.0, -INF], [1.0, INF], False),
-    ([1.0, -INF], [1.0, -1e4], False),
-    ([1.0, -INF], [1.0, NAN], False),
-    ([1.0, 2.0], [1.0, INF], False),
-    ([1.0, NAN], [1.0, 2.0], False),
-])
+@pytest.mark.parametrize(
+    ("expected", "got", "equal"),
+    [
+        ([1.0, -INF], [1.0, -INF], True),
+        ([1.0, NAN], [1.0, NAN], True),
+        ([1.0, -INF], [1.0, 0.0], False),
+        ([1.0, -INF], [1.0, INF], False),
+        ([1.0, -INF], [1.0, -1e4], False),
+        ([1.0, -INF], [1.0, NAN], False),
+        ([1.0, 2.0], [1.0, INF], False),
+        ([1.0, NAN], [1.0, 2.0], False),
+    ],
+)
 def test_an_infinity_equals_only_itself(expected, got, equal, dtype):
     expected, got = torch.tensor(expected, dtype=dtype), torch.tensor(got, dtype=dtype)
     assert (difference(expected, got, {id(expected): 1e-3}) is None) is equal

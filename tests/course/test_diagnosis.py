@@ -26,19 +26,29 @@ def pairs(change, *expected):
 ROWS = ([[1.0, -2.0, 4.0], [0.5, 3.0, 8.0]], [[2.0, 0.0, 5.0], [1.0, -7.0, 6.0]])
 
 
-@pytest.mark.parametrize("change, slug", [
-    (lambda e: 3 * e, "factor"), (lambda e: e + 2, "offset"), (lambda e: -e, "sign"), (lambda e: e * 0, "zeros"),
-    (lambda e: e.flip(-1), "order"), (lambda e: e**2, "relation"), (lambda e: e * 1.001 + 0.002, "nearly"),
-    (lambda e: torch.cat([torch.full((2, 1), 9.0), e[:, :-1]], 1), "shifted"),
-    (lambda e: e + torch.tensor([[0.0, 1.0, 5.0], [0.0, 0.0, 0.0]]), None),
-])
+@pytest.mark.parametrize(
+    "change, slug",
+    [
+        (lambda e: 3 * e, "factor"),
+        (lambda e: e + 2, "offset"),
+        (lambda e: -e, "sign"),
+        (lambda e: e * 0, "zeros"),
+        (lambda e: e.flip(-1), "order"),
+        (lambda e: e**2, "relation"),
+        (lambda e: e * 1.001 + 0.002, "nearly"),
+        (lambda e: torch.cat([torch.full((2, 1), 9.0), e[:, :-1]], 1), "shifted"),
+        (lambda e: e + torch.tensor([[0.0, 1.0, 5.0], [0.0, 0.0, 0.0]]), None),
+    ],
+)
 def test_relations(change, slug):
     found = relations.relation(pairs(change, *ROWS), [[], []])
     assert (found and found[0]) == slug
 
 
-@pytest.mark.parametrize("change", [
-    lambda e, i: (2 + i) * e, lambda e, i: e + i + 1, lambda e, i: e if i else -e, lambda e, i: e**2 if i else 2 * e])
+@pytest.mark.parametrize(
+    "change",
+    [lambda e, i: (2 + i) * e, lambda e, i: e + i + 1, lambda e, i: e if i else -e, lambda e, i: e**2 if i else 2 * e],
+)
 def test_a_relation_must_hold_in_every_case(change):
     several = [(torch.tensor(e), change(torch.tensor(e), i)) for i, e in enumerate(ROWS)]
     assert relations.relation(several, [[], []]) is None
@@ -51,13 +61,17 @@ def test_no_factor_is_claimed_of_what_is_almost_zero():
     assert relations.relation([(torch.tensor(0.3), torch.tensor(0.6))], [[]]) is None, "one number proves nothing"
 
 
-@pytest.mark.parametrize("wrong, words", [
-    (lambda w: w.triu_(1), "only above the diagonal"), (lambda w: w.tril_(-1), "only below the diagonal"),
-    (lambda w: w.fill_diagonal_(0).neg_().add_(1), "only on the diagonal"),
-    (lambda w: w[:, :3].zero_(), "only from index 3 on of axis 1"),
-    (lambda w: w[:, 1::2].zero_(), "only at even indices of axis 1"),
-    (lambda w: w[:-1].zero_(), "only at the last index of axis 0"),
-])
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        (lambda w: w.triu_(1), "only above the diagonal"),
+        (lambda w: w.tril_(-1), "only below the diagonal"),
+        (lambda w: w.fill_diagonal_(0).neg_().add_(1), "only on the diagonal"),
+        (lambda w: w[:, :3].zero_(), "only from index 3 on of axis 1"),
+        (lambda w: w[:, 1::2].zero_(), "only at even indices of axis 1"),
+        (lambda w: w[:-1].zero_(), "only at the last index of axis 0"),
+    ],
+)
 def test_where_entries_are_wrong(wrong, words):
     mask = torch.ones(5, 5)
     wrong(mask)
@@ -68,15 +82,13 @@ def test_where_entries_are_wrong(wrong, words):
 
 def test_where_masks_are_wrong():
     may = torch.ones(4, 4, dtype=torch.bool).tril()
-    assert relations.where(may, torch.ones_like(may)) == \
-        "only above the diagonal, where it is True and should be False"
+    assert relations.where(may, torch.ones_like(may)) == "only above the diagonal, where it is True and should be False"
 
 
 def test_the_right_functions_are_named():
     exercise = exercises.get("cache.grouped")
     repeat_kv, grouped = exercise.functions(exercise.reference).values()
-    said = " ".join(messages(repeat_kv, lambda q, k, v, mask=None: grouped(q, k, v, mask) + q.mean(),
-                             of=exercise.id))
+    said = " ".join(messages(repeat_kv, lambda q, k, v, mask=None: grouped(q, k, v, mask) + q.mean(), of=exercise.id))
     assert "repeat_kv passes everything; the mistake is in grouped_attention." in said
 
 
@@ -117,32 +129,34 @@ def test_the_reference_depends_on_every_argument(exercise, monkeypatch):
 
 
 def test_an_ignored_argument_is_named():
-    assert "does not depend on weights" in " ".join(
-        messages(lambda values, weights: values.mean(0) + values[0] ** 2))
+    assert "does not depend on weights" in " ".join(messages(lambda values, weights: values.mean(0) + values[0] ** 2))
 
 
-@pytest.mark.parametrize("code, words", [
-    (lambda: torch.zeros(3, 4) @ torch.zeros(5, 6), "Matrices of 3x4 and 5x6"),
-    (lambda: torch.zeros(2, 3, 4) @ torch.zeros(2, 5, 6), "a @ b"),
-    (lambda: torch.zeros(3) + torch.zeros(4), "One tensor has 3 entries along axis 0, the other 4"),
-    (lambda: torch.zeros(2, 3) @ torch.zeros(3, 2).half(), "different dtypes"),
-    (lambda: torch.zeros(2, 3).reshape(4, 2), "6 numbers do not fit into the shape [4, 2]"),
-    (lambda: torch.zeros(2, 3).T.view(6), "use reshape instead of view"),
-    (lambda: torch.zeros(3)[5], "Index 5 was asked of axis 0, which has 3 entries"),
-    (lambda: torch.zeros(3).sum(2), "no axis 2"),
-    (lambda: [1][4], "Indices run from 0"),
-    (lambda: None.shape, "None here"),
-    (lambda: (lambda a: a)(b=1), "called with b="),
-    (lambda: undefined_name, "undefined_name is not known here"),  # noqa: F821
-    (lambda: bool(torch.zeros(3) > 0), "torch.where"),
-    (lambda: torch.zeros(3, dtype=torch.int64).mean(), "Integers have no mean"),
-    (lambda: torch.zeros(3).item(), "several entries stands where one number"),
-    (lambda: 1 / 0, "divided by zero"),
-    (lambda: torch.zeros(3).masked_fill(torch.zeros(3), 0.0), "mask must hold True and False"),
-    (lambda: torch.zeros(3)[1.5], "integer"),
-    (lambda: torch.exp(2.0), "wants tensors"),
-    (lambda: torch.nn.Linear(2, 3).load_state_dict({}), ""),
-])
+@pytest.mark.parametrize(
+    "code, words",
+    [
+        (lambda: torch.zeros(3, 4) @ torch.zeros(5, 6), "Matrices of 3x4 and 5x6"),
+        (lambda: torch.zeros(2, 3, 4) @ torch.zeros(2, 5, 6), "a @ b"),
+        (lambda: torch.zeros(3) + torch.zeros(4), "One tensor has 3 entries along axis 0, the other 4"),
+        (lambda: torch.zeros(2, 3) @ torch.zeros(3, 2).half(), "different dtypes"),
+        (lambda: torch.zeros(2, 3).reshape(4, 2), "6 numbers do not fit into the shape [4, 2]"),
+        (lambda: torch.zeros(2, 3).T.view(6), "use reshape instead of view"),
+        (lambda: torch.zeros(3)[5], "Index 5 was asked of axis 0, which has 3 entries"),
+        (lambda: torch.zeros(3).sum(2), "no axis 2"),
+        (lambda: [1][4], "Indices run from 0"),
+        (lambda: None.shape, "None here"),
+        (lambda: (lambda a: a)(b=1), "called with b="),
+        (lambda: undefined_name, "undefined_name is not known here"),  # noqa: F821
+        (lambda: bool(torch.zeros(3) > 0), "torch.where"),
+        (lambda: torch.zeros(3, dtype=torch.int64).mean(), "Integers have no mean"),
+        (lambda: torch.zeros(3).item(), "several entries stands where one number"),
+        (lambda: 1 / 0, "divided by zero"),
+        (lambda: torch.zeros(3).masked_fill(torch.zeros(3), 0.0), "mask must hold True and False"),
+        (lambda: torch.zeros(3)[1.5], "integer"),
+        (lambda: torch.exp(2.0), "wants tensors"),
+        (lambda: torch.nn.Linear(2, 3).load_state_dict({}), ""),
+    ],
+)
 def test_common_errors_come_with_advice(code, words):
     with pytest.raises(Exception) as caught:
         code()
@@ -154,22 +168,27 @@ def test_contrast_needs_both_kinds_of_cases():
     assert contrast.told(record.cases, [], record) is None and contrast.told([], record.cases, record) is None
 
 
-@pytest.mark.parametrize("fn, words", [
-    (lambda values, weights: None, "is a return missing? print only shows"),
-    (lambda values, weights: right(values, weights).tolist(), "wrap it at the end: torch.tensor"),
-    (lambda values, weights: (right(values, weights), weights), "Item 0 of it is right: return that one alone."),
-    (lambda values, weights: right(values, weights).numpy(), "torch.from_numpy"),
-    (lambda values, weights: right(values, weights)[None], "An axis of length 1 is too many"),
-    (lambda values, weights: right(values, weights).sum(), "does a sum or mean run over all axes?"),
-    (lambda values, w: right(values, w), "rename w to weights"),
-    (torch.zeros(2), "got a tensor: pass its name without parentheses (weighted_average, not weighted_average(…))"),
-    (type("A", (), {"__init__": lambda self, values, weights: None}), "should be a function"),
-])
+@pytest.mark.parametrize(
+    "fn, words",
+    [
+        (lambda values, weights: None, "is a return missing? print only shows"),
+        (lambda values, weights: right(values, weights).tolist(), "wrap it at the end: torch.tensor"),
+        (lambda values, weights: (right(values, weights), weights), "Item 0 of it is right: return that one alone."),
+        (lambda values, weights: right(values, weights).numpy(), "torch.from_numpy"),
+        (lambda values, weights: right(values, weights)[None], "An axis of length 1 is too many"),
+        (lambda values, weights: right(values, weights).sum(), "does a sum or mean run over all axes?"),
+        (lambda values, w: right(values, w), "rename w to weights"),
+        (torch.zeros(2), "got a tensor: pass its name without parentheses (weighted_average, not weighted_average(…))"),
+        (type("A", (), {"__init__": lambda self, values, weights: None}), "should be a function"),
+    ],
+)
 def test_what_comes_back_in_another_form(fn, words):
     assert words in messages(fn)[0]
 
 
 def test_every_function_must_be_one():
     split_heads = exercises.get("attention.split_heads").reference[0]
-    assert "pass its name without parentheses (merge_heads, not merge_heads(…))" in messages(
-        split_heads, torch.zeros(2), of="attention.split_heads")[0]
+    assert (
+        "pass its name without parentheses (merge_heads, not merge_heads(…))"
+        in messages(split_heads, torch.zeros(2), of="attention.split_heads")[0]
+    )

@@ -56,12 +56,20 @@ def test_what_the_learners_package_imports_is_in_the_learners_lock():
     learner, found = pins("requirements.lock"), set()
     for path in sorted((ROOT / "course" / "anatomy").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else \
-                [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            names = (
+                [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module]
+                if isinstance(node, ast.ImportFrom) and not node.level
+                else []
+            )
             found |= {n.split(".")[0] for n in names}
     distributions = importlib.metadata.packages_distributions()
-    needed = {re.sub(r"[-_.]+", "-", d).lower() for n in found - set(sys.stdlib_module_names) - {"anatomy"}
-              for d in distributions.get(n, [n])}
+    needed = {
+        re.sub(r"[-_.]+", "-", d).lower()
+        for n in found - set(sys.stdlib_module_names) - {"anatomy"}
+        for d in distributions.get(n, [n])
+    }
     assert {"torch", "filelock", "numpy"} <= needed <= set(learner), needed - set(learner)
 
 
@@ -72,11 +80,17 @@ def test_every_make_target_is_explained():
                 assert "## " in line, f"{name}: {line}"
 
 
-@pytest.mark.parametrize("given, expected", [
-    ("SUBMITTED=dir", '"dir"'), ("SUBMITTED=dir SCHEDULER=tcp://a:8786", '"dir" --scheduler tcp://a:8786'),
-    ("SUBMITTED=dir ARGS=--force", '"dir"  --force')])
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        ("SUBMITTED=dir", '"dir"'),
+        ("SUBMITTED=dir SCHEDULER=tcp://a:8786", '"dir" --scheduler tcp://a:8786'),
+        ("SUBMITTED=dir ARGS=--force", '"dir"  --force'),
+    ],
+)
 def test_make_grade_hands_on_what_it_is_given(given, expected):
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "ARGS")}
-    shown = subprocess.run(["make", "-n", "grade", *given.split()], cwd=ROOT, capture_output=True, text=True,
-                           env=clean).stdout
+    shown = subprocess.run(
+        ["make", "-n", "grade", *given.split()], cwd=ROOT, capture_output=True, text=True, env=clean
+    ).stdout
     assert re.search(rf"-m autograder\.grading {re.escape(expected)} *$", shown, re.M), shown

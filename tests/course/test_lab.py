@@ -66,8 +66,10 @@ def test_what_a_user_has_chosen_wins(tmp_path):
     own = tmp_path / "config"
     (own / "labconfig").mkdir(parents=True)
     (own / "labconfig" / "page_config.json").write_text('{"disabledExtensions": {"jupyterlab-jupytext": false}}')
-    code = ("import sys; from jupyterlab_server.config import get_page_config; "
-            "print(sorted(get_page_config([], sys.argv[1])['disabledExtensions']))")
+    code = (
+        "import sys; from jupyterlab_server.config import get_page_config; "
+        "print(sorted(get_page_config([], sys.argv[1])['disabledExtensions']))"
+    )
     env = lab.environment({**os.environ, "JUPYTER_CONFIG_DIR": str(own)})
     done = subprocess.run([sys.executable, "-c", code, str(lab.SETTINGS)], env=env, capture_output=True, text=True)
     assert done.stdout.strip() == str(sorted(INSTRUCTORS - {"jupyterlab-jupytext"})), done.stderr

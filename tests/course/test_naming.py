@@ -21,6 +21,7 @@ def mutants(exercise_id):
 
 def as_floats(function):
     """The same function, with 0-d tensors as Python numbers (and numbers as 0-d tensors the other way round)."""
+
     def plain(value):
         if isinstance(value, tuple):
             return tuple(map(plain, value))
@@ -51,6 +52,7 @@ def test_the_wording_of_an_error_does_not_matter():
             if cap <= 0:
                 raise cap_error
             return cap * torch.tanh(x / cap)
+
         return soft_cap
 
     record = records.load("stability.soft_cap")
@@ -65,14 +67,20 @@ def likeness(known, mine, deliberate=frozenset({"ValueError"})):
     return naming._error_likeness([*known, ""], [*mine, ""], deliberate)
 
 
-@pytest.mark.parametrize("known, mine, like", [
-    (("ValueError", "no"), ("ValueError", "something else"), naming.ERROR),
-    (("RuntimeError", "shape (3, 4) is odd"), ("RuntimeError", "shape (5, 6) is odd"), naming.ERROR),
-    (("RuntimeError", "mat1 and mat2"), ("RuntimeError", "The size of tensor a"), naming.ACCIDENT),
-    (("RuntimeError", "x"), ("IndexError", "x"), None),
-    (("RuntimeError", "Error(s) in loading state_dict for A: Missing"),
-     ("RuntimeError", "Error(s) in loading state_dict for B: size mismatch"), naming.ACCIDENT),
-])
+@pytest.mark.parametrize(
+    "known, mine, like",
+    [
+        (("ValueError", "no"), ("ValueError", "something else"), naming.ERROR),
+        (("RuntimeError", "shape (3, 4) is odd"), ("RuntimeError", "shape (5, 6) is odd"), naming.ERROR),
+        (("RuntimeError", "mat1 and mat2"), ("RuntimeError", "The size of tensor a"), naming.ACCIDENT),
+        (("RuntimeError", "x"), ("IndexError", "x"), None),
+        (
+            ("RuntimeError", "Error(s) in loading state_dict for A: Missing"),
+            ("RuntimeError", "Error(s) in loading state_dict for B: size mismatch"),
+            naming.ACCIDENT,
+        ),
+    ],
+)
 def test_errors_are_alike_by_type_and_words(known, mine, like):
     assert likeness(known, mine) == like
 
@@ -113,10 +121,17 @@ def test_a_mistake_that_would_fail_a_passed_case_is_not_named():
 
 def test_any_outcome_is_judged_without_an_exception(exercise):
     record = records.load(exercise.id)
-    for odd in ({}, {"results": []}, {"results": [None]}, {"results": [{"value": {"tensor": "nowhere"}}]}, None, 3,
-                {"results": [{"raises": ["ValueError"]}]}, {"results": [{"raises": 3}] * 9, "used": [[], None]},
-                {"missing": 3}, {"signature": 3}):
+    for odd in (
+        {},
+        {"results": []},
+        {"results": [None]},
+        {"results": [{"value": {"tensor": "nowhere"}}]},
+        None,
+        3,
+        {"results": [{"raises": ["ValueError"]}]},
+        {"results": [{"raises": 3}] * 9, "used": [[], None]},
+        {"missing": 3},
+        {"signature": 3},
+    ):
         verdict = judging.judge(record, [(odd, {})] * len(record.cases))
         assert not verdict.passed and verdict.score == 0 and verdict.mistakes and verdict.text()
-
-

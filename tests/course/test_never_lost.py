@@ -161,13 +161,13 @@ def repository(root):
 
 
 def made_by_build(root):
-    return {workspace.released(root, UNIT): to_bytes(SECOND),
-            workspace.released(root, OTHER): to_bytes(other(SECOND))}
+    return {workspace.released(root, UNIT): to_bytes(SECOND), workspace.released(root, OTHER): to_bytes(other(SECOND))}
 
 
 @pytest.fixture
 def building(monkeypatch):
     """building(root) points build and release at a checkout of ours."""
+
     def point(root):
         for module in (build, package):
             monkeypatch.setattr(module, "ROOT", root)

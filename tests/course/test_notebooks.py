@@ -38,9 +38,13 @@ def test_cells_are_short(unit):
     book = source(unit)
     lengths = [len(c.source.split("\n")) for c in book.cells if c.cell_type == "code"]
     assert median(lengths) <= 8 and max(lengths) <= 30, f"median {median(lengths)}, longest {max(lengths)}"
-    long = [c.source[:60] for c in book.cells
-            if c.cell_type == "markdown" and not c.id.startswith(("hint-", "questions"))
-            and words(re.sub(r"\n\n\*Evidence: .*$", "", c.source)) > 100]
+    long = [
+        c.source[:60]
+        for c in book.cells
+        if c.cell_type == "markdown"
+        and not c.id.startswith(("hint-", "questions"))
+        and words(re.sub(r"\n\n\*Evidence: .*$", "", c.source)) > 100
+    ]
     assert not long, f"text cells over 100 words: {long}"
 
 
@@ -49,8 +53,14 @@ def test_every_unit_has_its_parts(unit):
     text = "\n".join(c.source for c in source(unit).cells)
     assert "You will be able to" in text and "Prerequisites" in text
     assert re.search(r"\*\*Time:\*\*.*(minutes|hour)", text), "say how long it takes"
-    for part in ("predict(", "reveal(", "Claim on trial", "Worked example",
-                 "Where this lives in real models", "progress("):
+    for part in (
+        "predict(",
+        "reveal(",
+        "Claim on trial",
+        "Worked example",
+        "Where this lives in real models",
+        "progress(",
+    ):
         assert part.lower() in text.lower(), f"{unit} lacks: {part}"
     assert f'quiz("{unit}")' in text and len(units.load(unit)["quizzes"]) >= 5 and "uzzle" in text
     assert "arxiv.org/abs/" in text
@@ -135,7 +145,7 @@ def test_a_hint_can_be_seen_only_when_the_one_before_is_open(unit):
     for text in hints:
         places = [text.index(f"<summary>Hint {n}:") for n in (1, 2, 3)]
         assert places == sorted(places) and text.count("<details>") == 3
-        assert "</details>" not in text[:places[2]] and text.endswith("</details>\n</details>\n</details>")
+        assert "</details>" not in text[: places[2]] and text.endswith("</details>\n</details>\n</details>")
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -189,8 +199,13 @@ def test_runs_from_a_clean_kernel_with_solutions(unit, tmp_path, monkeypatch):
     assert total < SECONDS_PER_UNIT, f"{unit} took {total:.0f} s"
     slow = {book.cells[i].source[:50]: round(s, 1) for i, s in spent.items() if s > SECONDS_PER_CELL}
     assert not slow, slow
-    noisy = [c.source[:60] for c in book.cells if c.cell_type == "code"
-             for o in c.outputs if o.output_type == "stream" and o.name == "stderr"]
+    noisy = [
+        c.source[:60]
+        for c in book.cells
+        if c.cell_type == "code"
+        for o in c.outputs
+        if o.output_type == "stream" and o.name == "stderr"
+    ]
     assert not noisy, f"cells that print warnings: {noisy}"
     checks = [c for c in book.cells if c.cell_type == "code" and c.id.startswith("check-")]
     assert all("passed" in json.dumps(c.outputs) for c in checks)
@@ -201,7 +216,7 @@ def test_released_notebook_runs_up_to_the_first_check(unit, tmp_path):
     """With the stubs still empty nothing fails before the learner's first check, and that check says what to do."""
     book = nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4)
     at = next(i for i, c in enumerate(book.cells) if c.id.startswith("check-"))
-    book.cells = book.cells[:at + 1]
+    book.cells = book.cells[: at + 1]
     book.cells[at].metadata["tags"] = ["raises-exception"]
     NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert "is not written yet" in json.dumps(book.cells[at].outputs)

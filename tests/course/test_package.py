@@ -52,12 +52,14 @@ def running(folder, env, *options):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    args = " ".join(["--no-browser", f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
-                     *options])
+    args = " ".join(
+        ["--no-browser", f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", *options]
+    )
     log = folder / "lab.log"
     with log.open("w") as out:
-        server = subprocess.Popen(["make", "lab", f"ARGS={args}"], cwd=folder, env=env, stdout=out, stderr=out,
-                                  start_new_session=True)
+        server = subprocess.Popen(
+            ["make", "lab", f"ARGS={args}"], cwd=folder, env=env, stdout=out, stderr=out, start_new_session=True
+        )
     try:
         yield server, port, log
     finally:
@@ -77,8 +79,11 @@ def test_make_lab_serves_the_first_page_from_a_fresh_environment(unpacked, tmp_p
     """The README's first command, on the zip, from nothing but Python with pip and venv."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("VIRTUAL_ENV", "MAKE", "MFLAGS", "JUPYTER"))}
     env["PATH"] = os.pathsep.join(p for p in env["PATH"].split(os.pathsep) if ".venv" not in p)
-    env |= {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
-            "JUPYTER_DATA_DIR": str(tmp_path / "data")}
+    env |= {
+        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
+        "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
+        "JUPYTER_DATA_DIR": str(tmp_path / "data"),
+    }
     before = {p: p.read_bytes() for p in (unpacked / "course").glob("*/*.ipynb")}
     with running(unpacked, env) as (server, port, log):
         url, end = f"http://127.0.0.1:{port}", time.time() + 540
@@ -94,8 +99,10 @@ def test_make_lab_serves_the_first_page_from_a_fresh_environment(unpacked, tmp_p
         assert urllib.request.urlopen(f"{url}/", timeout=20).url.endswith("/00-start-here/00-start-here.ipynb")
     assert server.poll() is not None
     python = str(unpacked / ".venv/bin/python")
-    code = ("from anatomy import evaluate; average = lambda values, weights: weights @ values / weights.sum(); "
-            "print(evaluate('start.weighted_average', average).passed)")
+    code = (
+        "from anatomy import evaluate; average = lambda values, weights: weights @ values / weights.sum(); "
+        "print(evaluate('start.weighted_average', average).passed)"
+    )
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, env=env)
     assert done.stdout.strip() == "True", done.stderr
     done = subprocess.run([python, "-c", "import nbgrader"], capture_output=True, text=True, env=env)

@@ -82,9 +82,22 @@ def test_reading_a_damaged_file_keeps_it_too_and_names_never_collide(monkeypatch
     assert aside("progress") == [b"{two", b"{one"]  # …-1000-1 before …-1000
 
 
-@pytest.mark.parametrize("entry", [
-    3, "x", [], None, {"tries": -1}, {"tries": "many"}, {"tries": 1.5}, {"best": -2.0}, {"best": float("nan")},
-    {"passed_on_try": -3}, {"passed_on_try": True}])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        3,
+        "x",
+        [],
+        None,
+        {"tries": -1},
+        {"tries": "many"},
+        {"tries": 1.5},
+        {"best": -2.0},
+        {"best": float("nan")},
+        {"passed_on_try": -3},
+        {"passed_on_try": True},
+    ],
+)
 def test_a_bad_entry_spoils_no_other_and_is_not_lost(entry):
     good = {"tries": 2, "best": 1.0, "passed_on_try": 2}
     path = put("progress", json.dumps({SECOND: good, FIRST: entry}))
@@ -195,8 +208,12 @@ for i in range(times):
 
 
 def hammer(name, times):
-    return subprocess.Popen([sys.executable, "-c", HAMMER, name, str(times)], stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "PYTHONPATH": str(COURSE)})
+    return subprocess.Popen(
+        [sys.executable, "-c", HAMMER, name, str(times)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(COURSE)},
+    )
 
 
 def test_notebooks_that_save_at_once_lose_nothing_of_one_another():
@@ -232,24 +249,40 @@ def test_the_whole_course_in_one_call():
     for passed in (False, True):
         tried(SECOND, passed=passed, score=2.0 * passed)
     tried(THIRD, score=1.0)
-    update("predictions", lambda data: data.update({
-        "rope.p1": {"choice": "gone?", "held": True, "shown": True},
-        "rope.p2": {"choice": "ruins back", "held": False, "shown": True},
-        "rope.p3": {"choice": "12", "held": None, "shown": True}}))
+    update(
+        "predictions",
+        lambda data: data.update(
+            {
+                "rope.p1": {"choice": "gone?", "held": True, "shown": True},
+                "rope.p2": {"choice": "ruins back", "held": False, "shown": True},
+                "rope.p3": {"choice": "12", "held": None, "shown": True},
+            }
+        ),
+    )
     update("quizzes", lambda data: data.update({"rope.q-1": {"first": "by 5θ", "right_on_first": True, "tries": 1}}))
     update("claims", lambda data: data.update(c1=True))
     text = repr(progress())
     assert text.splitlines() == [
-        "Next: RoPE <all planes> (Rotary positions, about 45 min)", "",
+        "Next: RoPE <all planes> (Rotary positions, about 45 min)",
+        "",
         "Start here        █ 1/1 exercises, 1/1 points, done",
         "Rotary positions  █░ 1/2 exercises, 3/6 points, about 45 min left",
         "                  1 of 2 predictions held, recap: 1 of 1 right at first try, 1 to go, 1 of 2 claims decided",
-        "Total             2/3 exercises, 4/7 points, about 45 min left"]
+        "Total             2/3 exercises, 4/7 points, about 45 min left",
+    ]
     page = progress()._repr_html_()
     words = re.sub(r"<[^>]+>", " ", page)
-    for said in ("1/2 exercises", "1 of 2 predictions held", "1 of 1 right at first try, 1 to go",
-                 "1 of 2 claims decided", "3/6 points", "about 45 min left", "passed on try 2", "1 try so far",
-                 "RoPE &lt;all planes&gt;"):
+    for said in (
+        "1/2 exercises",
+        "1 of 2 predictions held",
+        "1 of 1 right at first try, 1 to go",
+        "1 of 2 claims decided",
+        "3/6 points",
+        "about 45 min left",
+        "passed on try 2",
+        "1 try so far",
+        "RoPE &lt;all planes&gt;",
+    ):
         assert said in words, said
     assert 'href="../06-rope/06-rope.ipynb#cell-id=say-rope-rope"' in page and "<all planes>" not in page
     assert 'aria-label="Rotary positions: 1 of 2 exercises"' in page and page.count('role="heading"') == 2
@@ -259,8 +292,10 @@ def test_the_whole_course_in_one_call():
 def test_one_unit_unfolded():
     shown = progress("06-rope")
     assert "<details open>" in shown._repr_html_() and "Start here" not in shown._repr_html_().split("</strong>")[1]
-    assert repr(shown).splitlines()[-2:] == ["  · Turning a pair: not tried yet",
-                                             "  · RoPE <all planes>: not tried yet"]
+    assert repr(shown).splitlines()[-2:] == [
+        "  · Turning a pair: not tried yet",
+        "  · RoPE <all planes>: not tried yet",
+    ]
     with pytest.raises(ValueError, match="There is no unit '99'. Units: 00-start, 06-rope"):
         progress("99")
     assert summary() == [("00-start", 0, 1, 0, 1), ("06-rope", 0, 2, 0, 6)]
@@ -297,8 +332,13 @@ def test_a_new_unit_is_begun_at_its_first_page():
 def test_next_by_the_course_where_older_entries_have_no_time():
     passed = {"tries": 1, "best": 1, "passed_on_try": 1}
     put("progress", json.dumps({SECOND: passed}))
-    assert whats_next() == {"unit": "06-rope", "title": "Rotary positions", "exercise": whats_next()["exercise"],
-                            "begun": True, "href": "../06-rope/06-rope.ipynb#cell-id=say-rope-rope"}
+    assert whats_next() == {
+        "unit": "06-rope",
+        "title": "Rotary positions",
+        "exercise": whats_next()["exercise"],
+        "begun": True,
+        "href": "../06-rope/06-rope.ipynb#cell-id=say-rope-rope",
+    }
 
 
 @pytest.mark.parametrize("text, said", [("{broken", "is damaged"), ('{"title": "x"}', "is damaged")])
@@ -337,8 +377,10 @@ def test_the_loop_leads_along_the_core_path_and_offers_the_extensions_at_its_end
     assert text.endswith("Next: RoPE <all planes>, about 45 min") and "Extension" not in text
     markup, text = below(THIRD)
     assert text.splitlines()[-3:] == [
-        "Rotary positions: 2 of 2 exercises, extensions 0 of 2.", "Core path done. Next unit: Masks",
-        "Extensions: Stretching <it> (20 min) · A third form (20 min)"]
+        "Rotary positions: 2 of 2 exercises, extensions 0 of 2.",
+        "Core path done. Next unit: Masks",
+        "Extensions: Stretching <it> (20 min) · A third form (20 min)",
+    ]
     assert 'href="06-rope.ipynb#cell-id=say-rope-stretch"' in markup and "<it>" not in markup
     assert 'max="2" value="2" aria-label="Rotary positions: 2 of 2 exercises"' in markup
 
@@ -365,7 +407,9 @@ def test_extensions_are_next_when_the_core_of_the_course_is_done(extensions):
     for exercise in (FIRST, SECOND, THIRD):
         tried(exercise, passed=True)
     assert below("masks.causal")[1].splitlines()[-2:] == [
-        "Masks: 1 of 1 exercises.", "Unit done. Next extension: Stretching <it> in Rotary positions, about 20 min"]
+        "Masks: 1 of 1 exercises.",
+        "Unit done. Next extension: Stretching <it> in Rotary positions, about 20 min",
+    ]
     assert repr(progress()).startswith("Core path done. Next extension: Stretching <it> (Rotary positions, about 20")
     assert "Core path done. Next extension: <a href=" in progress()._repr_html_()
     text = below(THIRD)[1]
@@ -385,7 +429,8 @@ def test_extensions_are_counted_apart(extensions):
         "Rotary positions  ██ 2/2 exercises, extensions 1 of 2, 6/6 points, 4.5 extra, done",
         "                  0 of 2 claims decided",
         "Masks             ░ 0/1 exercises, 0/1 points, about 9 min left",
-        "Total             2/4 exercises, extensions 1 of 2, 6/8 points, 4.5 extra, about 14 min left"]
+        "Total             2/4 exercises, extensions 1 of 2, 6/8 points, 4.5 extra, about 14 min left",
+    ]
     page = progress()._repr_html_()
     assert '<progress max="2" value="2" aria-label="Rotary positions: 2 of 2 exercises"></progress>' in page
     assert "extensions 1 of 2 · 6/6 points, 4.5 extra · done" in page

@@ -28,8 +28,11 @@ def shell(monkeypatch):
     """A display publisher that keeps what was displayed, as a notebook's would; the list of (data, is it an update)."""
     sent = []
     shell = InteractiveShell.instance()
-    monkeypatch.setattr(shell.display_pub, "publish",
-                        lambda data, metadata=None, transient=None, update=False, **kwargs: sent.append((data, update)))
+    monkeypatch.setattr(
+        shell.display_pub,
+        "publish",
+        lambda data, metadata=None, transient=None, update=False, **kwargs: sent.append((data, update)),
+    )
     yield sent
     InteractiveShell.clear_instance()
 
@@ -45,8 +48,15 @@ def commit(control, value, key=None):
 
 def test_the_course_knows_question_and_options():
     control = anatomy.predict("rope.p1")
-    assert control.items == [{"key": "rope.p1", "question": "The product is…", "above": True,
-                              "options": ["0.5 again", "some other number", "gone?"], "button": "Keep my prediction"}]
+    assert control.items == [
+        {
+            "key": "rope.p1",
+            "question": "The product is…",
+            "above": True,
+            "options": ["0.5 again", "some other number", "gone?"],
+            "button": "Keep my prediction",
+        }
+    ]
     assert control.states == {} and store.read("predictions") == {}
     own = anatomy.predict("own.p1", "How many?", [1, 2])
     assert own.items[0]["options"] == ["1", "2"] and not own.items[0]["above"]
@@ -54,12 +64,15 @@ def test_the_course_knows_question_and_options():
         anatomy.predict("rope.p9")
 
 
-@pytest.mark.parametrize("name, choice, words", [
-    ("rope.p1", "0.5 again", "Kept: 0.5 again. Run the next cell to compare."),
-    ("rope.p1", "gone?", "Kept: gone? Run the next cell to compare."),
-    ("rope.p2", "ruins back", "Kept: ruins back. The result comes further down; you will see both side by side."),
-    ("rope.p3", "12", "Kept: 12. The result comes further down; you will see both side by side."),
-])
+@pytest.mark.parametrize(
+    "name, choice, words",
+    [
+        ("rope.p1", "0.5 again", "Kept: 0.5 again. Run the next cell to compare."),
+        ("rope.p1", "gone?", "Kept: gone? Run the next cell to compare."),
+        ("rope.p2", "ruins back", "Kept: ruins back. The result comes further down; you will see both side by side."),
+        ("rope.p3", "12", "Kept: 12. The result comes further down; you will see both side by side."),
+    ],
+)
 def test_a_commit_is_on_disk_before_the_page_says_so(name, choice, words):
     state = commit(anatomy.predict(name), choice)
     assert f"{state['message']} {state['why']}" == words and not state.get("locked")
@@ -101,13 +114,15 @@ def test_predictions_are_kept_before_the_result_is_seen():
     assert repr(anatomy.reveal("rope.p1", result, "because")).endswith("42\nbecause")
 
 
-@pytest.mark.parametrize("choice, words, held", [("0.5 again", "Your prediction held. Yes.", True),
-                                                ("gone?", "It came out differently. Yes.", False)])
+@pytest.mark.parametrize(
+    "choice, words, held",
+    [("0.5 again", "Your prediction held. Yes.", True), ("gone?", "It came out differently. Yes.", False)],
+)
 def test_both_stand_side_by_side_and_the_first_result_counts(choice, words, held):
     anatomy.record_prediction("rope.p1", choice)
     shown = anatomy.reveal("rope.p1", lambda: "0.500", "Yes.", answer=lambda: "0.5 again")
     assert repr(shown) == f"You predicted: {choice}\nIt came out:   0.5 again (0.500)\n{words}"
-    assert "wrong" not in shown._repr_html_() and "<th scope=\"row\"" in shown._repr_html_()
+    assert "wrong" not in shown._repr_html_() and '<th scope="row"' in shown._repr_html_()
     anatomy.reveal("rope.p1", "0", answer="gone?")
     assert store.read("predictions")["rope.p1"] == {"choice": choice, "held": held, "shown": True}
 
@@ -121,11 +136,14 @@ def test_what_comes_from_outside_is_escaped():
         assert "&lt;" in html and "<all>" not in html and "<19>" not in html
 
 
-@pytest.mark.parametrize("name, answer, words", [
-    ("rope.p1", "0.5", r"rope.p1: the answer '0.5' is none of the options \['0.5 again'"),
-    ("rope.p3", "12", "rope.p3 has no options, so reveal\\(\\) takes no answer"),
-    ("own.p1", "3", "none of the options"),
-])
+@pytest.mark.parametrize(
+    "name, answer, words",
+    [
+        ("rope.p1", "0.5", r"rope.p1: the answer '0.5' is none of the options \['0.5 again'"),
+        ("rope.p3", "12", "rope.p3 has no options, so reveal\\(\\) takes no answer"),
+        ("own.p1", "3", "none of the options"),
+    ],
+)
 def test_an_answer_that_is_no_option_is_found_while_writing(name, answer, words):
     anatomy.predict("own.p1", "How many?", ["1", "2"])
     with pytest.raises(ValueError, match=words):
@@ -165,8 +183,10 @@ def test_an_error_in_a_waiting_result_is_said_in_place_and_may_be_mended(shell):
     control = anatomy.predict("rope.p1")
     state = commit(control, "gone?")
     assert not state.get("locked") and store.read("predictions")["rope.p1"]["choice"] == "gone?"
-    assert shell[-1][0]["text/plain"] == ("The result could not be computed: ZeroDivisionError: division by zero. "
-                                          "Look at the cells above, then run this one again.")
+    assert shell[-1][0]["text/plain"] == (
+        "The result could not be computed: ZeroDivisionError: division by zero. "
+        "Look at the cells above, then run this one again."
+    )
     broken.clear()
     assert "It came out:   3" in repr(anatomy.reveal("rope.p1", lambda: 1 / 0 if broken else 3))
     with pytest.raises(ZeroDivisionError):
@@ -183,8 +203,10 @@ def test_the_old_file_is_read(tmp_path):
 
 
 def test_without_a_kernel_there_is_a_plain_question_and_no_answer(shell):
-    for control, asked, option in ((anatomy.predict("rope.p1"), "The product is…", "gone?"),
-                                   (anatomy.quiz("06-rope"), "Which turn is left?", "by 5θ")):
+    for control, asked, option in (
+        (anatomy.predict("rope.p1"), "The product is…", "gone?"),
+        (anatomy.quiz("06-rope"), "Which turn is left?", "by 5θ"),
+    ):
         shell.clear()
         control._ipython_display_()
         data = shell[0][0]
@@ -209,13 +231,17 @@ def test_the_first_answer_is_what_counts():
     assert [i["key"] for i in control.items] == ["rope.q-1", "rope.q-2"]
     wrong = commit(control, "by 12θ", "rope.q-1")
     assert (wrong["message"], wrong["why"], wrong["button"]) == (
-        "Not quite.", "That is the key's own turn.", "Answer again") and not wrong.get("locked")
+        "Not quite.",
+        "That is the key's own turn.",
+        "Answer again",
+    ) and not wrong.get("locked")
     assert "others" not in wrong, "what is right stays open"
     commit(control, "by 12θ", "rope.q-1")
     right = commit(control, "by 5θ", "rope.q-1")
     assert right["message"] == "Right." and right["locked"] and len(right["others"]) == 2
-    assert store.read("quizzes") == {"rope.q-1": {"first": "by 12θ", "right_on_first": False, "tries": 2,
-                                                  "last": "by 5θ", "right": True}}
+    assert store.read("quizzes") == {
+        "rope.q-1": {"first": "by 12θ", "right_on_first": False, "tries": 2, "last": "by 5θ", "right": True}
+    }
     commit(control, "nothing", "rope.q-2")
     assert store.read("quizzes")["rope.q-2"]["right_on_first"]
 
@@ -244,8 +270,9 @@ def test_a_single_question_and_its_one_right_choice():
 
 
 def test_an_error_while_keeping_is_shown_and_odd_messages_are_ignored():
-    control = asking.Question([{"key": "k", "question": "?", "options": [], "above": False, "button": "Go"}],
-                              lambda key, value: 1 / 0)
+    control = asking.Question(
+        [{"key": "k", "question": "?", "options": [], "above": False, "button": "Go"}], lambda key, value: 1 / 0
+    )
     assert "ZeroDivisionError" in commit(control, "x")["message"]
     before = control.states
     control.commit = {"key": "unknown", "value": "x", "n": 9}

@@ -49,16 +49,23 @@ def notebook(monkeypatch):
     InteractiveShell.clear_instance()
 
 
-@pytest.mark.parametrize("broken, line, says", [
-    ("def weighted_average(values, weights)\n    return 0", 1, "SyntaxError: expected ':'"),
-    ("def weighted_average(values, weights):\n    a = 0\n  return a\n", 3, "IndentationError: unindent does not match"),
-    ("nothing_like_it\n" + WRONG, 1, "NameError: name 'nothing_like_it' is not defined"),
-    ("x = 1\nx / 0\n" + WRONG, 2, "ZeroDivisionError: division by zero"),
-    ("def weighted_average(values, weights, eps=tiny):\n    return 0", 1, "NameError: name 'tiny' is not defined"),
-    ("import nowhere_to_be_found\n" + WRONG, 1, "ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
-    ("def weighted_average(values, weights):\n    return (values\n", 2, "SyntaxError: '(' was never closed"),
-    ("def weighted_average(values, weights):\n", 1, "IndentationError: expected an indented block"),
-])
+@pytest.mark.parametrize(
+    "broken, line, says",
+    [
+        ("def weighted_average(values, weights)\n    return 0", 1, "SyntaxError: expected ':'"),
+        (
+            "def weighted_average(values, weights):\n    a = 0\n  return a\n",
+            3,
+            "IndentationError: unindent does not match",
+        ),
+        ("nothing_like_it\n" + WRONG, 1, "NameError: name 'nothing_like_it' is not defined"),
+        ("x = 1\nx / 0\n" + WRONG, 2, "ZeroDivisionError: division by zero"),
+        ("def weighted_average(values, weights, eps=tiny):\n    return 0", 1, "NameError: name 'tiny' is not defined"),
+        ("import nowhere_to_be_found\n" + WRONG, 1, "ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
+        ("def weighted_average(values, weights):\n    return (values\n", 2, "SyntaxError: '(' was never closed"),
+        ("def weighted_average(values, weights):\n", 1, "IndentationError: expected an indented block"),
+    ],
+)
 def test_a_cell_that_failed_leaves_nothing_to_judge(notebook, broken, line, says):
     notebook.run(RIGHT, SOLVE)
     assert notebook.check()[0] is None
@@ -181,8 +188,11 @@ def test_definitions_are_found_in_cells_that_are_no_python():
 
 def test_methods_and_bases_are_followed():
     namespace = {}
-    exec("def f(): return g()\ndef g(): return [h() for _ in 'x']\ndef h(): return 1\n"
-         "class A:\n    def forward(self): return f()\nclass B(A):\n    pass\n", namespace)
+    exec(
+        "def f(): return g()\ndef g(): return [h() for _ in 'x']\ndef h(): return 1\n"
+        "class A:\n    def forward(self): return f()\nclass B(A):\n    pass\n",
+        namespace,
+    )
     for value in namespace.values():
         if hasattr(value, "__module__"):
             value.__module__ = "__main__"
@@ -192,10 +202,13 @@ def test_methods_and_bases_are_followed():
 def test_a_claim_is_decided_when_its_cells_have_run(notebook):
     """As in unit 00: one cell stands between the claim and its verdict."""
     session.current.listeners.append(claims.Tracker().ran)
-    claim, = units.load("00-start-here")["claims"]
+    (claim,) = units.load("00-start-here")["claims"]
     assert "must sum to 1" in claim["claim"]
-    deciding = next("".join(c["source"]) for c in json.loads(RELEASED.read_text(encoding="utf-8"))["cells"]
-                    if "share = weights" in "".join(c["source"]))
+    deciding = next(
+        "".join(c["source"])
+        for c in json.loads(RELEASED.read_text(encoding="utf-8"))["cells"]
+        if "share = weights" in "".join(c["source"])
+    )
     notebook.run(deciding)
     assert read("claims") == {}, "it failed: nothing was decided"
     notebook.run("words = weights = torch.ones(3)")

@@ -71,23 +71,26 @@ def test_a_case_runs_and_shows_itself(exercise):
             assert agrees(c, value, outcome["results"][-1]["value"], tensors) is None
 
 
-@pytest.mark.parametrize("t, text", [
-    (torch.tensor([[1.099, 0.0], [5.0, 5.0]]), "torch.tensor([[1.099, 0.0], [5.0, 5.0]])"),
-    (torch.tensor(0.1), "torch.tensor(0.1)"),
-    (torch.tensor([1, -2]), "torch.tensor([1, -2])"),
-    (torch.tensor([True, False]), "torch.tensor([True, False])"),
-    (torch.tensor([1 / 3], dtype=torch.float64), "torch.tensor([0.3333333333333333], dtype=torch.float64)"),
-    (torch.tensor([1 / 3], dtype=torch.bfloat16), "torch.tensor([0.334], dtype=torch.bfloat16)"),
-    (torch.tensor([1], dtype=torch.int32), "torch.tensor([1], dtype=torch.int32)"),
-    (torch.tensor([math.inf, -math.inf, math.nan]), "torch.tensor([torch.inf, -torch.inf, torch.nan])"),
-    (torch.zeros(0, 3), "torch.zeros(0, 3)"),
-    (torch.zeros(0, 3, dtype=torch.bool), "torch.zeros(0, 3, dtype=torch.bool)"),
-    (torch.zeros(40, 3), "torch.zeros(40, 3)"),
-    (torch.full((3, 4), 2.5), "torch.full((3, 4), 2.5)"),
-    (torch.arange(2, 40), "torch.arange(2, 40)"),
-    (torch.ones(6, 6).tril().bool(), "torch.ones(6, 6, dtype=torch.bool).tril()"),
-    (torch.tensor([1 + 2j]), "torch.tensor([complex(1.0, 2.0)])"),
-])
+@pytest.mark.parametrize(
+    "t, text",
+    [
+        (torch.tensor([[1.099, 0.0], [5.0, 5.0]]), "torch.tensor([[1.099, 0.0], [5.0, 5.0]])"),
+        (torch.tensor(0.1), "torch.tensor(0.1)"),
+        (torch.tensor([1, -2]), "torch.tensor([1, -2])"),
+        (torch.tensor([True, False]), "torch.tensor([True, False])"),
+        (torch.tensor([1 / 3], dtype=torch.float64), "torch.tensor([0.3333333333333333], dtype=torch.float64)"),
+        (torch.tensor([1 / 3], dtype=torch.bfloat16), "torch.tensor([0.334], dtype=torch.bfloat16)"),
+        (torch.tensor([1], dtype=torch.int32), "torch.tensor([1], dtype=torch.int32)"),
+        (torch.tensor([math.inf, -math.inf, math.nan]), "torch.tensor([torch.inf, -torch.inf, torch.nan])"),
+        (torch.zeros(0, 3), "torch.zeros(0, 3)"),
+        (torch.zeros(0, 3, dtype=torch.bool), "torch.zeros(0, 3, dtype=torch.bool)"),
+        (torch.zeros(40, 3), "torch.zeros(40, 3)"),
+        (torch.full((3, 4), 2.5), "torch.full((3, 4), 2.5)"),
+        (torch.arange(2, 40), "torch.arange(2, 40)"),
+        (torch.ones(6, 6).tril().bool(), "torch.ones(6, 6, dtype=torch.bool).tril()"),
+        (torch.tensor([1 + 2j]), "torch.tensor([complex(1.0, 2.0)])"),
+    ],
+)
 def test_tensors_are_written_as_one_would_type_them(t, text):
     assert tensor_text(t) == text
 

@@ -40,8 +40,13 @@ def test_there_is_something_to_guard():
 def test_learner_code_imports_nothing_from_the_staff():
     for path in sorted((ROOT / "course").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else \
-                [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = (
+                [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
             staff = {n.split(".")[0] for n in names} & {"autograder", "solutions", "tests"}
             assert not staff, f"{path.name} imports {staff}"
 
@@ -49,13 +54,15 @@ def test_learner_code_imports_nothing_from_the_staff():
 def test_learner_package_runs_where_the_staff_wing_does_not_exist(tmp_path):
     """Imported from a copy of course/ and assets/ alone, with everything else out of reach."""
     subprocess.run(["cp", "-r", str(ROOT / "course"), str(ROOT / "assets"), str(tmp_path)], check=True)
-    code = ("import sys; sys.path = [p for p in sys.path if 'site-packages' in p or 'lib/python' in p]; "
-            f"sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]; "
-            f"sys.path.insert(0, {str(tmp_path / 'course')!r}); "
-            "import anatomy, anatomy.widgets, importlib.util; "
-            f"assert anatomy.__file__.startswith({str(tmp_path)!r}), anatomy.__file__; "
-            "v = anatomy.evaluate('start.weighted_average', lambda values, weights: weights @ values / weights.sum()); "
-            "assert v.passed, v.text(); assert 'autograder' not in sys.modules")
+    code = (
+        "import sys; sys.path = [p for p in sys.path if 'site-packages' in p or 'lib/python' in p]; "
+        f"sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]; "
+        f"sys.path.insert(0, {str(tmp_path / 'course')!r}); "
+        "import anatomy, anatomy.widgets, importlib.util; "
+        f"assert anatomy.__file__.startswith({str(tmp_path)!r}), anatomy.__file__; "
+        "v = anatomy.evaluate('start.weighted_average', lambda values, weights: weights @ values / weights.sum()); "
+        "assert v.passed, v.text(); assert 'autograder' not in sys.modules"
+    )
     import sys
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
@@ -73,8 +80,10 @@ def test_released_notebooks_hold_no_solution(path):
     answers = {text_of(c) for c in code_cells(source) if "BEGIN SOLUTION" in text_of(c)}
     released = [text_of(c) for c in code_cells(path)]
     # A line that the source shows outside its solution regions too (in prose or a worked example) is no secret.
-    shown = "\n".join(re.sub(r"### BEGIN SOLUTION\n.*?### END SOLUTION", "", text_of(c), flags=re.S)
-                      for c in json.loads(source.read_text())["cells"])
+    shown = "\n".join(
+        re.sub(r"### BEGIN SOLUTION\n.*?### END SOLUTION", "", text_of(c), flags=re.S)
+        for c in json.loads(source.read_text())["cells"]
+    )
     leaked = [line for line in solution_lines(source) if line not in shown and any(line in r for r in released)]
     assert answers and not leaked, leaked
 

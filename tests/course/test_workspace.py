@@ -61,7 +61,8 @@ def snapshot(root):
 def test_start_copies_the_release_and_a_second_start_touches_nothing(root, said):
     assert workspace.start(root, said.append) == 0
     assert {u: work(root, u).read_bytes() for u in (UNIT, OTHER)} == {
-        u: release(root, u).read_bytes() for u in (UNIT, OTHER)}
+        u: release(root, u).read_bytes() for u in (UNIT, OTHER)
+    }
     assert said == [f"Your own copies of the notebooks are in {root / 'work'}."]
     write_answers(work(root))
     before = snapshot(root)
@@ -118,7 +119,8 @@ def test_update_brings_the_release_and_keeps_the_answers(root, said):
     before = snapshot(root)
     assert workspace.update(root, say=said.append) == 0
     assert snapshot(root) == before and said[-1] == (
-        "Your notebooks are those of the release that is here. To take a newer one: make update FROM=path-to-the-zip")
+        "Your notebooks are those of the release that is here. To take a newer one: make update FROM=path-to-the-zip"
+    )
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
@@ -137,8 +139,11 @@ def test_update_from_a_newer_package(packed, root, tmp_path, said):
     assert {ANSWER, OWN, GONE, "text intro2"} <= set(texts(work(root)))
     assert edited in [p.read_bytes() for p in kept(root, OTHER)]
     assert texts(release(root)) == sources(SECOND) and texts(work(root, "02-added")) == ["text x"]
-    assert (root / "course/anatomy/__init__.py").read_text() == (root / "Makefile").read_text() == \
-        f"# {len(SECOND['cells'])} cells\n"
+    assert (
+        (root / "course/anatomy/__init__.py").read_text()
+        == (root / "Makefile").read_text()
+        == f"# {len(SECOND['cells'])} cells\n"
+    )
     assert (root / "notes.txt").read_text() == "mine" and not (root / ".venv").exists()
     assert not list((root / "course").rglob("*.pyc"))
     before = snapshot(root)
@@ -158,10 +163,17 @@ def archive(path, names):
 GOOD = {"t/course/anatomy/__init__.py": b"", f"t/course/{UNIT}/{UNIT}.ipynb": to_bytes(SECOND)}
 
 
-@pytest.mark.parametrize("names, says", [
-    ({"t/../../x": b""}, "written elsewhere"), ({"/etc/x": b""}, "written elsewhere"),
-    ({"t/course\\..\\x": b""}, "written elsewhere"), ({"C:/x": b""}, "written elsewhere"),
-    ({"other/course/x": b""}, "more than one folder"), ({"loose.txt": b""}, "more than one folder")])
+@pytest.mark.parametrize(
+    "names, says",
+    [
+        ({"t/../../x": b""}, "written elsewhere"),
+        ({"/etc/x": b""}, "written elsewhere"),
+        ({"t/course\\..\\x": b""}, "written elsewhere"),
+        ({"C:/x": b""}, "written elsewhere"),
+        ({"other/course/x": b""}, "more than one folder"),
+        ({"loose.txt": b""}, "more than one folder"),
+    ],
+)
 def test_a_zip_that_would_write_elsewhere_is_refused_whole(names, says, root, tmp_path, said):
     before = snapshot(root)
     source = archive(tmp_path / "bad.zip", GOOD | names)
@@ -176,8 +188,14 @@ def test_what_is_no_package_is_one_sentence(root, tmp_path, said):
     (tmp_path / "flipped.zip").write_bytes(whole.replace(to_bytes(SECOND)[:40], b"x" * 40))
     archive(tmp_path / "foreign.zip", {"t/readme": b""})
     before = snapshot(root)
-    for name, says in (("nothing", "there is no"), ("empty", "no student package"), ("cut.zip", "as a zip"),
-                       ("flipped.zip", "as a zip"), ("foreign.zip", "no student package"), ("anatomy", "this very")):
+    for name, says in (
+        ("nothing", "there is no"),
+        ("empty", "no student package"),
+        ("cut.zip", "as a zip"),
+        ("flipped.zip", "as a zip"),
+        ("foreign.zip", "no student package"),
+        ("anatomy", "this very"),
+    ):
         assert workspace.update(root, tmp_path / name, said.append) == 2
         assert says in said[-1] and "\n" not in said[-1], said[-1]
     (root / "autograder").mkdir()
@@ -196,8 +214,12 @@ def test_a_notebook_with_answers_in_from_is_no_release(root, tmp_path, said):
 
 
 def git(folder, *words):
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *words],
-                   cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
 
 
 @pytest.fixture

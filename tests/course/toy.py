@@ -16,15 +16,23 @@ def cell(name, source, kind="code", **about):
 
 
 def answer(n, source=None):
-    made = cell(f"solve-x-{n}", source or f"def f{n}():\n    raise NotImplementedError('x.{n}')",
-                nbgrader={"grade_id": f"solve-x-{n}", "grade": False, "solution": True, "locked": False})
+    made = cell(
+        f"solve-x-{n}",
+        source or f"def f{n}():\n    raise NotImplementedError('x.{n}')",
+        nbgrader={"grade_id": f"solve-x-{n}", "grade": False, "solution": True, "locked": False},
+    )
     made["metadata"]["nbgrader"]["checksum"] = carry._checksum(made)
     return made
 
 
 def check(n):
-    made = cell(f"check-x-{n}", f'check("x.{n}", f{n})', deletable=False, editable=False,
-                nbgrader={"grade_id": f"check-x-{n}", "grade": True, "solution": False, "locked": True, "points": 1})
+    made = cell(
+        f"check-x-{n}",
+        f'check("x.{n}", f{n})',
+        deletable=False,
+        editable=False,
+        nbgrader={"grade_id": f"check-x-{n}", "grade": True, "solution": False, "locked": True, "points": 1},
+    )
     made["metadata"]["nbgrader"]["checksum"] = carry._checksum(made)
     return made
 

@@ -3,40 +3,90 @@
 import json
 
 ROPE = {
-    "unit": "06-rope", "title": "Rotary positions", "minutes": 60,
+    "unit": "06-rope",
+    "title": "Rotary positions",
+    "minutes": 60,
     "exercises": [
         {"id": "rope.turn", "title": "Turning a pair", "points": 2, "minutes": 15, "difficulty": 1, "worth": "It is."},
         {"id": "rope.rope", "title": "RoPE <all planes>", "points": 4, "minutes": 45, "difficulty": 3, "worth": "Yes."},
     ],
     "predictions": [
-        {"id": "rope.p1", "question": "The product is…", "options": ["0.5 again", "some other number", "gone?"],
-         "adjacent": True},
-        {"id": "rope.p2", "question": "What does PI do?", "options": ["rescues <all>", "ruins back"],
-         "adjacent": False},
+        {
+            "id": "rope.p1",
+            "question": "The product is…",
+            "options": ["0.5 again", "some other number", "gone?"],
+            "adjacent": True,
+        },
+        {
+            "id": "rope.p2",
+            "question": "What does PI do?",
+            "options": ["rescues <all>", "ruins back"],
+            "adjacent": False,
+        },
         {"id": "rope.p3", "question": "How many turns?", "options": [], "adjacent": False},
     ],
     "quizzes": [
-        {"id": "rope.q-1", "question": "Which turn is left?", "choices": [
-            {"text": "by 5θ", "right": True, "why": "R(12 − 7)."},
-            {"text": "by 12θ", "right": False, "why": "That is the key's own turn."},
-            {"text": "by <19>θ", "right": False, "why": "The transpose turns back."}]},
-        {"id": "rope.q-2", "question": "What changes?", "choices": [
-            {"text": "all scores", "right": False, "why": "Scores see distances."},
-            {"text": "nothing", "right": True, "why": "Scores are relative."}]},
+        {
+            "id": "rope.q-1",
+            "question": "Which turn is left?",
+            "choices": [
+                {"text": "by 5θ", "right": True, "why": "R(12 − 7)."},
+                {"text": "by 12θ", "right": False, "why": "That is the key's own turn."},
+                {"text": "by <19>θ", "right": False, "why": "The transpose turns back."},
+            ],
+        },
+        {
+            "id": "rope.q-2",
+            "question": "What changes?",
+            "choices": [
+                {"text": "all scores", "right": False, "why": "Scores see distances."},
+                {"text": "nothing", "right": True, "why": "Scores are relative."},
+            ],
+        },
     ],
-    "claims": [{"id": "c1", "claim": "RoPE is relative.", "cells": ["aa"]},
-               {"id": "c2", "claim": "PI spoils nothing.", "cells": ["bb"]}],
+    "claims": [
+        {"id": "c1", "claim": "RoPE is relative.", "cells": ["aa"]},
+        {"id": "c2", "claim": "PI spoils nothing.", "cells": ["bb"]},
+    ],
 }
 START = {
-    "unit": "00-start", "title": "Start here", "minutes": 5,
-    "exercises": [{"id": "start.average", "title": "An average", "points": 1, "minutes": 5, "difficulty": 1,
-                   "worth": "It comes back."}],
-    "predictions": [], "quizzes": [], "claims": [],
+    "unit": "00-start",
+    "title": "Start here",
+    "minutes": 5,
+    "exercises": [
+        {
+            "id": "start.average",
+            "title": "An average",
+            "points": 1,
+            "minutes": 5,
+            "difficulty": 1,
+            "worth": "It comes back.",
+        }
+    ],
+    "predictions": [],
+    "quizzes": [],
+    "claims": [],
 }
 
-MASKS = {"unit": "07-masks", "title": "Masks", "minutes": 9, "predictions": [], "quizzes": [], "claims": [],
-         "exercises": [{"id": "masks.causal", "title": "The causal mask", "points": 1, "minutes": 9, "difficulty": 1,
-                        "worth": "It hides.", "extension": False}]}
+MASKS = {
+    "unit": "07-masks",
+    "title": "Masks",
+    "minutes": 9,
+    "predictions": [],
+    "quizzes": [],
+    "claims": [],
+    "exercises": [
+        {
+            "id": "masks.causal",
+            "title": "The causal mask",
+            "points": 1,
+            "minutes": 9,
+            "difficulty": 1,
+            "worth": "It hides.",
+            "extension": False,
+        }
+    ],
+}
 EARLY, LATE = "rope.stretch", "rope.third_form"
 EXTRA = {"points": 3, "minutes": 20, "difficulty": 2, "worth": "More.", "extension": True}
 

@@ -58,16 +58,23 @@ def test_no_number_is_typed_that_a_recording_holds(unit):
         for token in NUMBER.findall(text):
             # Short numbers agree by chance; sizes of models, which are round, even more often.
             digits, enough = significant(token), 2 if tells and "." in token else 3
-            held = [fact for fact, value in known.items() if told_by(token, value)
-                    and digits >= (5 if fact.startswith("named_models.") else enough)]
+            held = [
+                fact
+                for fact, value in known.items()
+                if told_by(token, value) and digits >= (5 if fact.startswith("named_models.") else enough)
+            ]
             typed += [f"{token} in {begins!r}: write {{{{{held[0]}}}}}"] if held else []
     assert not typed, "\n".join(typed)
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_counts_of_recorded_runs_are_filled_in(unit):
-    typed = [f"{found!r} in {begins!r}" for begins, text, rests, _ in texts(unit) if "recorded:" in rests
-             for found in re.findall(rf"\b{COUNT} of (?:the )?{COUNT}\b", text, re.I)]
+    typed = [
+        f"{found!r} in {begins!r}"
+        for begins, text, rests, _ in texts(unit)
+        if "recorded:" in rests
+        for found in re.findall(rf"\b{COUNT} of (?:the )?{COUNT}\b", text, re.I)
+    ]
     assert not typed, "\n".join(typed)
 
 
@@ -88,11 +95,16 @@ def test_places_are_filled_in(facts):
     assert numbers.fill("{{x.loss.held:Word}}") == "Seven"
 
 
-@pytest.mark.parametrize("text, says", [
-    ("{{x.loss.ends}}", "no such fact; there are loss.end"),
-    ("{{x.loss.end:word}}", "cannot be shown"), ("{{x.who:.2f}}", "cannot be shown"),
-    ("{{x}}", "is not"), ("{{ x.loss.end }}", "is not"),
-])
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("{{x.loss.ends}}", "no such fact; there are loss.end"),
+        ("{{x.loss.end:word}}", "cannot be shown"),
+        ("{{x.who:.2f}}", "cannot be shown"),
+        ("{{x}}", "is not"),
+        ("{{ x.loss.end }}", "is not"),
+    ],
+)
 def test_what_cannot_be_filled_in_is_one_sentence(facts, text, says):
     with pytest.raises(TextError, match=says):
         numbers.fill(text)

@@ -25,8 +25,9 @@ def told(unit, verdict):
     return f"{unit[:2]} | {verdict['says']} | {parts}"
 
 
-ALL = [pytest.param(unit, verdict, id=told(unit, verdict))
-       for unit in UNITS for verdict in units.load(unit)["verdicts"]]
+ALL = [
+    pytest.param(unit, verdict, id=told(unit, verdict)) for unit in UNITS for verdict in units.load(unit)["verdicts"]
+]
 
 
 @pytest.mark.parametrize("unit, verdict", ALL)
@@ -67,7 +68,7 @@ def test_what_computes_a_verdict_trains_nothing(unit):
 @pytest.mark.parametrize("number", CLAIMS)
 def test_claim_is_tried(number):
     unit, words, kinds = CLAIMS[number]
-    name, = (u for u in UNITS if u.startswith(unit))
+    (name,) = (u for u in UNITS if u.startswith(unit))
     book = json.loads((ROOT / "course" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
     text = ["".join(c["source"]) for c in book["cells"]]
     evidence_of = {v["cell"]: {p["kind"] for p in v["evidence"]} for v in units.load(name)["verdicts"]}
@@ -84,35 +85,47 @@ def test_claim_is_tried(number):
 @pytest.fixture
 def experiments(monkeypatch):
     """Recordings that a verdict may not rest on, and one that it may."""
+
     class Script:
         controls = staticmethod(lambda data: {"rate": 2, "depth": 1})
         seeds = staticmethod(lambda data: data["seeds"])
 
-    data = {"good": {"seeds": 3, "made": {"device": "cpu"}}, "few": {"seeds": 2, "made": {"device": "cpu"}},
-            "named_models": {"models": {"bert-base": {}}}}
+    data = {
+        "good": {"seeds": 3, "made": {"device": "cpu"}},
+        "few": {"seeds": 2, "made": {"device": "cpu"}},
+        "named_models": {"models": {"bert-base": {}}},
+    }
     monkeypatch.setattr(evidence, "recorded", lambda name: data[name])
     monkeypatch.setattr(evidence, "script", lambda name: Script if name in ("good", "few") else object())
 
 
 def test_what_a_verdict_may_rest_on(experiments):
-    parts = evidence.read("exact + recorded: good, control: rate + models: bert-base + cited: 1706.03762 + argued",
-                          "**Verdict** (1706.03762)")
+    parts = evidence.read(
+        "exact + recorded: good, control: rate + models: bert-base + cited: 1706.03762 + argued",
+        "**Verdict** (1706.03762)",
+    )
     assert [p["kind"] for p in parts] == ["exact", "recorded", "models", "cited", "argued"]
     assert evidence.line(parts) == (
         "*Evidence: computed above; recorded runs on the CPU, 3 seeds per setting, control: rate; the published "
-        "configuration of bert-base; the source cited; the argument above.*")
+        "configuration of bert-base; the source cited; the argument above.*"
+    )
 
 
-@pytest.mark.parametrize("text, says", [
-    ("recorded: few, control: rate", "2 seeds"),
-    ("recorded: good, control: depth", "no control 'depth'; it has: rate"),
-    ("recorded: good", "WHAT WAS VARIED"),
-    ("recorded: named_models, control: rate", "needs controls"),
-    ("models: gpt-9", "does not know gpt-9"),
-    ("cited: 2005.14165", "does not name it"),
-    ("argued", "what tests the argument"),
-    ("felt", "write one of"), ("exact: yes", "write one of"), ("cited", "write one of"),
-])
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("recorded: few, control: rate", "2 seeds"),
+        ("recorded: good, control: depth", "no control 'depth'; it has: rate"),
+        ("recorded: good", "WHAT WAS VARIED"),
+        ("recorded: named_models, control: rate", "needs controls"),
+        ("models: gpt-9", "does not know gpt-9"),
+        ("cited: 2005.14165", "does not name it"),
+        ("argued", "what tests the argument"),
+        ("felt", "write one of"),
+        ("exact: yes", "write one of"),
+        ("cited", "write one of"),
+    ],
+)
 def test_what_it_may_not_rest_on(experiments, text, says):
     with pytest.raises(TextError, match=says):
         evidence.read(text, "**Verdict**")

@@ -15,7 +15,7 @@ ANSWERS = {
     "right": "def weighted_average(values, weights):\n    return weights @ values / weights.sum()\n",
     "mutant": "def weighted_average(values, weights):\n    return weights @ values\n",
     "partly": "def weighted_average(values, weights):\n"
-              "    return weights @ values / (weights.sum() if len(weights) != 5 else 1)\n",
+    "    return weights @ values / (weights.sum() if len(weights) != 5 else 1)\n",
     "broken": "def weighted_average(values, weights)\n    return 0\n",
     "hostile": "import os\ndef weighted_average(values, weights):\n    os._exit(0)\n",
 }
@@ -63,8 +63,9 @@ def environment(**more):
 
 def grade(root, *arguments, **more):
     """Runs ``make grade`` in ``root``; returns the finished process with its texts."""
-    return subprocess.run(command(*arguments), cwd=root, env=environment(**more), capture_output=True, text=True,
-                          timeout=300)
+    return subprocess.run(
+        command(*arguments), cwd=root, env=environment(**more), capture_output=True, text=True, timeout=300
+    )
 
 
 def grades(root):
@@ -91,12 +92,17 @@ def consistent(root):
     assert query(root, "PRAGMA integrity_check") == [("ok",)]
     rows = query(root, "SELECT student_id, unit, result FROM anatomy_graded")
     for student, unit, result in rows:
-        scores = query(root, """SELECT g.auto_score + coalesce(g.extra_credit, 0) FROM grade g
+        scores = query(
+            root,
+            """SELECT g.auto_score + coalesce(g.extra_credit, 0) FROM grade g
                        JOIN submitted_notebook n ON g.notebook_id = n.id
                        JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON s.assignment_id = a.id
-                       WHERE s.student_id = ? AND a.name = ?""", student, unit)
+                       WHERE s.student_id = ? AND a.name = ?""",
+            student,
+            unit,
+        )
         want = [v["score"] for v in json.loads(result)["verdicts"]]
-        assert sorted(s for s, in scores) == sorted(want), (student, scores, want)
+        assert sorted(s for (s,) in scores) == sorted(want), (student, scores, want)
         assert (root / "feedback" / student / unit / f"{unit}.html").read_text().rstrip().endswith("</html>")
     count = query(root, "SELECT count(*) FROM submitted_assignment")[0][0]
     assert count == len(rows)

@@ -21,9 +21,11 @@ def define(staff_session):
     """define(exercise, "E.reference") puts an implementation's names into the shared session."""
 
     def run(exercise, expression):
-        source = ("from autograder import exercises\n"
-                  f"E = next(e for e in exercises.of_unit({exercise.unit!r}) if e.id == {exercise.id!r})\n"
-                  f"globals().update(E.functions({expression}))")
+        source = (
+            "from autograder import exercises\n"
+            f"E = next(e for e in exercises.of_unit({exercise.unit!r}) if e.id == {exercise.id!r})\n"
+            f"globals().update(E.functions({expression}))"
+        )
         result = staff_session.execute(source, timeout=30)
         assert result.ok, result.error_text
         return staff_session
@@ -48,6 +50,10 @@ def impatient(monkeypatch):
     from autograder.grading import running
     from autograder.judge import trusted
 
-    for module, name in ((running, "CELL_SECONDS"), (running, "TOGETHER_SECONDS"), (running, "ANSWER_SECONDS"),
-                         (trusted, "TOGETHER_SECONDS")):
+    for module, name in (
+        (running, "CELL_SECONDS"),
+        (running, "TOGETHER_SECONDS"),
+        (running, "ANSWER_SECONDS"),
+        (trusted, "TOGETHER_SECONDS"),
+    ):
         monkeypatch.setattr(module, name, 4.0)

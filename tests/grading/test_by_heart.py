@@ -23,9 +23,11 @@ def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_hear
     def given_back(fresh, public):
         results, tensors = public.outcomes["expected"]
         if _drawn(fresh, public):
-            inputs = [*fresh.tensors.values()][number:number + 1]
-            tensors = {n: next((i for i in inputs if i.shape == t.shape and i.dtype == t.dtype), torch.zeros_like(t))
-                       for n, t in fresh.outcomes["expected"][1].items()}
+            inputs = [*fresh.tensors.values()][number : number + 1]
+            tensors = {
+                n: next((i for i in inputs if i.shape == t.shape and i.dtype == t.dtype), torch.zeros_like(t))
+                for n, t in fresh.outcomes["expected"][1].items()
+            }
         return results, tensors
 
     scores = [score(exercise, f"student {i}", given_back) for i in range(3)]

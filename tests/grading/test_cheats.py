@@ -24,8 +24,11 @@ from .cheats import CHEATS, START
 from .classroom import notebook
 
 KEY = student_key("course secret", "eve", START)
-TRACES = [ROOT / ".unpickled", ROOT / ".left-behind",
-          *(ROOT / "course" / name for name in ("usercustomize.py", "torch.py", "00-cheat.py"))]
+TRACES = [
+    ROOT / ".unpickled",
+    ROOT / ".left-behind",
+    *(ROOT / "course" / name for name in ("usercustomize.py", "torch.py", "00-cheat.py")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +97,15 @@ def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, liste
     after = grade_bytes(honest(), START, "ada", KEY, sandbox)
     assert after.score == after.max_score
     assert [dataclasses.replace(v, seconds=0) for v in after.verdicts] == [
-        dataclasses.replace(v, seconds=0) for v in before]
+        dataclasses.replace(v, seconds=0) for v in before
+    ]
 
 
-@pytest.mark.parametrize("cheat", [c for c in CHEATS if c.technique == "ban" and "process" not in c.name],
-                         ids=lambda c: c.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "cheat",
+    [c for c in CHEATS if c.technique == "ban" and "process" not in c.name],
+    ids=lambda c: c.name.replace(" ", "-"),
+)
 def test_the_forbidden_built_ins_would_pass_if_they_were_allowed(cheat, sandbox):
     """So that the suite does not pass because its cheats are broken."""
     from autograder.grading.rebuild import rebuild

@@ -56,8 +56,9 @@ def open_book(tmp_path):
 def graded(student="ada", share=1.0):
     """A submission with everything right but the second exercise, which got that share of its points."""
     points = {e.id: e.points * (share if e is BEYOND else 1.0) for e in SPECS}
-    return GradedNotebook(student, ATTENTION, [Verdict(e.id, points[e.id] == e.points, points[e.id], e.points)
-                                               for e in SPECS])
+    return GradedNotebook(
+        student, ATTENTION, [Verdict(e.id, points[e.id] == e.points, points[e.id], e.points) for e in SPECS]
+    )
 
 
 def store(open_book, *submissions, publish=None):
@@ -86,20 +87,24 @@ def instruct(open_book, student="ada", exercise=BEYOND, **what):
 # ---- the rule --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("extra, manual, earned, before, want, remembered, look", [
-    (None, None, 2.0, None, 2.0, [2.0, 0.0], False),  # graded for the first time
-    (2.0, None, 0.5, [2.0, 0.0], 0.5, [0.5, 0.0], False),  # again: nobody touched it
-    (0.25, None, 2.0, None, 2.25, [2.25, 0.25], False),  # was core, with extra credit of an instructor's
-    (2.25, None, 1.0, [2.25, 0.25], 1.25, [1.25, 0.25], False),  # which stays on top
-    (1.0, None, 2.0, [2.0, 0.0], 1.0, [2.0, 0.0], True),  # an instructor's number
-    (0.0, None, 2.0, [2.0, 0.0], 0.0, [2.0, 0.0], True),  # even none at all
-    (None, None, 2.0, [1.0, 0.25], 2.0, [2.0, 0.0], False),  # the box was emptied
-    (2.0, 0.0, 0.5, [2.0, 0.0], 2.0, [2.0, 0.0], True),  # a manual score
-    (None, 1.5, 2.0, None, None, None, True),  # a manual score from when it was core: not counted twice
-    (0.5, None, None, None, 0.5, None, False),  # core, as ever
-    (2.0, None, None, [2.0, 0.0], None, None, False),  # core again
-    (2.25, None, None, [2.25, 0.25], 0.25, None, False),
-    (1.0, None, None, [2.0, 0.0], 1.0, None, True)])
+@pytest.mark.parametrize(
+    "extra, manual, earned, before, want, remembered, look",
+    [
+        (None, None, 2.0, None, 2.0, [2.0, 0.0], False),  # graded for the first time
+        (2.0, None, 0.5, [2.0, 0.0], 0.5, [0.5, 0.0], False),  # again: nobody touched it
+        (0.25, None, 2.0, None, 2.25, [2.25, 0.25], False),  # was core, with extra credit of an instructor's
+        (2.25, None, 1.0, [2.25, 0.25], 1.25, [1.25, 0.25], False),  # which stays on top
+        (1.0, None, 2.0, [2.0, 0.0], 1.0, [2.0, 0.0], True),  # an instructor's number
+        (0.0, None, 2.0, [2.0, 0.0], 0.0, [2.0, 0.0], True),  # even none at all
+        (None, None, 2.0, [1.0, 0.25], 2.0, [2.0, 0.0], False),  # the box was emptied
+        (2.0, 0.0, 0.5, [2.0, 0.0], 2.0, [2.0, 0.0], True),  # a manual score
+        (None, 1.5, 2.0, None, None, None, True),  # a manual score from when it was core: not counted twice
+        (0.5, None, None, None, 0.5, None, False),  # core, as ever
+        (2.0, None, None, [2.0, 0.0], None, None, False),  # core again
+        (2.25, None, None, [2.25, 0.25], 0.25, None, False),
+        (1.0, None, None, [2.0, 0.0], 1.0, None, True),
+    ],
+)
 def test_who_wrote_the_extra_credit_decides(extra, manual, earned, before, want, remembered, look):
     row = types.SimpleNamespace(extra_credit=extra, manual_score=manual, needs_manual_grade=manual is not None)
     assert settle(row, earned, before) == remembered
@@ -154,8 +159,10 @@ def test_an_exercise_becomes_an_extension_when_submissions_are_there(extension, 
             assert sum(result["scores"].values()) == stands(open_book, result["student"])[0][0]
     for _ in range(2):
         store(open_book, graded("bob", 0.5), graded("eve"))
-        assert stands(open_book, "bob") == ((OTHERS + BEYOND.points / 2 + 0.25, OTHERS),
-                                            (0, BEYOND.points / 2 + 0.25, False))
+        assert stands(open_book, "bob") == (
+            (OTHERS + BEYOND.points / 2 + 0.25, OTHERS),
+            (0, BEYOND.points / 2 + 0.25, False),
+        )
         assert stands(open_book, "eve")[0] == (OTHERS + 0.5, OTHERS)
     extension(False)
     store(open_book, graded(), graded("bob", 0.5), graded("eve"))
@@ -178,7 +185,9 @@ def test_table_page_and_report_agree_with_the_gradebook(extension, open_book, tm
     table = grades(tmp_path)
     total = lambda student, column: sum(float(r[column]) for r in table if r["student"] == student)
     assert {s: (total(s, "score"), total(s, "max_score")) for s in ("ada", "bob")} == {
-        "ada": (full, OTHERS), "bob": (OTHERS + 0.5, OTHERS)}
+        "ada": (full, OTHERS),
+        "bob": (OTHERS + 0.5, OTHERS),
+    }
     row = next(r for r in table if r["exercise"] == BEYOND.id and r["student"] == "ada")
     assert (row["score"], row["max_score"], row["max_extra"]) == (points, "0", points)
     assert {r["max_extra"] for r in table if r["exercise"] != BEYOND.id} == {"0"}
@@ -232,10 +241,19 @@ def test_make_grade_and_stock_nbgrader_agree_on_a_unit_with_extensions(tmp_path,
             made[way] = {r["student_id"]: (float(r["score"]), float(r["max_score"])) for r in csv.DictReader(file)}
         seen[way] = {"all": tuple(sum(float(r[column]) for r in grades(root)) for column in ("score", "max_score"))}
         assert query(root, "SELECT sum(auto_score), sum(extra_credit), sum(needs_manual_grade) FROM grade") == [
-            (trusted.points, extra, 0)]
+            (trusted.points, extra, 0)
+        ]
         page = (root / "feedback" / "all" / unit / f"{unit}.html").read_text()
-        said = f"{extra:g} of the points are extra" if way == "make" else (
-            f"(Score: {trusted.points + extra:.1f} / {trusted.points:.1f})")
+        said = (
+            f"{extra:g} of the points are extra"
+            if way == "make"
+            else (f"(Score: {trusted.points + extra:.1f} / {trusted.points:.1f})")
+        )
         assert said in page
-    assert made["make"] == made["stock"] == seen["make"] == seen["stock"] == {
-        "all": (trusted.points + extra, trusted.points)}
+    assert (
+        made["make"]
+        == made["stock"]
+        == seen["make"]
+        == seen["stock"]
+        == {"all": (trusted.points + extra, trusted.points)}
+    )

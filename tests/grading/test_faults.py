@@ -56,8 +56,13 @@ def run_here(root, **options):
     """grade_all in this process."""
     place = load_course(root)
     with GradebookWriter(place.db_url, "transformer-anatomy", place.config) as writer:
-        return engine.grade_all(collect.find(root / "submitted"), writer, place, "secret",
-                                **{"workers": 1, "zygote": sessions.zygote().folder, **options}), writer.graded()
+        return engine.grade_all(
+            collect.find(root / "submitted"),
+            writer,
+            place,
+            "secret",
+            **{"workers": 1, "zygote": sessions.zygote().folder, **options},
+        ), writer.graded()
 
 
 @linux
@@ -103,8 +108,13 @@ def test_the_whole_grader_killed_again_and_again(tmp_path, sandbox):
     tag = f"ANATOMY_TEST_{os.getpid()}_{time.monotonic_ns()}"
     stored = lambda: len(times_graded(root)) if _has_table(root) else 0
     for target in (0, 2, 5, 9):
-        with subprocess.Popen(command("--workers", "2"), cwd=root, env=environment(**{tag: "1"}),
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command("--workers", "2"),
+            cwd=root,
+            env=environment(**{tag: "1"}),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
             deadline = time.monotonic() + 120
             while process.poll() is None and stored() <= target and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -117,16 +127,17 @@ def test_the_whole_grader_killed_again_and_again(tmp_path, sandbox):
     done = grade(root, "--workers", "2")
     assert done.returncode == 0, done.stderr
     assert consistent(root) == 12 and set(times_graded(root).values()) == {1}
-    assert {r["student"]: r["score"] for r in grades(root)} == {
-        f"s{i:02}": ["1", "0", "0.6"][i % 3] for i in range(12)}
+    assert {r["student"]: r["score"] for r in grades(root)} == {f"s{i:02}": ["1", "0", "0.6"][i % 3] for i in range(12)}
 
 
 def _alive(tag):
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if tag.encode() in (folder / "environ").read_bytes() and b"State:\tZ" not in (
-                    folder / "status").read_bytes():
+            if (
+                tag.encode() in (folder / "environ").read_bytes()
+                and b"State:\tZ" not in (folder / "status").read_bytes()
+            ):
                 found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ")[:80])
         except OSError:
             continue
@@ -148,8 +159,9 @@ def test_full_disk(tmp_path, sandbox):
     {run}; echo second $?
     cp -r {root}/. {tmp_path}/copy"""
     unshare = ["unshare", "--mount", *["--map-root-user"] * (os.geteuid() != 0)]
-    done = subprocess.run([*unshare, "sh", "-c", script], env=environment(), capture_output=True, text=True,
-                          timeout=300)
+    done = subprocess.run(
+        [*unshare, "sh", "-c", script], env=environment(), capture_output=True, text=True, timeout=300
+    )
     if done.returncode == 9 or "unshare failed" in done.stderr:
         pytest.skip(f"no private file systems here: {done.stderr.strip()[:100]}")
     assert "first 3" in done.stdout, done.stdout + done.stderr
@@ -239,6 +251,7 @@ def test_a_lost_worker_costs_no_submission(tmp_path, sandbox, monkeypatch):
     root = small_class(course(tmp_path / "lost"), 6)
     killed = []
     with kept(monkeypatch) as seen:
+
         def progress(done, total):
             if done == 1 and not killed:
                 pids = list(seen["client"].run(os.getpid).values())

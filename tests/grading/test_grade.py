@@ -92,8 +92,17 @@ def test_order_matters_only_for_names_that_functions_use():
     assert order_matters(cells("f = 1", "f = 2"), {"f"})
 
 
-@pytest.mark.parametrize("cell", ["while True:\n    pass", "import os\nos._exit(1)", "raise ValueError('mine')",
-                                  "def broken(:", "import sys\nsys.exit(0)", "print('x' * 10**8)"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "while True:\n    pass",
+        "import os\nos._exit(1)",
+        "raise ValueError('mine')",
+        "def broken(:",
+        "import sys\nsys.exit(0)",
+        "print('x' * 10**8)",
+    ],
+)
 def test_a_cell_that_goes_wrong_costs_itself_alone(cell, sandbox, impatient):
     result = graded(with_answer(RIGHT, cell), sandbox)
     assert result.score == 1
@@ -103,8 +112,10 @@ def test_a_cell_that_goes_wrong_costs_itself_alone(cell, sandbox, impatient):
     assert len(output.text) < 100_000
 
 
-@pytest.mark.parametrize("body, name", [("while True:\n        pass", "generic.timeout"),
-                                        ("__import__('os')._exit(1)", "generic.process_ended")])
+@pytest.mark.parametrize(
+    "body, name",
+    [("while True:\n        pass", "generic.timeout"), ("__import__('os')._exit(1)", "generic.process_ended")],
+)
 def test_an_exercise_that_ends_the_process_costs_that_exercise_alone(body, name, sandbox, impatient):
     book = json.loads((ROOT / "solutions" / ATTENTION / f"{ATTENTION}.ipynb").read_text())
     find(book, SOLVE_SOFTMAX)["source"] = f"import torch\ndef softmax(x, dim=-1):\n    {body}\n"
@@ -130,14 +141,25 @@ def test_an_absent_answer_is_explained(sandbox):
     assert "not in the submission" in feedback.page(result)
 
 
-@pytest.mark.parametrize("source, name", [
-    ("weighted_average = 3", "generic.signature"), ("def weighted_average(a):\n    return a", "generic.signature"),
-    ("def weighted_average(values, weights):\n    return (weights @ values / weights.sum()).half()", "generic.dtype"),
-    ("def weighted_average(values, weights):\n    return values[0] * float('nan')", "generic.nan"),
-    ("def weighted_average(values, weights):\n    return [1, 2]", "generic.type"),
-    ("def weighted_average(values, weights):\n    return (weights @ values / weights.sum()).numpy()", "generic.type"),
-    ("def average(values, weights):\n    return weights @ values / weights.sum()", "generic.missing"),
-    ("def weighted_average(values, weights):\n    values *= 0\n    return values[0]", None)])
+@pytest.mark.parametrize(
+    "source, name",
+    [
+        ("weighted_average = 3", "generic.signature"),
+        ("def weighted_average(a):\n    return a", "generic.signature"),
+        (
+            "def weighted_average(values, weights):\n    return (weights @ values / weights.sum()).half()",
+            "generic.dtype",
+        ),
+        ("def weighted_average(values, weights):\n    return values[0] * float('nan')", "generic.nan"),
+        ("def weighted_average(values, weights):\n    return [1, 2]", "generic.type"),
+        (
+            "def weighted_average(values, weights):\n    return (weights @ values / weights.sum()).numpy()",
+            "generic.type",
+        ),
+        ("def average(values, weights):\n    return weights @ values / weights.sum()", "generic.missing"),
+        ("def weighted_average(values, weights):\n    values *= 0\n    return values[0]", None),
+    ],
+)
 def test_wrong_kinds_of_answers_are_named(source, name, sandbox):
     verdict = graded(with_answer(source), sandbox).verdicts[0]
     assert verdict.score == 0 and verdict.mistakes
@@ -171,15 +193,24 @@ def test_a_file_that_is_not_there(tmp_path, sandbox):
 
 def test_student_text_cannot_become_html(sandbox):
     script = "<script>alert(1)</script>"
-    book = with_answer(f"# {script}\nprint({script!r})\ndef weighted_average(values, weights):\n"
-                       f"    raise ValueError({script!r})", f"{script!r}")
+    book = with_answer(
+        f"# {script}\nprint({script!r})\ndef weighted_average(values, weights):\n    raise ValueError({script!r})",
+        f"{script!r}",
+    )
     page = feedback.page(graded(book, sandbox), {SOLVE: script}, {}, 0.5)
     assert "<script" not in page and "&lt;script&gt;" in page
     assert "0.5 points were taken off" in page
 
 
-@pytest.mark.parametrize("line, evades", [("exit()", False), ("from types import SimpleNamespace", False),
-                                          ("from types import FunctionType", True), ("import gc", True)])
+@pytest.mark.parametrize(
+    "line, evades",
+    [
+        ("exit()", False),
+        ("from types import SimpleNamespace", False),
+        ("from types import FunctionType", True),
+        ("import gc", True),
+    ],
+)
 def test_what_could_hide_a_forbidden_built_in(line, evades):
     assert bool(evades_ban(signs_of(line, "cell"))) is evades
 

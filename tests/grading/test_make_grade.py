@@ -33,7 +33,8 @@ def school(tmp_path_factory, sandbox):
     (root / "submitted" / "loose" / f"{START}.ipynb").write_bytes(notebook())
     (root / "submitted" / "linked" / START).mkdir(parents=True)
     (root / "submitted" / "linked" / START / f"{START}.ipynb").symlink_to(
-        root / "submitted" / "right" / START / f"{START}.ipynb")
+        root / "submitted" / "right" / START / f"{START}.ipynb"
+    )
     (root / "submitted" / ".DS_Store").write_bytes(b"x")
     return root, grade(root, "--workers", "2")
 
@@ -66,8 +67,9 @@ def test_feedback_and_notebooks_lie_where_nbgrader_looks(school):
     page = (root / "feedback" / "mutant" / START / f"{START}.html").read_text()
     assert evaluate("start.weighted_average", lambda values, weights: weights @ values).html() in page
     book = json.loads((root / "autograded" / "mutant" / START / f"{START}.ipynb").read_text())
-    assert any("0" in "".join(o.get("data", {}).get("text/plain", "")) for c in book["cells"]
-               for o in c.get("outputs", ()))
+    assert any(
+        "0" in "".join(o.get("data", {}).get("text/plain", "")) for c in book["cells"] for o in c.get("outputs", ())
+    )
     assert (root / "autograded" / "late" / START / "timestamp.txt").read_text() == "2030-01-01 12:00:00 UTC\n"
     assert "rename the right one" in (root / "feedback" / "renamed" / START / f"{START}.html").read_text()
 
@@ -97,10 +99,13 @@ def test_what_instructors_wrote_survives_a_regrade(school, sandbox):
         book.find_comment("solve-start-weighted_average", START, START, "mutant").manual_comment = "See me <b>today</b>"
         book.db.commit()
     assert grade(root, "--workers", "1", "--force", "--unit", START).returncode == 1
-    assert query(root, "SELECT manual_score, extra_credit, auto_score, needs_manual_grade FROM grade "
-                 "WHERE manual_score IS NOT NULL") == [(0.75, 0.1, 0.0, 1)]
+    assert query(
+        root,
+        "SELECT manual_score, extra_credit, auto_score, needs_manual_grade FROM grade WHERE manual_score IS NOT NULL",
+    ) == [(0.75, 0.1, 0.0, 1)]
     assert query(root, "SELECT manual_comment FROM comment WHERE manual_comment IS NOT NULL") == [
-        ("See me <b>today</b>",)]
+        ("See me <b>today</b>",)
+    ]
     row = next(r for r in grades(root) if r["student"] == "mutant")
     assert row["score"] == "0.85" and row["mistake"] == "not_divided"
     page = (root / "feedback" / "mutant" / START / f"{START}.html").read_text()
@@ -111,12 +116,15 @@ def test_what_instructors_wrote_survives_a_regrade(school, sandbox):
 
 def test_a_late_penalty_is_taken_by_nbgraders_own_plugin(tmp_path, sandbox):
     root = course(tmp_path / "late")
-    (root / "penalty.py").write_text("from nbgrader.plugins import BasePlugin\nclass Half(BasePlugin):\n"
-                                     "    def late_submission_penalty(self, student, score, seconds):\n"
-                                     "        return score / 2\n")
+    (root / "penalty.py").write_text(
+        "from nbgrader.plugins import BasePlugin\nclass Half(BasePlugin):\n"
+        "    def late_submission_penalty(self, student, score, seconds):\n"
+        "        return score / 2\n"
+    )
     with open(root / "nbgrader_config.py", "a") as file:
-        file.write("\nimport sys\nsys.path.insert(0, '.')\nimport penalty\n"
-                   "c.AssignLatePenalties.plugin_class = penalty.Half\n")
+        file.write(
+            "\nimport sys\nsys.path.insert(0, '.')\nimport penalty\nc.AssignLatePenalties.plugin_class = penalty.Half\n"
+        )
     submit(root, "ada", notebook(ANSWERS["right"]), timestamp="2024-01-02 00:00:00 UTC")
     with GradebookWriter(f"sqlite:///{root}/gradebook.db", "transformer-anatomy") as writer:
         writer._ensure_unit(START)
@@ -133,8 +141,14 @@ def test_the_class_report(school):
     from .classroom import environment
 
     root, _ = school
-    done = subprocess.run([sys.executable, "-m", "autograder.grading.report"], cwd=root, env=environment(),
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder.grading.report"],
+        cwd=root,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     page = (root / "report.html").read_text()
     assert "not_divided" in page and "This is the weighted sum" in page and "Median tries" in page
@@ -173,8 +187,10 @@ def test_no_sandbox_says_what_is_given_up_and_grades(tmp_path):
     assert [r["score"] for r in grades(root)] == ["1"]
 
 
-@pytest.mark.parametrize("arguments, said", [
-    (["nowhere"], "cannot be read"), (["."], "nothing to grade"), (["submitted", "--unit", "77-x"], "no unit 77-x")])
+@pytest.mark.parametrize(
+    "arguments, said",
+    [(["nowhere"], "cannot be read"), (["."], "nothing to grade"), (["submitted", "--unit", "77-x"], "no unit 77-x")],
+)
 def test_usage_errors_are_one_sentence(arguments, said, tmp_path, monkeypatch, capsys):
     root = course(tmp_path / "usage")
     shutil.rmtree(root / "submitted", ignore_errors=True)

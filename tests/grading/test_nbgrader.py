@@ -59,10 +59,14 @@ def test_generate_assignment_writes_what_make_build_writes(unit, school):
 
 def test_autograde_stores_the_judges_scores(school):
     root, logs = school
-    scores = query(root, """SELECT s.student_id, sum(g.auto_score), sum(g.needs_manual_grade) FROM grade g
+    scores = query(
+        root,
+        """SELECT s.student_id, sum(g.auto_score), sum(g.needs_manual_grade) FROM grade g
                    JOIN submitted_notebook n ON g.notebook_id = n.id JOIN submitted_assignment s
                    ON n.assignment_id = s.id JOIN assignment a ON s.assignment_id = a.id
-                   WHERE a.name = ? GROUP BY s.student_id""", START)
+                   WHERE a.name = ? GROUP BY s.student_id""",
+        START,
+    )
     assert dict((s, p) for s, p, _ in scores) == {"right": 1, "mutant": 0, "hostile": 0, "no-json": 0, "script": 0}
     assert not any(m for _, _, m in scores)
     assert query(root, "SELECT sum(auto_score) FROM grade") == [(1 + master(ATTENTION).points,)]
@@ -122,15 +126,28 @@ class Server:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.log = root / "jupyter.log"
-        command = [sys.executable, "-m", "jupyter", "server", "--allow-root", "--no-browser", f"--port={self.port}",
-                   "--IdentityProvider.token=t", f"--ServerApp.root_dir={root}", "--ServerApp.disable_check_xsrf=True"]
+        command = [
+            sys.executable,
+            "-m",
+            "jupyter",
+            "server",
+            "--allow-root",
+            "--no-browser",
+            f"--port={self.port}",
+            "--IdentityProvider.token=t",
+            f"--ServerApp.root_dir={root}",
+            "--ServerApp.disable_check_xsrf=True",
+        ]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, cwd=root, env=environment(HOME=str(root)), stdout=log, stderr=log)
 
     def ask(self, path, data=None):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{path}", method="PUT" if data else "GET",
-                                         data=data and json.dumps(data).encode(),
-                                         headers={"Authorization": "token t", "Content-Type": "application/json"})
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/{path}",
+            method="PUT" if data else "GET",
+            data=data and json.dumps(data).encode(),
+            headers={"Authorization": "token t", "Content-Type": "application/json"},
+        )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read().decode()
 

@@ -44,8 +44,17 @@ def server():
     data, tools = folder / "data", programs()
     run = lambda *args: subprocess.run([*become, *args], check=True, capture_output=True, cwd="/", timeout=120)
     run(f"{tools}/initdb", "-D", str(data), "-U", "teacher", "--auth=trust", "-E", "UTF8", "--no-sync")
-    run(f"{tools}/pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o",
-        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off", "start")
+    run(
+        f"{tools}/pg_ctl",
+        "-D",
+        str(data),
+        "-w",
+        "-l",
+        str(folder / "log"),
+        "-o",
+        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off",
+        "start",
+    )
     try:
         yield f"postgresql+psycopg2://teacher@127.0.0.1:{port}/postgres"
     finally:
@@ -72,8 +81,9 @@ def rows(url, text, **values):
 def graded(server, tmp_path_factory, sandbox):
     """(root, finished process) of one grader on an empty database."""
     root = school(tmp_path_factory.mktemp("postgres") / "one", server)
-    return root, subprocess.run(command("--workers", "1"), cwd=root, env=environment(), capture_output=True, text=True,
-                                timeout=300)
+    return root, subprocess.run(
+        command("--workers", "1"), cwd=root, env=environment(), capture_output=True, text=True, timeout=300
+    )
 
 
 def test_one_grader(server, graded):
@@ -81,7 +91,8 @@ def test_one_grader(server, graded):
     assert done.returncode == 0, done.stderr
     assert not (root / "gradebook.db").exists()
     assert {r["student"]: r["score"] for r in grades(root) if r["unit"] == START} == {
-        f"s{i}": ["1", "0", "0.6", "0"][i % 4] for i in range(9)}
+        f"s{i}": ["1", "0", "0.6", "0"][i % 4] for i in range(9)
+    }
     assert rows(server, "SELECT count(*) FROM anatomy_graded")[0][0] == 10
 
 
@@ -90,8 +101,9 @@ def test_a_manual_score_survives_there_too(server, graded):
     with GradebookWriter(server, "transformer-anatomy") as writer:
         writer.gradebook.find_grade("check-start-weighted_average", START, START, "s1").manual_score = 0.4
         writer.gradebook.db.commit()
-    done = subprocess.run(command("--workers", "1", "--force"), cwd=root, env=environment(), capture_output=True,
-                          text=True, timeout=300)
+    done = subprocess.run(
+        command("--workers", "1", "--force"), cwd=root, env=environment(), capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     assert next(r for r in grades(root) if r["student"] == "s1" and r["unit"] == START)["score"] == "0.4"
     with open(root / "nbgrader_config.py", "a", encoding="utf-8") as file:
@@ -121,8 +133,16 @@ def test_an_empty_gradebook_opened_by_many_at_the_same_moment(server):
     """Each creates what is missing, here the course; none meets another's, and nothing is logged."""
     emptied(server)
     GradebookWriter(server, "transformer-anatomy").close()
-    processes = [subprocess.Popen([sys.executable, "-c", OPEN, server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN, server],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
     assert all(p.stdout.readline() == "ready\n" for p in processes)
     for _ in range(15):
         with sa.create_engine(server).begin() as connection:
@@ -142,8 +162,17 @@ def test_several_graders_at_once(server, tmp_path, sandbox):
     """They start from an empty gradebook on the same folder: all end well, every score is stored exactly once."""
     emptied(server)
     roots = [school(tmp_path / f"grader{i}", server) for i in range(3)]
-    processes = [subprocess.Popen(command("--workers", "1"), cwd=root, env=environment(), text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) for root in roots]
+    processes = [
+        subprocess.Popen(
+            command("--workers", "1"),
+            cwd=root,
+            env=environment(),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for root in roots
+    ]
     for process in processes:
         out, err = process.communicate(timeout=300)
         assert process.returncode == 0, out + err
@@ -152,7 +181,11 @@ def test_several_graders_at_once(server, tmp_path, sandbox):
     assert rows(server, "SELECT count(*) FROM submitted_assignment") == [(10,)]
     doubled = rows(server, "SELECT notebook_id, cell_id, count(*) FROM grade GROUP BY 1, 2 HAVING count(*) > 1")
     assert not doubled
-    scores = rows(server, """SELECT s.student_id, g.auto_score FROM grade g JOIN submitted_notebook n ON
+    scores = rows(
+        server,
+        """SELECT s.student_id, g.auto_score FROM grade g JOIN submitted_notebook n ON
                   g.notebook_id = n.id JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON
-                  s.assignment_id = a.id WHERE a.name = :unit""", unit=START)
+                  s.assignment_id = a.id WHERE a.name = :unit""",
+        unit=START,
+    )
     assert dict(map(tuple, scores)) == {f"s{i}": [1, 0, 0.6, 0][i % 4] for i in range(9)}

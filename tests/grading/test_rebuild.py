@@ -58,8 +58,13 @@ def test_only_the_answer_and_own_cells_are_taken_over():
 
 def test_a_demo_cell_of_the_course_is_not_run_even_if_it_was_edited():
     book = released()
-    demo = next(c for c in book["cells"] if "environment_report()" in "".join(c["source"]) and c["cell_type"] == "code"
-                and "import" not in "".join(c["source"]))
+    demo = next(
+        c
+        for c in book["cells"]
+        if "environment_report()" in "".join(c["source"])
+        and c["cell_type"] == "code"
+        and "import" not in "".join(c["source"])
+    )
     demo["source"] = "raise SystemExit"
     copied = code_cell("environment_report()")
     book["cells"].append(copied)
@@ -131,13 +136,17 @@ def test_a_missing_answer_is_said_and_the_rest_is_graded():
 BROKEN = {
     "submission.not_json": [b"", b"{", b"\xff\xfe\x00", b"%PDF-1.4", b"[" * 100_000, b"{'cells': []}"],
     "submission.not_a_notebook": [b"[]", b"3", b"null", b"{}", b'{"cells": {}}', b'{"worksheets": [{"cells": []}]}'],
-    "submission.no_marks": [b'{"cells": []}', b'{"cells": [1, null, "x", {"metadata": 5}, {"id": 7, "source": 3}]}',
-                            json.dumps({"cells": [code_cell("def weighted_average(): pass")]}).encode()],
+    "submission.no_marks": [
+        b'{"cells": []}',
+        b'{"cells": [1, null, "x", {"metadata": 5}, {"id": 7, "source": 3}]}',
+        json.dumps({"cells": [code_cell("def weighted_average(): pass")]}).encode(),
+    ],
 }
 
 
-@pytest.mark.parametrize("name, data", [pytest.param(n, d, id=f"{n}-{i}") for n, ds in BROKEN.items()
-                                        for i, d in enumerate(ds)])
+@pytest.mark.parametrize(
+    "name, data", [pytest.param(n, d, id=f"{n}-{i}") for n, ds in BROKEN.items() for i, d in enumerate(ds)]
+)
 def test_a_file_that_is_no_notebook_gets_one_clear_message(name, data):
     with pytest.raises(BadSubmission) as caught:
         rebuild(data, START)
@@ -145,10 +154,21 @@ def test_a_file_that_is_no_notebook_gets_one_clear_message(name, data):
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("odd", [
-    {"source": None}, {"source": [1, {"a": 2}]}, {"metadata": None}, {"metadata": {"nbgrader": "x"}},
-    {"metadata": {"nbgrader": {"grade_id": 5}}}, {"cell_type": ["code"]}, {"id": {"a": 1}}, {"outputs": 7},
-    {"source": "\ud800 lone surrogate"}, {"metadata": {"tags": 5}}])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"source": None},
+        {"source": [1, {"a": 2}]},
+        {"metadata": None},
+        {"metadata": {"nbgrader": "x"}},
+        {"metadata": {"nbgrader": {"grade_id": 5}}},
+        {"cell_type": ["code"]},
+        {"id": {"a": 1}},
+        {"outputs": 7},
+        {"source": "\ud800 lone surrogate"},
+        {"metadata": {"tags": 5}},
+    ],
+)
 def test_odd_values_in_a_cell_raise_nothing(odd):
     book = released()
     for cell in list(book["cells"]):
@@ -187,8 +207,9 @@ def test_many_and_long_cells_are_cut():
     assert "submission.many_cells" in [n.name for n in result.notes]
 
 
-@pytest.mark.parametrize("claimed, believed", [(3, 3), (0, None), (-1, None), (10**9, None), (True, None), ("3", None),
-                                               ([], None)])
+@pytest.mark.parametrize(
+    "claimed, believed", [(3, 3), (0, None), (-1, None), (10**9, None), (True, None), ("3", None), ([], None)]
+)
 def test_the_number_of_tries_is_read_from_the_output_of_the_check(claimed, believed):
     tries = rebuild(notebook(tries=claimed), START).tries
     assert tries == ({} if believed is None else {"start.weighted_average": believed})

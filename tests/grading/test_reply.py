@@ -43,8 +43,8 @@ def parts(data):
     found = []
     while data:
         size = int.from_bytes(data[:8], "little")
-        found.append(data[8:8 + size])
-        data = data[8 + size:]
+        found.append(data[8 : 8 + size])
+        data = data[8 + size :]
     return found
 
 
@@ -54,12 +54,13 @@ def joined(replies):
 
 def forged(change):
     """The right reply with its lists of outcomes changed by ``change(list)``."""
+
     def one(data):
         size = int.from_bytes(data[1:9], "little")
-        header = json.loads(data[9:9 + size])
+        header = json.loads(data[9 : 9 + size])
         header["__metadata__"]["reply"] = json.dumps(change(json.loads(header["__metadata__"]["reply"])))
         text = json.dumps(header).encode()
-        return b"+" + struct.pack("<Q", len(text)) + text + data[9 + size:]
+        return b"+" + struct.pack("<Q", len(text)) + text + data[9 + size :]
 
     return lambda payload: joined(one(d) for d in parts(honest(payload)))
 
@@ -116,11 +117,22 @@ def test_forged_outcomes_earn_nothing(kind):
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["as the reply", "as its parts"])
-@pytest.mark.parametrize("data", [
-    b"", b"\x00" * 8, b"garbage that is no reply", struct.pack("<Q", 2**63) + b"{}", struct.pack("<Q", 2) + b"[]",
-    struct.pack("<Q", 2) + b"\xff\xfe", save({"a": torch.zeros(1)}), save({"a": torch.zeros(1)}, {"reply": "["}),
-    save({"a": torch.zeros(1)}, {"reply": "[" * 100_000}), save({"a": torch.zeros(1)}, {"reply": "9" * 100_000}),
-], ids=range(10))
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x00" * 8,
+        b"garbage that is no reply",
+        struct.pack("<Q", 2**63) + b"{}",
+        struct.pack("<Q", 2) + b"[]",
+        struct.pack("<Q", 2) + b"\xff\xfe",
+        save({"a": torch.zeros(1)}),
+        save({"a": torch.zeros(1)}, {"reply": "["}),
+        save({"a": torch.zeros(1)}, {"reply": "[" * 100_000}),
+        save({"a": torch.zeros(1)}, {"reply": "9" * 100_000}),
+    ],
+    ids=range(10),
+)
 def test_bytes_that_are_no_reply_earn_nothing(data, whole):
     verdict = judged(data if whole else joined([b"+" + data] * 2))
     assert not verdict.passed and verdict.score == 0
@@ -145,16 +157,27 @@ def test_a_pickle_is_not_unpickled(tmp_path):
 
 
 def test_shapes_that_no_machine_holds():
-    header = json.dumps({"0/o0": {"dtype": "F32", "shape": [2**40, 0, 2**40], "data_offsets": [0, 0]},
-                         "__metadata__": {"reply": json.dumps(
-                             [{"results": [{"value": {"tensor": "o0"}}], "used": [], "mutated": []}] * 5)}}).encode()
+    header = json.dumps(
+        {
+            "0/o0": {"dtype": "F32", "shape": [2**40, 0, 2**40], "data_offsets": [0, 0]},
+            "__metadata__": {
+                "reply": json.dumps([{"results": [{"value": {"tensor": "o0"}}], "used": [], "mutated": []}] * 5)
+            },
+        }
+    ).encode()
     assert judged(joined([b"+" + struct.pack("<Q", len(header)) + header] * 2)).score == 0
 
 
-@pytest.mark.parametrize("error, name", [
-    (AskTimeout("no answer within 10 s"), "generic.timeout"), (AskDied("exit 3"), "generic.process_ended"),
-    (ReplyTooLarge("big"), "generic.too_large"), (DeadSession("used up"), "generic.no_session"),
-    (StudentError("MemoryError", ""), "generic.too_large")])
+@pytest.mark.parametrize(
+    "error, name",
+    [
+        (AskTimeout("no answer within 10 s"), "generic.timeout"),
+        (AskDied("exit 3"), "generic.process_ended"),
+        (ReplyTooLarge("big"), "generic.too_large"),
+        (DeadSession("used up"), "generic.no_session"),
+        (StudentError("MemoryError", ""), "generic.too_large"),
+    ],
+)
 def test_a_process_that_does_not_answer(error, name):
     session = Scripted(error)
     verdict = judge_exercise(EXERCISE, session, KEY)
@@ -181,8 +204,10 @@ def test_hidden_inputs_are_never_shown():
 
 
 def test_examples_learned_by_heart_earn_nothing():
-    answers = {tuple(c.tensors["i0"].flatten().tolist()): c.outcomes["expected"][1]["o0"]
-               for c in make_record(EXERCISE, with_mutants=False).cases}
+    answers = {
+        tuple(c.tensors["i0"].flatten().tolist()): c.outcomes["expected"][1]["o0"]
+        for c in make_record(EXERCISE, with_mutants=False).cases
+    }
     by_heart = lambda values, weights: answers.get(tuple(values.flatten().tolist()), torch.zeros(()))
     verdict = judged(lambda payload: honest(payload, by_heart))
     assert verdict.score == 0
@@ -205,10 +230,36 @@ def test_a_known_mistake_on_hidden_inputs_only_is_named_without_numbers():
 PROGRAMS = [c.program for c in make_record(EXERCISE, with_mutants=False).cases]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
-        st.sampled_from(["results", "value", "raises", "list", "dict", "tensor", "sympy", "int", "used", "missing",
-                         "signature", "grads", "complex", "opaque", "dtype", "mutated", "x"]), inner, max_size=3),
-    max_leaves=25)
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "results",
+                    "value",
+                    "raises",
+                    "list",
+                    "dict",
+                    "tensor",
+                    "sympy",
+                    "int",
+                    "used",
+                    "missing",
+                    "signature",
+                    "grads",
+                    "complex",
+                    "opaque",
+                    "dtype",
+                    "mutated",
+                    "x",
+                ]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=25,
+)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -225,9 +276,14 @@ def test_any_bytes_are_parsed_or_refused(data):
         parse_reply(data, PROGRAMS)
 
 
-@pytest.mark.parametrize("error, name", [
-    (RuntimeError("DefaultCPUAllocator: can't allocate memory:."), b"MemoryError"),
-    (RuntimeError("something else"), b"RuntimeError"), (KeyError("x"), b"KeyError")])
+@pytest.mark.parametrize(
+    "error, name",
+    [
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory:."), b"MemoryError"),
+        (RuntimeError("something else"), b"RuntimeError"),
+        (KeyError("x"), b"KeyError"),
+    ],
+)
 def test_torch_without_room_counts_as_out_of_memory(monkeypatch, error, name):
     from anatomy import runner
 

@@ -17,8 +17,19 @@ CUDA, CPU = torch.device("cuda", 0), torch.device("cpu")
 _Generator = torch.Generator
 NAME = "a pretended card"
 # What moves tensors, or only looks at them.
-FREE = {"copy_", "__get__", "__set__", "__getitem__", "type_as", "isinstance", "is_tensor", "size", "dim", "__repr__",
-        "_has_compatible_shallow_copy_type"}
+FREE = {
+    "copy_",
+    "__get__",
+    "__set__",
+    "__getitem__",
+    "type_as",
+    "isinstance",
+    "is_tensor",
+    "size",
+    "dim",
+    "__repr__",
+    "_has_compatible_shallow_copy_type",
+}
 
 
 class OnCuda(torch.Tensor):
@@ -95,8 +106,9 @@ class OneCard(TorchFunctionMode):
     def _move(func, name, x, *args, **kwargs):
         everything = (*args, *kwargs.values())
         to = CUDA if name == "cuda" or any(_is_cuda(a) or isinstance(a, OnCuda) for a in everything) else CPU
-        if name == "to" and not any(isinstance(a, torch.device | str | torch.Tensor | int) and not isinstance(a, bool)
-                                    for a in everything):
+        if name == "to" and not any(
+            isinstance(a, torch.device | str | torch.Tensor | int) and not isinstance(a, bool) for a in everything
+        ):
             to = device_of(x)  # a dtype only
         swap = lambda a: CPU if _is_cuda(a) else _unwrap(a)
         args, kwargs = tuple(map(swap, args)), {k: swap(v) for k, v in kwargs.items()}
@@ -149,10 +161,18 @@ class AnyGenerator(_Generator, metaclass=_Meta):
 @contextlib.contextmanager
 def pretend_cuda():
     """Inside, ``device="cuda"`` works, slowly and on the CPU."""
-    fakes = {"is_available": lambda: True, "synchronize": _synchronize, "Event": Event, "_lazy_init": lambda: None,
-             "get_device_name": lambda device=None: NAME, "memory_allocated": lambda device=None: 0,
-             "max_memory_allocated": lambda device=None: 4096, "reset_peak_memory_stats": lambda device=None: None,
-             "empty_cache": lambda: None, "current_device": lambda: 0}
+    fakes = {
+        "is_available": lambda: True,
+        "synchronize": _synchronize,
+        "Event": Event,
+        "_lazy_init": lambda: None,
+        "get_device_name": lambda device=None: NAME,
+        "memory_allocated": lambda device=None: 0,
+        "max_memory_allocated": lambda device=None: 4096,
+        "reset_peak_memory_stats": lambda device=None: None,
+        "empty_cache": lambda: None,
+        "current_device": lambda: 0,
+    }
     overwrite = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     try:

@@ -31,8 +31,15 @@ def process(code, tmp_path, **options):
     (site / "sitecustomize.py").write_text(BLOCKER)
     path = os.pathsep.join(map(str, (site, ROOT, ROOT / "course")))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, cwd=tmp_path, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
 
 
 def options(tmp_path, *more):
@@ -41,8 +48,10 @@ def options(tmp_path, *more):
 
 def pretend(tmp_path, codes):
     """``command`` for run(): each experiment leaves its name in a file and ends with its status in ``codes``."""
+
     def one(name, options, minutes):
         return [sys.executable, "-c", f"open({str(tmp_path / name)!r}, 'w').close(); raise SystemExit({codes[name]})"]
+
     return one
 
 
@@ -98,7 +107,7 @@ def test_a_killed_run_goes_on(tmp_path):
     fewer = TRAIN.format(argv=["--out", str(tmp_path), "--minutes", "0.05"], seeds=20)
     out, _ = process(fewer, tmp_path).communicate()
     assert f"{len(kept)} of 80 rows are there already" in out or f"{len(kept) + 1} of 80 rows" in out
-    assert lines()[:len(kept)] == kept, "what was measured is kept as it was"
+    assert lines()[: len(kept)] == kept, "what was measured is kept as it was"
     if "out of time" not in out:
         assert json.loads((tmp_path / "leak.json").read_text())["made"]["seconds"] >= 0
 
@@ -122,10 +131,12 @@ def test_rows_stop_in_time_and_say_what_is_left(tmp_path, capsys, monkeypatch):
 
 def test_it_runs_with_torch_numpy_and_safetensors_only(tmp_path):
     """Every script can be imported, also without sympy; one sentence says that figures were not drawn."""
-    code = ("import importlib, sys; sys.modules['sympy'] = None; from autograder.recording.experiments import "
-            "__main__ as m; [importlib.import_module('autograder.recording.experiments.' + n) for n in m.NAMES]; "
-            f"status = m.main(['--only', 'decode', '--minutes', '0.15', '--out', {str(tmp_path)!r}]); "
-            "m.draw(m.parse([])); sys.exit(status)")
+    code = (
+        "import importlib, sys; sys.modules['sympy'] = None; from autograder.recording.experiments import "
+        "__main__ as m; [importlib.import_module('autograder.recording.experiments.' + n) for n in m.NAMES]; "
+        f"status = m.main(['--only', 'decode', '--minutes', '0.15', '--out', {str(tmp_path)!r}]); "
+        "m.draw(m.parse([])); sys.exit(status)"
+    )
     done = process(code, tmp_path)
     out, err = done.communicate()
     assert done.returncode in (0, OUT_OF_TIME), err

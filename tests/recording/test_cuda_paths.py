@@ -141,8 +141,10 @@ def test_blocks_of_the_window_equal_torchs_search_over_all_pairs(T, w):
 # -- the pretended device itself --------------------------------------------------------------------------------------
 
 MIXES = {
-    "add": lambda there, here: there + here, "matmul": lambda there, here: there @ here,
-    "join": lambda there, here: torch.cat([there, here]), "a GPU number": lambda there, here: here * there.sum(),
+    "add": lambda there, here: there + here,
+    "matmul": lambda there, here: there @ here,
+    "join": lambda there, here: torch.cat([there, here]),
+    "a GPU number": lambda there, here: here * there.sum(),
     "module": lambda there, here: torch.nn.Linear(3, 3)(there),
     "gather": lambda there, here: there.gather(0, here.long()),
     "write": lambda there, here: there.__setitem__(there > 0, here),
@@ -160,8 +162,14 @@ def test_the_pretended_device_refuses_to_mix(name):
 def test_the_pretended_device_allows_what_cuda_allows():
     with pretend_cuda():
         x = torch.randn(3, 3, device="cuda")
-        for y in (x * torch.tensor(2.0), x[torch.tensor([0, 1])], torch.zeros_like(x), x.new_ones(2),
-                  torch.randn(2).to(x), torch.nn.Linear(3, 3).to("cuda")(x)):
+        for y in (
+            x * torch.tensor(2.0),
+            x[torch.tensor([0, 1])],
+            torch.zeros_like(x),
+            x.new_ones(2),
+            torch.randn(2).to(x),
+            torch.nn.Linear(3, 3).to("cuda")(x),
+        ):
             assert y.device.type == "cuda"
         assert x.cpu().device.type == "cpu" and (x.cpu() + torch.ones(3)).device.type == "cpu"
         with pytest.raises(TypeError, match="cpu"):

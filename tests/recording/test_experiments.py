@@ -23,8 +23,22 @@ FIGURES = figures.ROOT / "assets" / "figures"
 RECORDED = sorted(p for p in EXPERIMENTS.glob("*.json") if p.stem not in figures.TABLES)
 LARGE = sorted((EXPERIMENTS / "large").glob("*.json"))  # made on a GPU, where there was one
 each = pytest.mark.parametrize("path", RECORDED + LARGE, ids=lambda p: str(p.relative_to(EXPERIMENTS).with_suffix("")))
-SIZES = {"contexts": (8, 16), "prompts": (4, 8), "batches": (1, 2), "roofline_context": 8, "copied": 4096, "square": 16,
-         "d_model": 32, "heads": 4, "head_dim": 8, "latent": 16, "rotary": 8, "d_ff": 64, "rounds": 2, "repeats": 1}
+SIZES = {
+    "contexts": (8, 16),
+    "prompts": (4, 8),
+    "batches": (1, 2),
+    "roofline_context": 8,
+    "copied": 4096,
+    "square": 16,
+    "d_model": 32,
+    "heads": 4,
+    "head_dim": 8,
+    "latent": 16,
+    "rotary": 8,
+    "d_ff": 64,
+    "rounds": 2,
+    "repeats": 1,
+}
 
 
 def test_there_are_recordings():
@@ -85,6 +99,7 @@ def test_a_recording_without_a_drawing_is_an_error(tmp_path):
 
 # -- the scripts, with tiny settings ---------------------------------------------------------------------------------
 
+
 def test_roofline_runs_and_says_the_ratio_to_the_copy(tmp_path, capsys):
     roofline.main(["--out", str(tmp_path)], roofline.Setting(**SIZES))
     data, said = json.loads((tmp_path / "roofline.json").read_text()), capsys.readouterr().out
@@ -121,8 +136,11 @@ def test_sparse_attention_runs_and_prints_time_against_pairs(tmp_path, capsys):
     sparse_attention.main(["--out", str(tmp_path)], s)
     data, said = json.loads((tmp_path / "sparse_attention.json").read_text()), capsys.readouterr().out
     assert "FlexAttention is left out" in said and "per pair" in said and data["flex"] is False
-    assert {r["way"] for r in data["rows"] if r["T"] == 32} == {"SDPA, full causal", "window, gathered",
-                                                                "blocks, gathered"}
+    assert {r["way"] for r in data["rows"] if r["T"] == 32} == {
+        "SDPA, full causal",
+        "window, gathered",
+        "blocks, gathered",
+    }
 
 
 def test_ways_to_compute_the_window_agree_and_their_memory_is_measured():
@@ -138,7 +156,7 @@ def test_ways_to_compute_the_window_agree_and_their_memory_is_measured():
 
 def test_a_wrong_kernel_is_not_timed(monkeypatch, capsys):
     s = roofline.Setting(**SIZES)
-    monkeypatch.setattr(roofline.F, "scaled_dot_product_attention", lambda q, k, v, **options: q[..., :v.shape[-1]])
+    monkeypatch.setattr(roofline.F, "scaled_dot_product_attention", lambda q, k, v, **options: q[..., : v.shape[-1]])
     row = roofline.attention_row("GQA", 16, s, "cpu", torch.float32)
     assert list(row["seconds"]) == ["reference"] and "SDPA gives another result" in capsys.readouterr().out
 
@@ -167,8 +185,11 @@ def test_loss_spike_runs_with_every_remedy(tmp_path):
 
 def runs(remedy):
     """The recorded rows of one remedy with their losses as numbers."""
-    return [r | {"loss": [float(v) for v in r["loss"].split()]}
-            for r in json.loads((EXPERIMENTS / "loss_spike.json").read_text())["rows"] if r["remedy"] == remedy]
+    return [
+        r | {"loss": [float(v) for v in r["loss"].split()]}
+        for r in json.loads((EXPERIMENTS / "loss_spike.json").read_text())["rows"]
+        if r["remedy"] == remedy
+    ]
 
 
 def test_the_recorded_spike_and_its_cures():
@@ -197,6 +218,7 @@ def test_spikes_are_counted_after_learning_only():
 
 
 # -- resuming --------------------------------------------------------------------------------------------------------
+
 
 def options(folder):
     return arguments("").parse_args(["--out", str(folder)])

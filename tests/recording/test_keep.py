@@ -40,8 +40,13 @@ def test_another_processor_changes_no_bytes(kernels, recorded):
     record_all([*command, "--fresh"])
     before = files(recorded)
     environment = {**os.environ, "ATEN_CPU_CAPABILITY": kernels, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", "autograder.recording", *command], env=environment, check=True,
-                   cwd=record.ROOT, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "autograder.recording", *command],
+        env=environment,
+        check=True,
+        cwd=record.ROOT,
+        stdout=subprocess.DEVNULL,
+    )
     assert files(recorded) == before
 
 
@@ -62,12 +67,17 @@ def exercise_of(unit, change):
     return [dataclasses.replace(first, **change(first)), *rest]
 
 
-@pytest.mark.parametrize("change", [
-    lambda e: {"reference": lambda values, weights: e.reference(values, weights) * (1 + 1e-4)},
-    lambda e: {"mutants": [dataclasses.replace(e.mutants[0], fn=lambda *a, f=e.mutants[0].fn: f(*a) + 1),
-                           *e.mutants[1:]]},
-    lambda e: {"mutants": e.mutants[1:]},
-], ids=["reference", "mutant", "fewer mutants"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda e: {"reference": lambda values, weights: e.reference(values, weights) * (1 + 1e-4)},
+        lambda e: {
+            "mutants": [dataclasses.replace(e.mutants[0], fn=lambda *a, f=e.mutants[0].fn: f(*a) + 1), *e.mutants[1:]]
+        },
+        lambda e: {"mutants": e.mutants[1:]},
+    ],
+    ids=["reference", "mutant", "fewer mutants"],
+)
 def test_a_real_change_is_written(change, recorded):
     before = keep.Before(recorded / UNIT)
     changed = exercise_of(UNIT, change)
@@ -104,8 +114,13 @@ def test_outcomes_are_of_the_inputs_beside_them(recorded):
 
 
 def test_words_are_always_those_of_the_spec(recorded):
-    changed = exercise_of(UNIT, lambda e: {"title": "Another title", "cases": [
-        dataclasses.replace(c, shows="another sentence") for c in e.cases]})
+    changed = exercise_of(
+        UNIT,
+        lambda e: {
+            "title": "Another title",
+            "cases": [dataclasses.replace(c, shows="another sentence") for c in e.cases],
+        },
+    )
     before = keep.Before(recorded / UNIT)
     data, tensors = record.record_unit(UNIT, chosen=changed, before=before)
     assert data["exercises"][0]["title"] == "Another title"
@@ -185,8 +200,10 @@ def test_a_widgets_file_stays_where_it_differs_by_rounding_only(tmp_path, monkey
     assert path.read_bytes() == rounded != fresh
     path.write_bytes(save({k: v * 1.001 for k, v in load(fresh).items()}))
     widgets.record(tmp_path)
-    assert path.read_bytes() == fresh and (tmp_path / "manifest.json").read_bytes() == (
-        tmp_path / "kept.json").read_bytes()
+    assert (
+        path.read_bytes() == fresh
+        and (tmp_path / "manifest.json").read_bytes() == (tmp_path / "kept.json").read_bytes()
+    )
     path.write_bytes(rounded)
     widgets.record(tmp_path, fresh=True)
     assert path.read_bytes() == fresh

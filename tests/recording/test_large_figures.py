@@ -63,9 +63,9 @@ def test_a_large_recording_is_shown_with_its_device(name, assets, shown, monkeyp
         record_tiny(name, "cuda", assets / "experiments", monkeypatch)
     figures.write(assets / "experiments" / "large", assets / "figures" / "large")
     show_large(name)
-    data, = shown
+    (data,) = shown
     picture = Picture(data["text/html"])
-    image, = picture.images
+    (image,) = picture.images
     assert NAME in picture.words and "cuda" in picture.words and NAME in data["text/plain"]
     alts = json.loads((assets / "figures" / "large" / "alt.json").read_text())
     assert image["alt"] == alts[name] and image["alt"].endswith(f"Measured on {NAME}.")

@@ -51,7 +51,10 @@ def test_the_probes_tell_models_apart():
     assert {n for n, crossed in probe("cross_attention_modules").items() if crossed} == {"t5-small", "t5-base"}
     factors = {n: e["probe"]["score_factor"] for n, e in ALL.items() if "score_factor" in e.get("probe", {})}
     assert {n: f for n, f in factors.items() if f != "1/√d"} == {
-        "t5-small": "1", "t5-base": "1", "deberta-base": "1/√(3d)"}
+        "t5-small": "1",
+        "t5-base": "1",
+        "deberta-base": "1/√(3d)",
+    }
     clip = ALL["clip-vit-base-patch32"]["probe"]
     assert clip["encoder_stacks"] == 2 and not clip["decoder_stacks"] and clip["text_depends_on_image"] is False
     mlp = ALL["llama-2-7b"]["probe"]
@@ -67,8 +70,12 @@ def test_facts_have_names_that_a_text_can_tell():
 
 def test_a_notebook_prints_a_table():
     lines = shown.table(["bert-base", "t5-small", "palm-540b"], ["counted", "norm", "sees_future"])
-    assert lines == ["model              counted  norm  sees future", "bert-base      109,482,240  post  yes",
-                     "t5-small        60,506,624  pre   no", "palm-540b  540,356,474,880  –     –"]
+    assert lines == [
+        "model              counted  norm  sees future",
+        "bert-base      109,482,240  post  yes",
+        "t5-small        60,506,624  pre   no",
+        "palm-540b  540,356,474,880  –     –",
+    ]
     with pytest.raises(KeyError, match="no model says anything about 'colour'"):
         shown.table(["bert-base"], ["colour"])
 

@@ -15,8 +15,17 @@ from autograder.recording import precision, record
 
 ROOT = record.ROOT
 RECORDED = json.loads((ROOT / "assets" / "recordings" / "precision.json").read_text())
-BLOCKED = ("sympy", "ipywidgets", "anywidget", "matplotlib", "jupyter", "jupyter_core", "IPython", "notebook",
-           "jupyterlab")
+BLOCKED = (
+    "sympy",
+    "ipywidgets",
+    "anywidget",
+    "matplotlib",
+    "jupyter",
+    "jupyter_core",
+    "IPython",
+    "notebook",
+    "jupyterlab",
+)
 
 
 def test_manifest_says_where():
@@ -73,17 +82,20 @@ for name in {BLOCKED!r}:
 def bare(code, tmp_path):
     """Runs code in a process that cannot import what BLOCKED names."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT}:{ROOT / 'course'}"}
-    return subprocess.run([sys.executable, "-c", BARE + code], capture_output=True, text=True, cwd=tmp_path,
-                          env=environment)
+    return subprocess.run(
+        [sys.executable, "-c", BARE + code], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
 
 
 def test_recorder_on_a_machine_with_torch_numpy_and_safetensors_only(tmp_path):
     for ending in ("json", "safetensors"):
         old = ROOT / "assets" / "recordings" / f"06-rope.{ending}"
         (tmp_path / old.name).write_bytes(old.read_bytes())
-    done = bare("from autograder.recording import __main__ as m; "
-                f"sys.exit(m.main(['--unit', '06-rope', '--unit', '01-attention', '--out', {str(tmp_path)!r}]))",
-                tmp_path)
+    done = bare(
+        "from autograder.recording import __main__ as m; "
+        f"sys.exit(m.main(['--unit', '06-rope', '--unit', '01-attention', '--out', {str(tmp_path)!r}]))",
+        tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     said = [line for line in done.stdout.splitlines() if "sympy" in line]
     assert said and "06-rope: proof.py needs sympy, which is not here" in said[0]
@@ -98,8 +110,11 @@ def test_recorder_on_a_machine_with_torch_numpy_and_safetensors_only(tmp_path):
 
 
 def test_the_whole_recorder_leaves_out_the_widgets_with_a_sentence(tmp_path):
-    done = bare("from autograder.recording import __main__ as m, record, precision; "
-                "record.main = precision.main = lambda argv: 0; sys.exit(m.main(['--out', '.']))", tmp_path)
+    done = bare(
+        "from autograder.recording import __main__ as m, record, precision; "
+        "record.main = precision.main = lambda argv: 0; sys.exit(m.main(['--out', '.']))",
+        tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert re.search(r"The widgets' tables need (anywidget|matplotlib), which is not here", done.stdout), done.stdout
 

@@ -16,23 +16,43 @@ TINY = {
     "root_d": lambda m: m.Setting(head_dims=(4, 8), rates=(1e-3,), steps=2, seeds=1),
     "word_order": lambda m: m.Setting(length=8, steps=2, every=1, seeds=1),
     "leak": lambda m: m.Setting(steps=2, every=1, seeds=1, written=4),
-    "warmup": lambda m: m.Setting(runs=tuple((2, 1e-3, name, 5, 1.0, 1) for name in m.WIRINGS), steps=20,
-                                  first_depths=(2,), first_rates=(1e-3,), first_seeds=1),
+    "warmup": lambda m: m.Setting(
+        runs=tuple((2, 1e-3, name, 5, 1.0, 1) for name in m.WIRINGS),
+        steps=20,
+        first_depths=(2,),
+        first_rates=(1e-3,),
+        first_seeds=1,
+    ),
     "residuals": lambda m: m.Setting(depths=(2,), peaks=(1e-3,), steps=20, seeds=1),
     "unit_health": lambda m: m.Setting(MODEL, rates=(1e-2,), steps=(1, 2), seeds=1),
     "ffn_variants": lambda m: m.Setting(MODEL, rates=(1e-2,), seeds=1, fresh=2),
     "decode": lambda m: m.Setting(B=2, H=4, D=8, groups=(1, 4), lengths=(8,)),
-    "effective_depth": lambda m: m.Setting(depths=(2,), width=16, runs=((2, 1e-3),), goals=(9.0,), window=1,
-                                           steps=2, warmup=1, seeds=1),
+    "effective_depth": lambda m: m.Setting(
+        depths=(2,), width=16, runs=((2, 1e-3),), goals=(9.0,), window=1, steps=2, warmup=1, seeds=1
+    ),
     "gradient_flow": lambda m: m.Setting(widths=(16, 128), depths=(2,), init_widths=(16,), init_depths=(2,), seeds=1),
     "trained_length": lambda m: m.Setting(steps=1, seeds=1, rows=32),
     "length": lambda m: m.Setting(steps=1, tuning_steps=1, seeds=1, rows=32),
     "norm_bandwidth": lambda m: m.Setting(sizes=((4, 16),), dtypes=("float32", "bfloat16"), rounds=1),
-    "roofline": lambda m: m.Setting(d_model=32, heads=4, head_dim=8, latent=16, rotary=8, d_ff=64, contexts=(8, 16),
-                                    prompts=(4,), batches=(1,), roofline_context=8, copied=4096, square=16, rounds=2,
-                                    repeats=1),
-    "sparse_attention": lambda m: m.Setting(heads=2, head_dim=8, window=8, lengths=(16, 32), longest_dense=16,
-                                            rounds=1, repeats=1),
+    "roofline": lambda m: m.Setting(
+        d_model=32,
+        heads=4,
+        head_dim=8,
+        latent=16,
+        rotary=8,
+        d_ff=64,
+        contexts=(8, 16),
+        prompts=(4,),
+        batches=(1,),
+        roofline_context=8,
+        copied=4096,
+        square=16,
+        rounds=2,
+        repeats=1,
+    ),
+    "sparse_attention": lambda m: m.Setting(
+        heads=2, head_dim=8, window=8, lengths=(16, 32), longest_dense=16, rounds=1, repeats=1
+    ),
     "loss_spike": lambda m: m.experiment.Setting(d_model=8, heads=2, layers=1, length=6, batch=4, steps=4),
 }
 
@@ -41,8 +61,9 @@ def record_tiny(name, device, out, monkeypatch):
     """An experiment's data at a tiny setting, and where they lie."""
     module = script(name)
     if name == "sparse_attention":  # block masks are made inside torch, out of the pretended device's sight
-        monkeypatch.setattr(module, "flex_window", lambda T, w, device: module.ways(T, TINY[name](module), "cpu")[
-            "window, gathered"][0])
+        monkeypatch.setattr(
+            module, "flex_window", lambda T, w, device: module.ways(T, TINY[name](module), "cpu")["window, gathered"][0]
+        )
     module.main(["--device", device, "--out", str(out)], TINY[name](module))
     path = out / ("large" if device == "cuda" else "") / f"{name}.json"
     return json.loads(path.read_text())

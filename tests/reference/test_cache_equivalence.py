@@ -122,13 +122,18 @@ def test_mistral_in_chunks_equals_hugging_face_in_the_same_chunks(mistrals, plan
     for start, stop in chunks(T, plan):
         seen, positions = real[:, :stop], position_ids(real[:, :stop])[:, start:]
         their_mask = create_sliding_window_causal_mask(
-            theirs.config, torch.zeros(2, stop - start, 1), seen.long(), their_cache, position_ids=positions,
+            theirs.config,
+            torch.zeros(2, stop - start, 1),
+            seen.long(),
+            their_cache,
+            position_ids=positions,
         )
         our_mask = mask_of(window, torch.arange(start, stop), caches[0].key_positions(stop - start), real)
         assert torch.equal(their_mask == 0, our_mask.expand_as(their_mask))
         with float64():
-            expected = theirs(ids[:, start:stop], attention_mask=seen.long(), position_ids=positions,
-                              past_key_values=their_cache).logits
+            expected = theirs(
+                ids[:, start:stop], attention_mask=seen.long(), position_ids=positions, past_key_values=their_cache
+            ).logits
             got = ours(ids[:, start:stop], seen, caches)
         keep = real[:, start:stop]
         torch.testing.assert_close(got[keep], expected[keep], rtol=0, atol=ATOL * float(expected.abs().max()))

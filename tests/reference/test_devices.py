@@ -64,16 +64,14 @@ CASES = {
     "rms norm": lambda: norms.rms_norm(draw(4, 8, dtype=torch.float16), draw(8)),
     "group norm": lambda: norms.group_norm(draw(2, 6, 3, 4), 3),
     "swiglu": lambda: on_device(lambda: ffn.GatedFeedForward(8, 12))(draw(4, 8)),
-    "pre-LN": lambda: on_device(
-        lambda: placement.PreLN(8, attention.MultiHeadAttention(8, 2), ffn.FeedForward(8, 12))
-    )(draw(2, 5, 8), mask=allowed(5, 5)),
+    "pre-LN": lambda: on_device(lambda: placement.PreLN(8, attention.MultiHeadAttention(8, 2), ffn.FeedForward(8, 12)))(
+        draw(2, 5, 8), mask=allowed(5, 5)
+    ),
     "sinusoid": lambda: sinusoidal.sinusoid_half(ids(5), 8),
     "position product": lambda: sinusoidal.position_product(ids(5), 8),
     "recurrent": lambda: on_device(lambda: recurrent.RecurrentPositions(8))(draw(2, 5, 8)),
     "shaw": lambda: shaw.shaw_attention(draw(*HEADS), draw(*HEADS), draw(*HEADS), draw(5, 8), draw(7, 8)),
-    "transformer-xl": lambda: on_device(lambda: xl.TransformerXLAttention(8, 2))(
-        draw(2, 5, 8), draw(2, 3, 8)
-    ),
+    "transformer-xl": lambda: on_device(lambda: xl.TransformerXLAttention(8, 2))(draw(2, 5, 8), draw(2, 3, 8)),
     "t5": lambda: t5_buckets.t5_attention(
         draw(*HEADS), draw(*HEADS), draw(*HEADS), on_device(lambda: t5_buckets.T5RelativeBias(3))(5, 5)
     ),
@@ -92,9 +90,7 @@ def test_runs_on_one_device(name):
         assert CASES[name]().device.type == DEVICE
 
 
-@pytest.mark.parametrize(
-    "mix", [lambda a, b: a + b, lambda a, b: a @ b.T, lambda a, b: a.gather(0, b.long())]
-)
+@pytest.mark.parametrize("mix", [lambda a, b: a + b, lambda a, b: a @ b.T, lambda a, b: a.gather(0, b.long())])
 def test_the_check_itself_notices_mixed_devices(mix):
     with OneDevice(), pytest.raises(RuntimeError, match="device"):
         mix(draw(3, 3), torch.zeros(3, 3))

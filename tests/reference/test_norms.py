@@ -131,9 +131,7 @@ def test_cast_orders_of_llama_and_gemma_differ():
 @FAST
 @given(sizes, sizes, st.integers(2, 20), st.integers(0, 99))
 def test_layer_norm_backward_equals_autograd(oracle_report, B, T, d, seed):
-    x, weight, bias = (
-        draw(*s, seed=seed + i).requires_grad_() for i, s in enumerate([(B, T, d), (d,), (d,)])
-    )
+    x, weight, bias = (draw(*s, seed=seed + i).requires_grad_() for i, s in enumerate([(B, T, d), (d,), (d,)]))
     grad = draw(B, T, d, seed=seed + 9)
     F.layer_norm(x, (d,), weight, bias, 0.1).backward(grad)
     got = norms.layer_norm_backward(grad, x.detach(), weight.detach(), 0.1)
@@ -227,9 +225,7 @@ def test_group_norm_between_layer_and_instance_norm():
 def test_batch_norm_inference_equals_torch(oracle_report, dtype):
     x, mean, variance = draw(3, 4, 5, dtype=dtype), draw(4, seed=1, dtype=dtype), draw(4, dtype=dtype).exp()
     expected = F.batch_norm(x, mean, variance, training=False)
-    oracle_report(
-        "batch_norm_inference / F.batch_norm", norms.batch_norm_inference(x, mean, variance), expected
-    )
+    oracle_report("batch_norm_inference / F.batch_norm", norms.batch_norm_inference(x, mean, variance), expected)
 
 
 def test_padding_changes_batch_norm_but_not_layer_norm():

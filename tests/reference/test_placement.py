@@ -214,9 +214,7 @@ def test_parallel_with_two_norms_equals_gpt_neox(oracle_report):
 def test_wirings_equal_their_formulas_on_scalars():
     """Sublayers A(x) = 2x, F(x) = 3x and norm n(x) = x + 1, from x = 1: every wiring gives its own number."""
     block = {
-        name: wiring(
-            1, Adapter(lambda x: 2 * x), Adapter(lambda x: 3 * x), lambda d: Adapter(lambda x: x + 1)
-        )
+        name: wiring(1, Adapter(lambda x: 2 * x), Adapter(lambda x: 3 * x), lambda d: Adapter(lambda x: x + 1))
         for name, wiring in WIRINGS.items()
     }
     got = {name: float(b(torch.ones(1, 1, 1))) for name, b in block.items()}
@@ -300,9 +298,7 @@ def test_fused_parallel_forward_equals_the_plain_one(oracle_report, norm):
     block = seeded(placement.ParallelBlock(D_MODEL, attention, feed, norm))
     x, causal = draw(2, 7, D_MODEL), torch.ones(7, 7, dtype=torch.bool).tril()
     expected = block(x, mask=causal)
-    oracle_report(
-        "fused_parallel_forward / block", placement.fused_parallel_forward(block, x, causal), expected
-    )
+    oracle_report("fused_parallel_forward / block", placement.fused_parallel_forward(block, x, causal), expected)
 
 
 def test_fused_parallel_forward_errors():

@@ -40,10 +40,7 @@ def test_relative_positions_pinned():
 @given(st.integers(1, 9), even, st.sampled_from([10000.0, 50.0]))
 def test_sinusoidal_table_equals_a_loop(oracle_report, T, d, base):
     expected = torch.tensor(
-        [
-            [(math.sin if f % 2 == 0 else math.cos)(p / base ** (2 * (f // 2) / d)) for f in range(d)]
-            for p in range(T)
-        ],
+        [[(math.sin if f % 2 == 0 else math.cos)(p / base ** (2 * (f // 2) / d)) for f in range(d)] for p in range(T)],
         dtype=torch.float64,
     )
     got = sinusoidal.sinusoid(torch.arange(T, dtype=torch.float64), d, base)
@@ -196,9 +193,7 @@ def test_alibi_bias_pinned():
 def test_alibi_attention_equals_bloom(oracle_report, B, T, H):
     torch.manual_seed(0)
     d = 4 * H
-    theirs = BloomAttention(
-        BloomConfig(hidden_size=d, n_head=H, hidden_dropout=0.0, attention_dropout=0.0), 0
-    )
+    theirs = BloomAttention(BloomConfig(hidden_size=d, n_head=H, hidden_dropout=0.0, attention_dropout=0.0), 0)
     theirs = theirs.double().eval()
     x, mask = draw(B, T, d), torch.ones(T, T, dtype=torch.bool).tril()
     fused = theirs.query_key_value(x).view(B, T, H, 3, 4)

@@ -113,9 +113,7 @@ def test_disentangled_attention_equals_deberta_v2(oracle_report, B, T, k):
         expected = theirs(x, mask, relative_pos=relative, rel_embeddings=table)[0]
     got = ours(x, table, mask)
     # A fully masked row is zeros here and uniform there; compare the rows of real tokens.
-    oracle_report(
-        "DisentangledAttention / DeBERTa-v2", got[:, lengths], expected[:, lengths]
-    )
+    oracle_report("DisentangledAttention / DeBERTa-v2", got[:, lengths], expected[:, lengths])
     everything = torch.ones(B, 1, T, T, dtype=torch.bool)
     with float64():
         expected = theirs(x, everything, relative_pos=relative, rel_embeddings=table)[0]

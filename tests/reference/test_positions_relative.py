@@ -28,9 +28,7 @@ def loop_shaw(q, k, v, rel_k, rel_v, mask, offset):
     B, H, T, D = q.shape
     S, Dv = v.shape[-2:]
     out = torch.zeros(B, H, T, Dv, dtype=torch.float64)
-    row = lambda i, j, table: table[
-        min(max(j - i - offset, -(len(table) // 2)), len(table) // 2) + len(table) // 2
-    ]
+    row = lambda i, j, table: table[min(max(j - i - offset, -(len(table) // 2)), len(table) // 2) + len(table) // 2]
     for b in range(B):
         for h in range(H):
             for i in range(T):
@@ -146,9 +144,7 @@ def test_four_terms_equal_a_loop(oracle_report, T, memory, H, D, seed):
                     encoded = r[h, S - 1 - (memory + i - j)]  # row of distance memory + i - j
                     terms = (q[b, h, i] @ k[b, h, j], q[b, h, i] @ encoded, u[h] @ k[b, h, j], v[h] @ encoded)
                     expected[b, h, i, j] = sum(terms) / math.sqrt(D)
-    oracle_report(
-        "transformer_xl_scores / loop", transformer_xl.transformer_xl_scores(q, k, r, u, v), expected
-    )
+    oracle_report("transformer_xl_scores / loop", transformer_xl.transformer_xl_scores(q, k, r, u, v), expected)
 
 
 @pytest.mark.parametrize("T, memory", [(5, 0), (5, 3), (1, 6)])

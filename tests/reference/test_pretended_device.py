@@ -40,14 +40,16 @@ def decoder(build):
         real = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]], device=device).bool()
         with torch.no_grad():
             return generate.greedy(model, prompt, 3, real), generate.greedy_cached(model, prompt, 3, real)
+
     return run
 
 
 def seq2seq(device):
     model = made(lambda: T5(T5Config(20, 16, 2, 4, 3, 8)), device)
     with torch.no_grad():
-        return [f(model, ids(2, 5, device=device), 0, 3) for f in (generate.greedy_seq2seq,
-                                                                  generate.greedy_seq2seq_cached)]
+        return [
+            f(model, ids(2, 5, device=device), 0, 3) for f in (generate.greedy_seq2seq, generate.greedy_seq2seq_cached)
+        ]
 
 
 def paged(device):
@@ -61,8 +63,11 @@ def paged(device):
 
 def stores(device):
     found = []
-    for cache in (ContiguousCache(1, 2, 6, 4, device=device), RollingCache(1, 2, 3, 4, device=device),
-                  QuantizedCache(1, 2, 6, 4, device=device)):
+    for cache in (
+        ContiguousCache(1, 2, 6, 4, device=device),
+        RollingCache(1, 2, 3, 4, device=device),
+        QuantizedCache(1, 2, 6, 4, device=device),
+    ):
         for start in (0, 2, 4):
             found += cache.append(draw(1, 2, 2, 4, device=device, seed=start), draw(1, 2, 2, 4, device=device))[:2]
     return found
@@ -98,14 +103,19 @@ def gathered(device):
     q, k, v = (draw(1, 2, 8, 4, device=device, seed=i) for i in range(3))
     mask = sparse.bigbird_mask(8, 2, torch.Generator().manual_seed(0)).to(device)
     blocks = sparse.local_causal_mask(4, 2, device)
-    return (sparse_gather.gather_attention(q, k, v, *sparse_gather.neighbor_index(mask)),
-            sparse_gather.block_gather_attention(q, k, v, blocks, 2), sparse_gather.local_attention(q, k, v, 3))
+    return (
+        sparse_gather.gather_attention(q, k, v, *sparse_gather.neighbor_index(mask)),
+        sparse_gather.block_gather_attention(q, k, v, blocks, 2),
+        sparse_gather.local_attention(q, k, v, 3),
+    )
 
 
 def masked(device):
     tokens, special = ids(2, 9, device=device), torch.zeros(2, 9, device=device).bool()
-    return [*objectives.sample_mlm(tokens, special, 2, 20, torch.Generator().manual_seed(0)),
-            *objectives.dynamic_mlm(tokens, special, 2, 20, 7, 1)]
+    return [
+        *objectives.sample_mlm(tokens, special, 2, 20, torch.Generator().manual_seed(0)),
+        *objectives.dynamic_mlm(tokens, special, 2, 20, 7, 1),
+    ]
 
 
 def corrupted(device):
@@ -121,14 +131,26 @@ def pretrained(device):
 
 
 CASES = {
-    "llama": decoder(lambda: Llama(LLAMA)), "mistral": decoder(lambda: Mistral(LLAMA, 3)),
-    "mixtral": decoder(lambda: Mixtral(LLAMA, 4, 2)), "gpt2": decoder(lambda: GPT2(GPTConfig(20, 16, 2, 4, 16))),
-    "gpt1": decoder(lambda: GPT1(GPTConfig(20, 16, 2, 4, 16))), "t5": seq2seq, "bert": pretrained, "paged": paged,
-    "stores": stores, "blanks": blanks, "lora": low_rank, "training": trained, "gathered": gathered, "mlm": masked,
+    "llama": decoder(lambda: Llama(LLAMA)),
+    "mistral": decoder(lambda: Mistral(LLAMA, 3)),
+    "mixtral": decoder(lambda: Mixtral(LLAMA, 4, 2)),
+    "gpt2": decoder(lambda: GPT2(GPTConfig(20, 16, 2, 4, 16))),
+    "gpt1": decoder(lambda: GPT1(GPTConfig(20, 16, 2, 4, 16))),
+    "t5": seq2seq,
+    "bert": pretrained,
+    "paged": paged,
+    "stores": stores,
+    "blanks": blanks,
+    "lora": low_rank,
+    "training": trained,
+    "gathered": gathered,
+    "mlm": masked,
     "span corruption": corrupted,
     "accuracy": lambda device: accuracy_by_position(draw(2, 8, 5, device=device), ids(2, 8, device=device, high=8), 4),
-    "conversion": lambda device: [p.detach() for p in gqa.convert_to_gqa(
-        made(lambda: gqa.GroupedQueryAttention(16, 4, 4), device), 2).parameters()],
+    "conversion": lambda device: [
+        p.detach()
+        for p in gqa.convert_to_gqa(made(lambda: gqa.GroupedQueryAttention(16, 4, 4), device), 2).parameters()
+    ],
     "recurrent": lambda device: made(lambda: RecurrentPositions(8), device)(draw(2, 5, 8, device=device)).detach(),
     "dependence": lambda device: masks.dependence(lambda x: x.cumsum(0), draw(3, 2, device=device)),
 }

@@ -75,9 +75,7 @@ def test_rotate_complex_errors_and_dtype():
 def test_rotations_compose_to_the_relative_one(m, n, D):
     matrix = rope.rope_matrix
     torch.testing.assert_close(matrix(m, D).T @ matrix(n, D), matrix(n - m, D), rtol=0, atol=1e-12)
-    torch.testing.assert_close(
-        matrix(m, D).T @ matrix(m, D), torch.eye(D, dtype=torch.float64), rtol=0, atol=1e-13
-    )
+    torch.testing.assert_close(matrix(m, D).T @ matrix(m, D), torch.eye(D, dtype=torch.float64), rtol=0, atol=1e-13)
 
 
 # frequencies
@@ -282,9 +280,7 @@ def test_partial_half_split_equals_gpt_neox(oracle_report):
     cos, sin = neox.GPTNeoXRotaryEmbedding(config)(q, ids)
     assert cos.shape[-1] == 8
     expected = neox.apply_rotary_pos_emb(q, q, cos, sin)[0]
-    oracle_report(
-        "partial half-split / GPT-NeoX", rope.apply_partial_rope_half(q, ids, 8), expected, atol=2e-5
-    )
+    oracle_report("partial half-split / GPT-NeoX", rope.apply_partial_rope_half(q, ids, 8), expected, atol=2e-5)
 
 
 def test_partial_interleaved_equals_gpt_j(oracle_report):

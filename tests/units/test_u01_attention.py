@@ -79,8 +79,11 @@ def test_variance_of_scores_is_d():
 def test_fresh_layers_have_variance_1_after_xavier_only():
     torch.manual_seed(0)
     x, spread = torch.randn(200, 768), {}
-    for name, init in {"Linear": lambda w: w, "Xavier": torch.nn.init.xavier_uniform_,
-                       "0.02": lambda w: torch.nn.init.normal_(w, std=0.02)}.items():
+    for name, init in {
+        "Linear": lambda w: w,
+        "Xavier": torch.nn.init.xavier_uniform_,
+        "0.02": lambda w: torch.nn.init.normal_(w, std=0.02),
+    }.items():
         q, k = torch.nn.Linear(768, 768), torch.nn.Linear(768, 768)
         init(q.weight.data), init(k.weight.data)
         spread[name] = (q(x).var().item(), (q(x)[:, :64] @ k(x)[:, :64].T).std().item())
@@ -120,7 +123,7 @@ def test_both_readers_begin_with_the_same_weights_and_one_of_them_looks_at_one_s
     words, place = torch.randint(16, (4, 5)), torch.tensor([0, 1, 2, 3])
     for way, reader in zip(bottleneck.WAYS, readers, strict=True):
         states, _ = reader.encoder(reader.words(words) + reader.places.weight)
-        grad, = torch.autograd.grad(reader(words, place).sum(), reader.words.weight)
+        (grad,) = torch.autograd.grad(reader(words, place).sum(), reader.words.weight)
         assert reader(words, place).shape == (4, 16) and grad.abs().sum() > 0 and states.shape == (4, 5, 8), way
 
 
@@ -205,8 +208,9 @@ def test_exchanging_the_two_words_changes_no_answer_without_positions():
 
 
 def test_word_order_is_learned_with_places_or_a_causal_mask_only():
-    last = {name: train_reader(ref.MultiHeadAttention, **kw, steps=100, every=100)[-1][1]
-            for name, kw in SETTINGS.items()}
+    last = {
+        name: train_reader(ref.MultiHeadAttention, **kw, steps=100, every=100)[-1][1] for name, kw in SETTINGS.items()
+    }
     assert abs(last["no positions"] - 0.5) < 0.07
     assert last["vector per place"] > 0.95 and last["causal mask"] > 0.95
 

@@ -37,10 +37,14 @@ class Fixed(nn.Module):
         return self.f(x)
 
 
-@pytest.mark.parametrize("name, block, step", [
-    ("post", blocks.PostLN, ref.post_ln), ("pre", blocks.PreLN, ref.pre_ln),
-    ("inside", blocks.NormInside, ref.norm_inside),
-])
+@pytest.mark.parametrize(
+    "name, block, step",
+    [
+        ("post", blocks.PostLN, ref.post_ln),
+        ("pre", blocks.PreLN, ref.pre_ln),
+        ("inside", blocks.NormInside, ref.norm_inside),
+    ],
+)
 def test_a_block_is_two_steps(name, block, step):
     torch.manual_seed(0)
     made, x = block(6, Fixed(torch.sin), Fixed(torch.tanh), LayerNorm), torch.randn(2, 3, 6)
@@ -137,8 +141,9 @@ def test_recorded_gradients_say_what_the_verdict_says():
     ratio = lambda name, init, width: [c[0] / c[-1] for c in data["inits"][name][init][width][96]]
     assert all(0.9 < r < 1.1 for width in (32, 128) for r in ratio("Post-LN", "normal 0.02", width))
     # The third claim: Pre-LN's first layer gets more than its last, except with small weights.
-    assert all(r > 5 for init in ("Xavier", "He", "twice Xavier") for width in (32, 128)
-               for r in ratio("Pre-LN", init, width))
+    assert all(
+        r > 5 for init in ("Xavier", "He", "twice Xavier") for width in (32, 128) for r in ratio("Pre-LN", init, width)
+    )
     for init in INITS:
         for width in (32, 128):
             lasts = [sum(c[-1] for c in data["inits"]["Post-LN"][init][width][n]) for n in (6, 24, 96)]
@@ -221,8 +226,14 @@ def test_recorded_depth_says_what_the_verdict_says():
     assert max(fresh["Pre-LN"]) < 0.25 < 0.7 < min(fresh["Post-LN"])
     for goal in data["goals"]:
         for layers, peak in {(r["layers"], r["peak"]) for r in data["trained"]}:
-            losses = {n: [r["loss"] for r in data["trained"] if (r["wiring"], r["layers"], r["peak"], r["goal"])
-                          == (n, layers, peak, goal)] for n in ("Post-LN", "Pre-LN")}
+            losses = {
+                n: [
+                    r["loss"]
+                    for r in data["trained"]
+                    if (r["wiring"], r["layers"], r["peak"], r["goal"]) == (n, layers, peak, goal)
+                ]
+                for n in ("Post-LN", "Pre-LN")
+            }
             assert len(losses["Post-LN"]) == len(losses["Pre-LN"]) == 3
             assert max(map(max, losses.values())) < goal
     told = depth_record.facts(data)
@@ -231,8 +242,16 @@ def test_recorded_depth_says_what_the_verdict_says():
 
 def test_named_models_say_what_the_verdict_says():
     models = named_models.recorded()
-    norms = {"gpt1": "post", "bert-base": "post", "opt-350m": "post", "opt-1.3b": "pre", "gpt2": "pre",
-             "llama-3-8b": "pre", "gemma2-9b": "pre+post", "olmo2-7b": "inside"}
+    norms = {
+        "gpt1": "post",
+        "bert-base": "post",
+        "opt-350m": "post",
+        "opt-1.3b": "pre",
+        "gpt2": "pre",
+        "llama-3-8b": "pre",
+        "gemma2-9b": "pre+post",
+        "olmo2-7b": "inside",
+    }
     assert {name: models[name]["norm"] for name in norms} == norms
 
 

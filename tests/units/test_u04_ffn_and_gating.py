@@ -131,8 +131,13 @@ def test_a_frozen_run_learns_above_only():
     model = ffn_variants.CharModel(lambda d: FeedForward(d, 4 * d, act.relu, bias=False), SMALL)
     health.freeze_below(model)
     learning = {name for name, p in model.named_parameters() if p.requires_grad}
-    assert learning == {"layers.1.up_proj.weight", "layers.1.down_proj.weight", "norms.2.weight", "head.weight",
-                        "head.bias"}
+    assert learning == {
+        "layers.1.up_proj.weight",
+        "layers.1.down_proj.weight",
+        "norms.2.weight",
+        "head.weight",
+        "head.bias",
+    }
 
 
 def test_parameters_of_the_gpts_and_the_days_of_an_estimate():
@@ -212,6 +217,7 @@ def test_two_mistakes_at_once_are_named_one_after_the_other():
 
 def test_of_two_mistakes_that_fit_the_nearer_one_is_named():
     """Both give 10923 for 10922.67; of these only one also agrees wherever this learner is right."""
+
     def rounds_once(d_model, multiple_of=1):
         if d_model < 1 or multiple_of < 1:
             raise ValueError("in words of one's own")

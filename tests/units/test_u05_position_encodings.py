@@ -48,8 +48,9 @@ def test_claim_i_counts_pairs():
 def test_worked_shift():
     a = torch.tensor(1.0)
     assert says(f"$\\cos 1 = {a.cos():.3f}$, $\\sin 1 = {a.sin():.3f}$")
-    torch.testing.assert_close(sinusoidal.shift_matrix(1, 2).float(),
-                               torch.tensor([[a.cos(), a.sin()], [-a.sin(), a.cos()]]))
+    torch.testing.assert_close(
+        sinusoidal.shift_matrix(1, 2).float(), torch.tensor([[a.cos(), a.sin()], [-a.sin(), a.cos()]])
+    )
 
 
 def test_projections_can_destroy_and_can_keep_the_distance():
@@ -89,7 +90,15 @@ def test_buckets_as_told():
     for both in (True, False):
         assert torch.equal(t5_buckets.t5_relative_bucket(r, both), T5Attention._relative_position_bucket(r, both))
     assert says("8, 12, 16, 23, 32, 46, 64, 91") and t5_buckets.t5_bucket_starts(16, 128)[8:] == [
-        8, 12, 16, 23, 32, 46, 64, 91]
+        8,
+        12,
+        16,
+        23,
+        32,
+        46,
+        64,
+        91,
+    ]
     future = t5_buckets.t5_relative_bucket(torch.arange(1, 500))
     assert says("buckets 17 to 31 of their own") and (future.min(), future.max()) == (17, 31)
     assert says(f"$8\\sqrt 2 = {8 * math.sqrt(2):.1f}$")
@@ -141,8 +150,9 @@ def test_how_named_models_scale_and_add():
     assert models["deberta-base"]["score_factor"] == "1/√(3d)" and models["bloom"]["heads"] == 112
 
 
-@pytest.mark.parametrize("layers, d, heads, told", [(32, 4096, 16, 8.63), (64, 8192, 32, 62.5),
-                                                    (118, 18432, 48, 540.35)])
+@pytest.mark.parametrize(
+    "layers, d, heads, told", [(32, 4096, 16, 8.63), (64, 8192, 32, 62.5), (118, 18432, 48, 540.35)]
+)
 def test_palm_has_no_room_for_a_learned_table(layers, d, heads, told):
     count = layers * (2 * d * heads * 256 + 2 * d * 256 + 3 * d * 4 * d) + 256_000 * d
     norms, table = (layers + 1) * d, 2048 * d

@@ -20,6 +20,7 @@ def generator(seed=0):
 
 # -- numbers in the prose -------------------------------------------------------------------------------------------
 
+
 def test_wavelengths_that_the_text_names():
     assert round(rope.wavelengths(128)[-1].item()) == 54410
     assert (64 / rope.wavelengths(32) > 1).sum() == 5, "five pairs pass a full turn within 64 places"
@@ -52,6 +53,7 @@ def test_score_of_many_angles_never_returns():
 
 
 # -- claims on trial ------------------------------------------------------------------------------------------------
+
 
 def powers(matrix):
     return torch.stack([torch.linalg.matrix_power(matrix, p) for p in range(6)])
@@ -153,6 +155,7 @@ def test_nope_sees_order_from_the_second_layer_on():
 
 # -- the memory game ------------------------------------------------------------------------------------------------
 
+
 def test_dealt_rows_ask_what_they_say():
     game = length.deal(3, 20, generator(5))
     for cards, colors, twin, back, gap in zip(*(t.tolist() for t in game), strict=True):
@@ -188,8 +191,11 @@ def test_live_run_solves_the_trained_length_and_yarn_the_long_one():
     model, _ = length.train(Scheme(turn=rope.apply_rope))
     plain = length.test(model, accuracy_by_position)
     yarn = rope_scaling.yarn_frequencies(32, 10000.0, 4, 64)
-    stretched = length.test(model, accuracy_by_position, Scheme(turn=lambda x, ids: rope_scaling.apply_scaled_rope(
-        x, ids, yarn, rope_scaling.yarn_temperature(4))))
+    stretched = length.test(
+        model,
+        accuracy_by_position,
+        Scheme(turn=lambda x, ids: rope_scaling.apply_scaled_rope(x, ids, yarn, rope_scaling.yarn_temperature(4))),
+    )
     assert min(plain["twin"][3], plain["back"][3]) > 0.95
     assert max(plain["twin"][-1], plain["back"][-1]) < 0.9
     assert min(stretched["twin"][-1], stretched["back"][-1]) > 0.95

@@ -26,8 +26,10 @@ def says(text):
 
 @pytest.fixture(scope="module")
 def trained():
-    return {"causal": leak.train(masks.causal_mask, ref.next_token_loss, steps=300),
-            "bidirectional": leak.train(leak.full_mask, ref.next_token_loss, steps=300)}
+    return {
+        "causal": leak.train(masks.causal_mask, ref.next_token_loss, steps=300),
+        "bidirectional": leak.train(leak.full_mask, ref.next_token_loss, steps=300),
+    }
 
 
 def mean(values):
@@ -43,11 +45,18 @@ def test_the_language_and_its_entropy():
     assert len(kinds) == 144, "every sentence of the language, and no other"
 
 
-@pytest.mark.parametrize("words, right", [
-    ("one dog sees two cats .", True), ("two birds hear one horse .", True), ("one dogs sees two cats .", False),
-    ("one dog see two cats .", False), ("one dog sees two dogs .", False), ("one dog sees two cat .", False),
-    ("one dog sees two cats one", False),
-])
+@pytest.mark.parametrize(
+    "words, right",
+    [
+        ("one dog sees two cats .", True),
+        ("two birds hear one horse .", True),
+        ("one dogs sees two cats .", False),
+        ("one dog see two cats .", False),
+        ("one dog sees two dogs .", False),
+        ("one dog sees two cat .", False),
+        ("one dog sees two cats one", False),
+    ],
+)
 def test_sentences_are_judged_by_the_rules(words, right):
     assert leak.is_sentence([leak.IDS[w] for w in words.split()]) is right
 
@@ -65,8 +74,10 @@ def test_the_puzzle_and_the_leak(trained):
 def test_only_the_causal_models_factors_multiply_to_a_probability(trained):
     two = torch.cartesian_prod(torch.tensor([0]), torch.arange(17), torch.arange(17))
     with torch.no_grad():
-        total = {name: ref.sequence_log_probability(model(two)[:, :-1], two[:, 1:]).exp().sum().item()
-                 for name, (model, _) in trained.items()}
+        total = {
+            name: ref.sequence_log_probability(model(two)[:, :-1], two[:, 1:]).exp().sum().item()
+            for name, (model, _) in trained.items()
+        }
     assert total["causal"] == pytest.approx(1, abs=1e-4) and total["bidirectional"] > 2
 
 
@@ -74,7 +85,7 @@ def test_a_models_jacobian_is_what_its_mask_allows(trained):
     for name, (model, _) in trained.items():
         ids = leak.texts(1, torch.Generator().manual_seed(3))
         x = model.words(ids).detach().requires_grad_()
-        h = x + model.places.weight[:ids.shape[1]]
+        h = x + model.places.weight[: ids.shape[1]]
         for block in model.blocks:
             h = block(h, model.mask_of(ids.shape[1]))
         model.head(model.norm(h))[0, 8].sum().backward()
@@ -178,6 +189,7 @@ def test_two_towers_do_not_see_each_other():
 
 def test_a_learner_who_lacks_one_check_is_told_so():
     """Mistakes without any check fail there too, but their masks are wrong."""
+
     def unchecked_below(T, S=None):
         S = T if S is None else S
         if S < T:

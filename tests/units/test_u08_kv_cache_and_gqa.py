@@ -52,8 +52,10 @@ def test_a_whole_step_on_a_full_card():
     one = fetched(*new, 1)
     assert round(one / 1e9, 1) == 15.5 and round(2.0e12 / one) == 129 and round(one / 2.0e9, 1) == 7.8
     assert round(64 * one / fetched(*new, 64)) == 20
-    users = [gqa.users_that_fit(80 * 10**9, 13_476_831_232, 524_288, 4096),
-             gqa.users_that_fit(80 * 10**9, 16_060_522_496, 131_072, 4096)]
+    users = [
+        gqa.users_that_fit(80 * 10**9, 13_476_831_232, 524_288, 4096),
+        gqa.users_that_fit(80 * 10**9, 16_060_522_496, 131_072, 4096),
+    ]
     assert users == [30, 119]
     rates = [n / fetched(*m, n) for m, n in zip((old, new), users, strict=True)]
     assert 3.8 < rates[1] / rates[0] < 4
@@ -192,9 +194,9 @@ def test_answers_in_chunks_equal_the_full_forward(answers, plan, seed):
     full = gqa.grouped_attention(q, k, v, torch.ones(T, T).tril().bool())
     buffer, past, start = answers.KVCache(2, 3, T, 4), None, 0
     for size in plan:
-        chunk = [x[:, :, start:start + size] for x in (q, k, v)]
+        chunk = [x[:, :, start : start + size] for x in (q, k, v)]
         got, past = answers.cached_attention(*chunk, past)
-        torch.testing.assert_close(got, full[:, :, start:start + size])
+        torch.testing.assert_close(got, full[:, :, start : start + size])
         keys, values = buffer.append(*chunk[1:])
         assert torch.equal(keys, past[0]) and torch.equal(values, past[1])
         start += size
@@ -207,11 +209,11 @@ def test_answer_of_the_rolling_window_equals_the_banded_forward(answers, plan, s
     full = gqa.grouped_attention(q, k, v, torch.ones(T, T).tril().triu(1 - window).bool())
     cache, start = answers.RollingCache(2, G, window, 6), 0
     for size in plan:
-        keys, values = cache.append(k[:, :, start:start + size], v[:, :, start:start + size])
+        keys, values = cache.append(k[:, :, start : start + size], v[:, :, start : start + size])
         S = keys.shape[2]
         band = torch.ones(size, S).tril(S - size).triu(S - size - window + 1).bool()
-        got = answers.grouped_attention(q[:, :, start:start + size], keys, values, band)
-        torch.testing.assert_close(got, full[:, :, start:start + size])
+        got = answers.grouped_attention(q[:, :, start : start + size], keys, values, band)
+        torch.testing.assert_close(got, full[:, :, start : start + size])
         start += size
 
 
@@ -225,8 +227,8 @@ def test_answer_with_positions_equals_the_full_forward_at_any_offset(answers, pl
     full = gqa.grouped_attention(*turned, v, torch.ones(T, T).tril().bool())
     past, start = None, 0
     for size in plan:
-        got, past = answers.rotary_step(*(x[:, :, start:start + size] for x in (q, k, v)), past)
-        torch.testing.assert_close(got, full[:, :, start:start + size], rtol=1e-4, atol=2e-4)
+        got, past = answers.rotary_step(*(x[:, :, start : start + size] for x in (q, k, v)), past)
+        torch.testing.assert_close(got, full[:, :, start : start + size], rtol=1e-4, atol=2e-4)
         start += size
     torch.testing.assert_close(past[0], answers.rotate(k, torch.arange(T)))
 
@@ -245,11 +247,13 @@ def test_answer_of_the_pages_gives_the_tokens_back(answers, length, block, seed)
 
 def test_claims_stand_as_quoted_and_their_verdicts_hold(answers):
     """22, 23, 24, 40 and 42 of the claims on trial."""
-    for quote in ("The LLaMA series uses GQA: where there are fewer key-value heads than heads, `repeat_kv` copies",
-                  "Per token, each layer stores 2·H·D numbers, H being the attention heads",
-                  "a fixed memory, so the KV cache does not grow with the input.",
-                  "efficient attention, such as FlashAttention and PagedAttention.",
-                  "DeepSeek (678B), 2024."):
+    for quote in (
+        "The LLaMA series uses GQA: where there are fewer key-value heads than heads, `repeat_kv` copies",
+        "Per token, each layer stores 2·H·D numbers, H being the attention heads",
+        "a fixed memory, so the KV cache does not grow with the input.",
+        "efficient attention, such as FlashAttention and PagedAttention.",
+        "DeepSeek (678B), 2024.",
+    ):
         assert says(quote)
     k = torch.randn(1, 2, 5, 4)
     assert answers.repeat_kv(k, 4).nbytes == 4 * k.nbytes, "repeating stores more, never less"

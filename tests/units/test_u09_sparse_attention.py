@@ -27,6 +27,7 @@ def gen(seed=0):
 
 # -- numbers in the prose -------------------------------------------------------------------------------------------
 
+
 def test_puzzle_just_reaches_the_first_word():
     T = ref.causal_reach(4096, 32)
     assert T == 131_041 and says(f"A text is {T:,} words long") and ref.layers_needed(4096, T - 1) == 32
@@ -51,6 +52,7 @@ def test_worked_examples():
 
 
 # -- claims on trial ------------------------------------------------------------------------------------------------
+
 
 def test_a_score_of_zero_has_weight():
     mask, scores = ref.local_causal_mask(512, 16), torch.randn(512, 512, generator=gen())
@@ -134,7 +136,7 @@ def test_recorded_kernel_does_the_same_arithmetic_with_fewer_bytes():
     found, s = sparse_facts(record), record["setting"]
     rows = {r["way"]: r for r in record["rows"] if r["T"] == s["longest_dense"]}
     plain, kernel, causal = rows["dense, no mask"], rows["SDPA, no mask"], rows["SDPA, full causal"]
-    assert plain["pairs"] == kernel["pairs"] == s["longest_dense"]**2
+    assert plain["pairs"] == kernel["pairs"] == s["longest_dense"] ** 2
     itemsize = getattr(torch, s["dtype"]).itemsize
     assert kernel["moved"] < 1.01 * 4 * s["heads"] * s["longest_dense"] * s["head_dim"] * itemsize, "q, k, v, result"
     assert found["same_pairs"]["less_moved"] > 50 and found["same_pairs"]["less_held"] > 50
@@ -155,6 +157,7 @@ def test_order_reaches_a_full_layer_through_the_local_ones():
 
 # -- helpers of the experiments -------------------------------------------------------------------------------------
 
+
 def test_influence_ends_at_the_edge_and_fades_before_it():
     x = torch.randn(160, 16, dtype=torch.float64, generator=gen())
     for n, edge in ((2, 30), (4, 60), (8, 120)):
@@ -164,20 +167,21 @@ def test_influence_ends_at_the_edge_and_fades_before_it():
 
 
 def test_window_times_measures_both_and_their_gap():
-    rows = sparse.window_times(scaled_dot_product_attention, ref.local_causal_mask, local_attention, [16, 33], 4, H=1,
-                               D=4, repeats=1)
+    rows = sparse.window_times(
+        scaled_dot_product_attention, ref.local_causal_mask, local_attention, [16, 33], 4, H=1, D=4, repeats=1
+    )
     assert [r["T"] for r in rows] == [16, 33] and all(r["dense"] > 0 and r["gathered"] > 0 for r in rows)
     assert max(r["gap"] for r in rows) < 1e-5
     off = lambda q, k, v, w: local_attention(q, k, v, w) + 1
-    row, = sparse.window_times(scaled_dot_product_attention, ref.local_causal_mask, off, [16], 4, repeats=1)
+    (row,) = sparse.window_times(scaled_dot_product_attention, ref.local_causal_mask, off, [16], 4, repeats=1)
     assert row["gap"] == pytest.approx(1, abs=1e-4)
 
 
 def learners_local_attention():
     """The function that the notebook's solution defines, taken from its source with what it needs."""
-    start, end = "def local_attention(", "# %% [markdown] hints=\"sparse.local_attention\""
-    body = PROSE[PROSE.index(start):PROSE.index(end)]
-    setup = PROSE[PROSE.index("def attention("):PROSE.index("def stack(")]
+    start, end = "def local_attention(", '# %% [markdown] hints="sparse.local_attention"'
+    body = PROSE[PROSE.index(start) : PROSE.index(end)]
+    setup = PROSE[PROSE.index("def attention(") : PROSE.index("def stack(")]
     space = {"torch": torch, "math": math, "F": torch.nn.functional}
     exec(setup + body, space)
     return space["local_attention"], space["attention"]
@@ -186,7 +190,7 @@ def learners_local_attention():
 def test_the_notebooks_window_is_faster_than_dense_at_4096():
     """16 times fewer scores; a third of the time leaves ample room for a busy machine."""
     local, dense = learners_local_attention()
-    row, = sparse.window_times(dense, ref.local_causal_mask, local, [4096], 128)
+    (row,) = sparse.window_times(dense, ref.local_causal_mask, local, [4096], 128)
     assert row["gap"] < 1e-4 and row["gathered"] < row["dense"] / 3, row
 
 

@@ -17,8 +17,9 @@ from autograder.exercises.u10_stability.training import spike_height
 from autograder.recording.experiments import loss_spike as script
 from autograder.reference import optim, stability
 
-CHANGES = spikes.remedies(stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups,
-                          optim.clip_by_global_norm)
+CHANGES = spikes.remedies(
+    stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups, optim.clip_by_global_norm
+)
 FACTS = script.facts(recorded("loss_spike"))
 SOURCE = (ROOT / "solutions" / "10-stability.py").read_text(encoding="utf-8")
 

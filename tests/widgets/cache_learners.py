@@ -32,6 +32,7 @@ def turning(positions):
     def step(q, k, v, past=None):
         at = positions(0 if past is None else past[0].shape[2], torch.arange(q.shape[2])).float()
         return right_step(turn(q, at), turn(k, at), v, past)
+
     return step
 
 

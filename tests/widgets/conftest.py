@@ -82,4 +82,5 @@ def draw(browser):
 def stage(draw):
     """stage(widget, **context options) → page with the widget drawn."""
     return lambda widget, **options: draw(
-        STAGE % {"css": widget._css, "state": json.dumps(state_of(widget)), "esm": json.dumps(widget._esm)}, **options)
+        STAGE % {"css": widget._css, "state": json.dumps(state_of(widget)), "esm": json.dumps(widget._esm)}, **options
+    )

@@ -27,8 +27,14 @@ from anatomy import lab
 
 ROOT = Path(__file__).resolve().parents[2]
 # Only what a headless run needs: no sandbox (containers have no user namespaces), no traffic of its own.
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 _KERNEL_IDLE = """() => {
   const panel = window.jupyterapp?.shell.currentWidget;
@@ -44,8 +50,10 @@ def chromium():
     """Keyword arguments of playwright's launch(). Raises NoChromium."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
-        raise NoChromium("The browser tests need Chromium on the PATH (Debian: apt-get install chromium). "
-                         "They are not skipped, because without them nothing shows that the widgets work.")
+        raise NoChromium(
+            "The browser tests need Chromium on the PATH (Debian: apt-get install chromium). "
+            "They are not skipped, because without them nothing shows that the widgets work."
+        )
     return {"executable_path": path, "headless": True, "args": FLAGS}
 
 
@@ -61,16 +69,29 @@ def start_lab(folder, timeout=60):
     """Serve ``folder``; yields the address. The package is importable in its kernels. Raises RuntimeError."""
     private = Path(tempfile.mkdtemp(prefix="lab-"))
     port = free_port()
-    env = {"ANATOMY_HOME": str(private / "anatomy"), **os.environ, "HOME": str(private),
-           "IPYTHONDIR": str(private / "ipython"),
-           "PYTHONPATH": os.pathsep.join([str(ROOT / "course"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
+    env = {
+        "ANATOMY_HOME": str(private / "anatomy"),
+        **os.environ,
+        "HOME": str(private),
+        "IPYTHONDIR": str(private / "ipython"),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "course"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+    }
     for kind in ("CONFIG_DIR", "RUNTIME_DIR", "DATA_DIR"):
         env[f"JUPYTER_{kind}"] = str(private / kind.lower())
     for kind in ("SETTINGS", "WORKSPACES"):
         env[f"JUPYTERLAB_{kind}_DIR"] = str(private / kind.lower())
-    command = lab.command(folder, extra=[
-        "--no-browser", f"--port={port}", "--ip=127.0.0.1", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
-        "--ServerApp.password=", "--LabApp.expose_app_in_browser=True"])
+    command = lab.command(
+        folder,
+        extra=[
+            "--no-browser",
+            f"--port={port}",
+            "--ip=127.0.0.1",
+            "--ServerApp.port_retries=0",
+            "--IdentityProvider.token=",
+            "--ServerApp.password=",
+            "--LabApp.expose_app_in_browser=True",
+        ],
+    )
     env = lab.environment(env)
     log = private / "lab.log"
     with open(log, "wb") as sink:
@@ -118,8 +139,9 @@ def write_notebook(path, *cells):
     """A notebook of code cells, with fixed ids."""
     import nbformat
 
-    book = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3",
-                                                             "language": "python"}})
+    book = nbformat.v4.new_notebook(
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    )
     for i, source in enumerate(cells):
         book.cells.append(nbformat.v4.new_code_cell(source, id=f"cell-{i}"))
     nbformat.write(book, path)

@@ -80,6 +80,12 @@ def right_alibi(slopes, T, S, offset=0):
     return -slopes[:, None, None] * (torch.arange(S) - torch.arange(T)[:, None] - offset).abs()
 
 
-POSITIONS = {"sinusoid": right_sinusoid, "LearnedPositions": LearnedPositions, "shaw_index": right_shaw,
-             "transformer_xl_scores": right_transformer_xl, "t5_relative_bucket": right_buckets,
-             "deberta_scores": right_deberta, "alibi_bias": right_alibi}
+POSITIONS = {
+    "sinusoid": right_sinusoid,
+    "LearnedPositions": LearnedPositions,
+    "shaw_index": right_shaw,
+    "transformer_xl_scores": right_transformer_xl,
+    "t5_relative_bucket": right_buckets,
+    "deberta_scores": right_deberta,
+    "alibi_bias": right_alibi,
+}

@@ -61,7 +61,19 @@ def clamp_cap(x, cap):
     return x.clamp(-cap, cap)
 
 
-RIGHT = {"logsumexp": right_logsumexp, "z_loss": right_z_loss, "z_loss_gradient": right_z_loss_gradient,
-         "qk_norm": right_qk_norm, "qk_norm_bound": right_bound, "soft_cap": right_soft_cap}
-WRONG = {"logsumexp": naive_logsumexp, "z_loss": unsquared_z_loss, "z_loss_gradient": half_z_loss_gradient,
-         "qk_norm": query_only_qk_norm, "qk_norm_bound": rootless_bound, "soft_cap": clamp_cap}
+RIGHT = {
+    "logsumexp": right_logsumexp,
+    "z_loss": right_z_loss,
+    "z_loss_gradient": right_z_loss_gradient,
+    "qk_norm": right_qk_norm,
+    "qk_norm_bound": right_bound,
+    "soft_cap": right_soft_cap,
+}
+WRONG = {
+    "logsumexp": naive_logsumexp,
+    "z_loss": unsquared_z_loss,
+    "z_loss_gradient": half_z_loss_gradient,
+    "qk_norm": query_only_qk_norm,
+    "qk_norm_bound": rootless_bound,
+    "soft_cap": clamp_cap,
+}

@@ -10,25 +10,50 @@ from .test_promises import CONTRAST
 
 pytestmark = pytest.mark.browser
 
-TURN = {"key": "q1", "question": "Which turn is left between q and k?", "above": False, "button": "Answer",
-        "options": ["by 12θ", "by 5θ", "by 19θ, since both positions turn it, one after the other"]}
+TURN = {
+    "key": "q1",
+    "question": "Which turn is left between q and k?",
+    "above": False,
+    "button": "Answer",
+    "options": ["by 12θ", "by 5θ", "by 19θ, since both positions turn it, one after the other"],
+}
 CHANGES = {"key": "q2", "question": "What changes?", "above": False, "button": "Answer", "options": ["all", "nothing"]}
 FREE = {"key": "p1", "question": "How many turns?", "above": True, "button": "Keep my prediction", "options": []}
-WRONG = {"choice": "by 12θ", "tone": "wrong", "message": "Not quite.", "why": "That is the key's own turn.",
-         "button": "Answer again"}
-RIGHT = {"choice": "by 5θ", "tone": "right", "message": "Right.", "why": "R(12 − 7).", "locked": True,
-         "others": [["by 12θ", "That is the key's own turn."]]}
+WRONG = {
+    "choice": "by 12θ",
+    "tone": "wrong",
+    "message": "Not quite.",
+    "why": "That is the key's own turn.",
+    "button": "Answer again",
+}
+RIGHT = {
+    "choice": "by 5θ",
+    "tone": "right",
+    "message": "Right.",
+    "why": "R(12 − 7).",
+    "locked": True,
+    "others": [["by 12θ", "That is the key's own turn."]],
+}
 
 
 @pytest.fixture
 def ask(draw):
     """ask(*items, states=…, **context options) → page with the control drawn."""
+
     def show(*items, states=None, around="", **options):
-        state = {"items": items, "states": states or {}, "commit": {}, "name": "Recap questions", "token": "t1",
-                 "tables": {}}
+        state = {
+            "items": items,
+            "states": states or {},
+            "commit": {},
+            "name": "Recap questions",
+            "token": "t1",
+            "tables": {},
+        }
         stage = STAGE % {"css": Question._css, "state": json.dumps(state), "esm": json.dumps(Question._esm)}
-        return draw(stage.replace('<div id="place">', f'{around}<div id="place">'),
-                    **{"viewport": {"width": 800, "height": 700}, **options})
+        return draw(
+            stage.replace('<div id="place">', f'{around}<div id="place">'),
+            **{"viewport": {"width": 800, "height": 700}, **options},
+        )
 
     return show
 
@@ -39,9 +64,12 @@ def committed(page):
 
 def answer(page, **states):
     """What Python sends back: new states, each with the number of the commit that it answers."""
-    page.evaluate("""(states) => { const n = model.get('commit').n || 0;
+    page.evaluate(
+        """(states) => { const n = model.get('commit').n || 0;
       const fresh = Object.fromEntries(Object.entries(states).map(([k, v]) => [k, {...v, n}]));
-      model.set('states', {...model.get('states'), ...fresh}); }""", states)
+      model.set('states', {...model.get('states'), ...fresh}); }""",
+        states,
+    )
 
 
 def said(page, i=0):
@@ -80,15 +108,22 @@ def test_choose_commit_see_by_keyboard_alone(ask):
 def test_names_and_live_regions(ask):
     page = ask(TURN, FREE)
     snapshot = page.locator("body").aria_snapshot()
-    for part in ('- group "Recap questions"', '- group "Which turn is left between q and k?"', '- radio "by 5θ"',
-                 '- group "How many turns?"', '- textbox "I expect"', '- button "Keep my prediction"'):
+    for part in (
+        '- group "Recap questions"',
+        '- group "Which turn is left between q and k?"',
+        '- radio "by 5θ"',
+        '- group "How many turns?"',
+        '- textbox "I expect"',
+        '- button "Keep my prediction"',
+    ):
         assert part in snapshot, snapshot
     assert page.get_by_role("status").count() == 2, "a live region stands there before its text comes"
     assert page.locator("[aria-live=polite]").count() == 2
     seen = page.locator("legend").nth(1).bounding_box()
     assert seen["width"] <= 2 and seen["height"] <= 2, "the question stands in the text above already"
-    keys = page.evaluate("() => [...document.querySelectorAll('input, button')]"
-                         ".every((e) => e.dataset.lmSuppressShortcuts === 'true')")
+    keys = page.evaluate(
+        "() => [...document.querySelectorAll('input, button')].every((e) => e.dataset.lmSuppressShortcuts === 'true')"
+    )
     assert keys, "JupyterLab would take the arrow keys"
 
 
@@ -147,21 +182,32 @@ def test_answers_of_earlier_are_there_from_the_start(ask):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [800, 390])
 def test_it_reads_well(ask, scheme, width):
-    page = ask(TURN, FREE, CHANGES, states={"q1": WRONG, "q2": {**RIGHT, "choice": "all"}}, color_scheme=scheme,
-               viewport={"width": width, "height": 900})
+    page = ask(
+        TURN,
+        FREE,
+        CHANGES,
+        states={"q1": WRONG, "q2": {**RIGHT, "choice": "all"}},
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+    )
     page.locator("summary").press("Enter")
     found = page.evaluate(CONTRAST.replace("'.ta *'", "'.ta-ask *'"))
     assert len(found) > 10 and not [f for f in found if f[0] < 4.5 or f[2] < 13]
     assert page.locator(".ta-ask").get_attribute("data-theme") == scheme
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     targets = ".ta-ask :is(.ta-ask-option, button, summary, input[type=text])"
-    sizes = page.evaluate("(which) => [...document.querySelectorAll(which)].filter((e) => e.getClientRects().length)"
-                          ".map((e) => Object.values(e.getBoundingClientRect().toJSON()).slice(2, 4))", targets)
+    sizes = page.evaluate(
+        "(which) => [...document.querySelectorAll(which)].filter((e) => e.getClientRects().length)"
+        ".map((e) => Object.values(e.getBoundingClientRect().toJSON()).slice(2, 4))",
+        targets,
+    )
     assert len(sizes) == 9 and all(min(size) >= 24 for size in sizes)
     for _ in range(4):
         page.keyboard.press("Shift+Tab")
-        style, thick = page.evaluate("() => { const s = getComputedStyle(document.activeElement);"
-                                     " return [s.outlineStyle, parseFloat(s.outlineWidth)]; }")
+        style, thick = page.evaluate(
+            "() => { const s = getComputedStyle(document.activeElement);"
+            " return [s.outlineStyle, parseFloat(s.outlineWidth)]; }"
+        )
         assert style != "none" and thick >= 2
 
 

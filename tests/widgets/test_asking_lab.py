@@ -27,8 +27,12 @@ def book(tmp_path, monkeypatch):
     path = tmp_path / "root" / "06-rope" / "06-rope.ipynb"
     path.parent.mkdir(parents=True)
     cells = [nbformat.v4.new_code_cell(source, id=name) for name, source in CELLS.items()]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": {
-        "name": "python3", "display_name": "Python 3", "language": "python"}}), path)
+    nbformat.write(
+        nbformat.v4.new_notebook(
+            cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        ),
+        path,
+    )
     return path
 
 
@@ -60,8 +64,10 @@ def test_predict_then_see_and_come_back_the_next_day(browser, book):
         asked.get_by_role("link", name="Go to the result").click()
         result = page.locator(".jp-Notebook .jp-Cell").nth(list(CELLS).index("reveal-rope-p2"))
         result.get_by_text("It came out differently.").wait_for()
-        page.wait_for_function("(e) => { const y = e.getBoundingClientRect().top; return y >= 0 && y < innerHeight }",
-                               arg=result.get_by_text("It came out differently.").element_handle())
+        page.wait_for_function(
+            "(e) => { const y = e.getBoundingClientRect().top; return y >= 0 && y < innerHeight }",
+            arg=result.get_by_text("It came out differently.").element_handle(),
+        )
         assert "42" in result.inner_text() and "waits" not in result.inner_text()
 
         save(page)

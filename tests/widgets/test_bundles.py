@@ -30,7 +30,7 @@ def test_bundle_has_view_picture_and_words(name, crowded):
 def test_exported_page_reaches_for_nothing(tmp_path, name):
     page = CASES[name].usual.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert not REACHES.findall(page)
-    assert page.count("<script") == 2 and "<img alt=\"" in page
+    assert page.count("<script") == 2 and '<img alt="' in page
 
 
 @EACH

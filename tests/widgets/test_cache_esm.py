@@ -9,7 +9,6 @@ from .cases import said, words
 pytestmark = pytest.mark.browser
 
 
-
 def test_page_and_python_say_the_same(stage):
     for state in ({}, {"model": 12, "tokens": 32768, "users": 64}, {"model": 13, "gpu": 5, "users": 1024}):
         widget = CacheCalculator(right_bytes, **state)

@@ -21,10 +21,19 @@ def per_token(name, **state):
     return CacheCalculator(right_bytes, model=NAMES.index(name), **state).figures()["per_token"]
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("LLaMA-2 7B", 524_288), ("LLaMA-2 70B", 327_680), ("Llama 3 8B", 131_072), ("ChatGLM2-6B", 28_672),
-    ("DeepSeek-V3", 70_272), ("GPT-3", 4_718_592), ("Qwen 2 7B", 57_344), ("Gemma 2 9B", 344_064),
-])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("LLaMA-2 7B", 524_288),
+        ("LLaMA-2 70B", 327_680),
+        ("Llama 3 8B", 131_072),
+        ("ChatGLM2-6B", 28_672),
+        ("DeepSeek-V3", 70_272),
+        ("GPT-3", 4_718_592),
+        ("Qwen 2 7B", 57_344),
+        ("Gemma 2 9B", 344_064),
+    ],
+)
 def test_bytes_that_the_course_names(name, expected):
     """Bytes of one token, from the figures of the row alone and from the reference's formulas."""
     model = MODELS[NAMES.index(name)]
@@ -44,8 +53,9 @@ def test_kinds_and_itemsizes():
 
 
 def test_a_window_stops_growing_and_hybrid_stacks_add_up():
-    mistral = [CacheCalculator(right_bytes, model=NAMES.index("Mistral 7B"), tokens=n).figures()
-               for n in (2048, 4096, 65536)]
+    mistral = [
+        CacheCalculator(right_bytes, model=NAMES.index("Mistral 7B"), tokens=n).figures() for n in (2048, 4096, 65536)
+    ]
     assert mistral[0]["per_user"] * 2 == mistral[1]["per_user"] == mistral[2]["per_user"]
     gemma = CacheCalculator(right_bytes, model=NAMES.index("Gemma 3 27B"), tokens=32768).figures()
     layer = gqa.kv_bytes_per_token(1, 16, 128)
@@ -60,11 +70,14 @@ def test_users_and_time():
     assert n["seconds"] == pytest.approx((13.48e9 + 16 * 2**31) / 2.039e12)
 
 
-@pytest.mark.parametrize("wrong", [
-    lambda n_layers, n_kv_heads, head_dim, itemsize=2: right_bytes(n_layers, n_kv_heads, head_dim),
-    lambda n_layers, n_kv_heads, head_dim, itemsize=2: n_layers * n_kv_heads * head_dim * itemsize,
-    lambda n_layers, n_kv_heads, head_dim, itemsize=2: 0,
-])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda n_layers, n_kv_heads, head_dim, itemsize=2: right_bytes(n_layers, n_kv_heads, head_dim),
+        lambda n_layers, n_kv_heads, head_dim, itemsize=2: n_layers * n_kv_heads * head_dim * itemsize,
+        lambda n_layers, n_kv_heads, head_dim, itemsize=2: 0,
+    ],
+)
 def test_mistakes_show(wrong):
     widget = CacheCalculator(wrong)
     assert np.frombuffer(widget.tables["gap"], "<f4")[0] > 0.4 and "differs from the recorded" in widget.alt
@@ -82,12 +95,20 @@ def test_notices_and_errors():
 
 # d_model, d_ff, vocabulary; biases of q, k and v; norms per layer and their extra gains; embedding and head tied
 SHAPES = {
-    "LLaMA-1 7B": (4096, 11008, 32000), "LLaMA-1 65B": (8192, 22016, 32000), "LLaMA-2 7B": (4096, 11008, 32000),
-    "LLaMA-2 70B": (8192, 28672, 32000), "Llama 3 8B": (4096, 14336, 128256), "Llama 3 70B": (8192, 28672, 128256),
-    "Llama 3 405B": (16384, 53248, 128256), "Mistral 7B": (4096, 14336, 32000),
-    "Qwen 2 7B": (3584, 18944, 152064, 1), "Qwen 2 72B": (8192, 29568, 152064, 1),
-    "ChatGLM2-6B": (4096, 13696, 65024, 1), "Gemma 2 9B": (3584, 14336, 256000, 0, 4, 0, True),
-    "Gemma 2 27B": (4608, 36864, 256000, 0, 4, 0, True), "Gemma 3 27B": (5376, 21504, 262144, 0, 4, 2, True),
+    "LLaMA-1 7B": (4096, 11008, 32000),
+    "LLaMA-1 65B": (8192, 22016, 32000),
+    "LLaMA-2 7B": (4096, 11008, 32000),
+    "LLaMA-2 70B": (8192, 28672, 32000),
+    "Llama 3 8B": (4096, 14336, 128256),
+    "Llama 3 70B": (8192, 28672, 128256),
+    "Llama 3 405B": (16384, 53248, 128256),
+    "Mistral 7B": (4096, 14336, 32000),
+    "Qwen 2 7B": (3584, 18944, 152064, 1),
+    "Qwen 2 72B": (8192, 29568, 152064, 1),
+    "ChatGLM2-6B": (4096, 13696, 65024, 1),
+    "Gemma 2 9B": (3584, 14336, 256000, 0, 4, 0, True),
+    "Gemma 2 27B": (4608, 36864, 256000, 0, 4, 0, True),
+    "Gemma 3 27B": (5376, 21504, 262144, 0, 4, 2, True),
 }
 
 
@@ -105,8 +126,10 @@ def test_parameters_are_counted_from_the_sizes(name):
     assert round(count(model, *SHAPES[name]) / 1e9, digits) == model.parameters
 
 
-@pytest.mark.parametrize("name, config", [("LLaMA-1 7B", "LlamaConfig"), ("Mistral 7B", "MistralConfig"),
-                                          ("DeepSeek-V3", "DeepseekV3Config")])
+@pytest.mark.parametrize(
+    "name, config",
+    [("LLaMA-1 7B", "LlamaConfig"), ("Mistral 7B", "MistralConfig"), ("DeepSeek-V3", "DeepseekV3Config")],
+)
 def test_sizes_equal_the_released_defaults(name, config):
     theirs, model = getattr(transformers, config)(), MODELS[NAMES.index(name)]
     assert (theirs.num_hidden_layers, theirs.num_attention_heads) == (model.layers, model.heads)

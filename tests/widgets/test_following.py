@@ -78,8 +78,12 @@ def average(body):
     return named(body, "weighted_average")
 
 
-FEEDS = [(name, exercise) for name, case in CASES.items()
-         for exercise in dict.fromkeys(map(records.exercise_of, names_of(case.widget))) if exercise]
+FEEDS = [
+    (name, exercise)
+    for name, case in CASES.items()
+    for exercise in dict.fromkeys(map(records.exercise_of, names_of(case.widget)))
+    if exercise
+]
 EACH = pytest.mark.parametrize("name, task", FEEDS, ids=[f"{n}-{e}" for n, e in FEEDS])
 
 
@@ -176,8 +180,10 @@ def test_a_function_that_is_right_is_not_blamed_for_another_one():
 
 def test_three_mistakes_are_spelled_out_and_the_others_named():
     said = following.in_words({name: "It is wrong." for name in "abcde"})
-    assert said.splitlines() == [*(f"Your {n}, and what its check says: It is wrong." for n in "abc"),
-                                 "Not right yet either: d, e."]
+    assert said.splitlines() == [
+        *(f"Your {n}, and what its check says: It is wrong." for n in "abc"),
+        "Not right yet either: d, e.",
+    ]
 
 
 def test_a_verdict_without_a_failing_case_is_said_of_every_function():
@@ -212,15 +218,18 @@ def _raise(error):
     raise error
 
 
-@pytest.mark.parametrize("fn, says", [
-    (lambda v, w: 1 / 0, "which raised ZeroDivisionError: division by zero."),
-    (lambda v, w: None, "must return a floating-point tensor of shape (1,) here, and it returned None."),
-    (lambda v, w: torch.zeros(3), "it returned shape (3,)."),
-    (lambda v, w: _raise(SystemExit(1)), "which raised SystemExit: 1."),
-    (lambda v, w: _raise(Rude()), "which raised Rude."),
-    (lambda v, w: _raise(Ruder("go away")), "which raised Ruder: go away."),
-    (lambda v, w: _raise(ValueError("a\nb " + 200 * "long ")), "which raised ValueError: a b long"),
-])
+@pytest.mark.parametrize(
+    "fn, says",
+    [
+        (lambda v, w: 1 / 0, "which raised ZeroDivisionError: division by zero."),
+        (lambda v, w: None, "must return a floating-point tensor of shape (1,) here, and it returned None."),
+        (lambda v, w: torch.zeros(3), "it returned shape (3,)."),
+        (lambda v, w: _raise(SystemExit(1)), "which raised SystemExit: 1."),
+        (lambda v, w: _raise(Rude()), "which raised Rude."),
+        (lambda v, w: _raise(Ruder("go away")), "which raised Ruder: go away."),
+        (lambda v, w: _raise(ValueError("a\nb " + 200 * "long ")), "which raised ValueError: a b long"),
+    ],
+)
 def test_what_cannot_be_drawn_is_said_in_one_sentence_and_nothing_is_raised(fn, says, capsys):
     made = MixExplorer(average(right_average))
     state = torch.random.get_rng_state()
@@ -236,8 +245,10 @@ def test_what_cannot_be_drawn_is_said_in_one_sentence_and_nothing_is_raised(fn, 
 
 
 def test_of_several_functions_only_the_one_that_fails_is_replaced():
-    norms = {"layer_norm": named(CASES["NormExplorer"].given[0]["layer_norm"], "layer_norm"),
-             "rms_norm": named(CASES["NormExplorer"].given[0]["rms_norm"], "rms_norm")}
+    norms = {
+        "layer_norm": named(CASES["NormExplorer"].given[0]["layer_norm"], "layer_norm"),
+        "rms_norm": named(CASES["NormExplorer"].given[0]["rms_norm"], "rms_norm"),
+    }
     made = NormExplorer(norms)
     broken = {"rms_norm": named(lambda x, weight, eps=1e-6: 1 / 0, "rms_norm")}
     checked(exercises.get("norm.rms_norm"), broken)
@@ -247,10 +258,15 @@ def test_of_several_functions_only_the_one_that_fails_is_replaced():
         made.refresh()
 
 
-@pytest.mark.parametrize("verdict, functions", [
-    (None, {}), (Verdict("no.such", False, 0.0, 1.0), {"weighted_average": right_average}),
-    (Verdict(AVERAGE, False, 0.0, 1.0), {"weighted_average": 7}), (Verdict(AVERAGE, True, 1.0, 1.0), None),
-])
+@pytest.mark.parametrize(
+    "verdict, functions",
+    [
+        (None, {}),
+        (Verdict("no.such", False, 0.0, 1.0), {"weighted_average": right_average}),
+        (Verdict(AVERAGE, False, 0.0, 1.0), {"weighted_average": 7}),
+        (Verdict(AVERAGE, True, 1.0, 1.0), None),
+    ],
+)
 def test_whatever_comes_nothing_is_raised(verdict, functions):
     MixExplorer(average(right_average))
     following.after_check(verdict, functions)
@@ -313,8 +329,9 @@ def test_in_a_notebook_widgets_are_refreshed_when_the_cell_is_done(notebook):
 
 def test_an_interrupt_ends_the_refreshing_quietly(notebook, capsys):
     made = MixExplorer(average(right_average))
-    following.after_check(Verdict(AVERAGE, False, 0.0, 1.0),
-                          {"weighted_average": average(lambda v, w: _raise(KeyboardInterrupt))})
+    following.after_check(
+        Verdict(AVERAGE, False, 0.0, 1.0), {"weighted_average": average(lambda v, w: _raise(KeyboardInterrupt))}
+    )
     notebook.events.trigger("post_run_cell", None)
     assert capsys.readouterr() == ("", "") and made.own("weighted_average")
 

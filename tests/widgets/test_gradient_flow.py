@@ -58,13 +58,16 @@ def test_the_facts_say_what_the_curves_show():
     assert widget.facts(1)["first_to_last"] == pytest.approx(curve[0] / curve[-1]) and len(curve) == 96
 
 
-@pytest.mark.parametrize("name, wrong, shown", [
-    ("pre_ln", WIRED["post_ln"], "Pre-LN"),
-    ("post_ln", lambda x, f, n: n(f(x)), "Post-LN"),
-    ("deepnorm", lambda x, f, n, alpha: n(x + f(x)), "DeepNorm"),
-    ("sandwich", lambda x, f, a, b: x + f(a(x)), "pre+post"),
-    ("parallel", lambda x, a, f, n: x + a(n(x)), "parallel"),
-])
+@pytest.mark.parametrize(
+    "name, wrong, shown",
+    [
+        ("pre_ln", WIRED["post_ln"], "Pre-LN"),
+        ("post_ln", lambda x, f, n: n(f(x)), "Post-LN"),
+        ("deepnorm", lambda x, f, n, alpha: n(x + f(x)), "DeepNorm"),
+        ("sandwich", lambda x, f, a, b: x + f(a(x)), "pre+post"),
+        ("parallel", lambda x, a, f, n: x + a(n(x)), "parallel"),
+    ],
+)
 def test_mistakes_show(name, wrong, shown):
     widget = GradientFlowExplorer({**WIRED, name: wrong}, wiring=shown)
     assert widget.facts(NAMES.index(shown))["far"] > 5 * TOLERANCE and "broken" in widget.alt

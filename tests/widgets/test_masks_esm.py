@@ -19,8 +19,11 @@ def test_every_setting_is_drawn_and_said(stage, name):
     count = page.locator("select option").count()
     for i in range(count):
         for place in (0, 31):
-            page.evaluate("([name, i, place]) => { model.set(name, i); for (const k of ['query', 'size', 'place']) "
-                          "model.set(k, place); }", [first, i, place])
+            page.evaluate(
+                "([name, i, place]) => { model.set(name, i); for (const k of ['query', 'size', 'place']) "
+                "model.set(k, place); }",
+                [first, i, place],
+            )
             settle(page)
             heard = said(page)
             assert heard and "undefined" not in heard and "NaN" not in heard, (i, place, heard)

@@ -1,6 +1,5 @@
 """Tier 1 of MaskExplorer and ObjectiveLab: tables, facts, notices, display bundle."""
 
-
 import numpy as np
 import pytest
 import torch
@@ -61,6 +60,7 @@ def test_two_layers_reach_what_one_hides():
     """Full causal attention gains nothing by depth; two keys per query reach one word further with each layer."""
     widget = MaskExplorer(MASKS, mask="causal", query=4)
     assert (widget.reached().sum(1) == 5).all()
+
     def window(T, S=8):
         return torch.ones(T, S).tril(S - T).triu(S - T - 1) > 0
 
@@ -78,14 +78,20 @@ def test_position_rows_of_padding_and_of_glm():
     assert blanks[1, 1].tolist() == [0] * 7 + [1, 2, 1, 2, 3]
 
 
-@pytest.mark.parametrize("name, wrong, shown", [
-    ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril() > 0, ("causal, newest words only (cache)", 1)),
-    ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0, ("causal", 0)),
-    ("causal_padding_mask", lambda real, T=None: torch.ones(8, 8).tril().expand(1, 1, 8, 8) > 0,
-     ("causal, padded on the right", 2)),
-    ("prefix_lm_mask", lambda T, p: torch.ones(T, T).tril() > 0, ("prefix LM", 4)),
-    ("unilm_mask", lambda o, s, t: torch.ones(s + t, s + t).tril() > 0, ("GLM: part A, part B", 0)),
-])
+@pytest.mark.parametrize(
+    "name, wrong, shown",
+    [
+        ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril() > 0, ("causal, newest words only (cache)", 1)),
+        ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0, ("causal", 0)),
+        (
+            "causal_padding_mask",
+            lambda real, T=None: torch.ones(8, 8).tril().expand(1, 1, 8, 8) > 0,
+            ("causal, padded on the right", 2),
+        ),
+        ("prefix_lm_mask", lambda T, p: torch.ones(T, T).tril() > 0, ("prefix LM", 4)),
+        ("unilm_mask", lambda o, s, t: torch.ones(s + t, s + t).tril() > 0, ("GLM: part A, part B", 0)),
+    ],
+)
 def test_wrong_masks_show(name, wrong, shown):
     widget = MaskExplorer({**MASKS, name: wrong}, mask=shown[0], size=shown[1])
     assert widget.facts()["wrong"] > 0 and "differ from the reference's" in widget.alt and widget.whose == "your"
@@ -128,14 +134,17 @@ def test_what_a_place_sees():
     assert lab.visible()[0].sum() == part_a == 9
 
 
-@pytest.mark.parametrize("name, wrong", [
-    ("next_token_pairs", lambda ids: (ids[:, :-1], ids[:, :-1])),
-    ("mask_tokens", lambda ids, s, u, r, m: (torch.where(s, m, ids), ids)),
-    ("span_corruption", lambda ids, noise, first: (ids[~noise], ids[noise])),
-    ("blank_infilling", lambda ids, *rest: (ids, ids, ids, ids)),
-    ("nsp_pair", lambda documents, d, s, r: (documents[d][s], documents[d][s + 1], 1)),
-    ("sop_pair", lambda a, b, swap: (a, b, int(swap))),
-])
+@pytest.mark.parametrize(
+    "name, wrong",
+    [
+        ("next_token_pairs", lambda ids: (ids[:, :-1], ids[:, :-1])),
+        ("mask_tokens", lambda ids, s, u, r, m: (torch.where(s, m, ids), ids)),
+        ("span_corruption", lambda ids, noise, first: (ids[~noise], ids[noise])),
+        ("blank_infilling", lambda ids, *rest: (ids, ids, ids, ids)),
+        ("nsp_pair", lambda documents, d, s, r: (documents[d][s], documents[d][s + 1], 1)),
+        ("sop_pair", lambda a, b, swap: (a, b, int(swap))),
+    ],
+)
 def test_wrong_examples_show(name, wrong):
     lab = ObjectiveLab({**OBJECTIVES, name: wrong}, objective=name, draw=1)
     assert lab.facts()["wrong"] > 0 and lab.whose == "your" and at(name, 1).facts()["wrong"] == 0

@@ -10,7 +10,6 @@ from .position_learners import POSITIONS, cosine_only
 pytestmark = pytest.mark.browser
 
 
-
 @pytest.mark.parametrize("scheme", NAMES)
 def test_every_scheme_is_drawn_and_read_out(stage, scheme):
     page = stage(CASES["PositionExplorer"].make(scheme=scheme))

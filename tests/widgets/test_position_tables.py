@@ -66,11 +66,21 @@ def test_alibi_and_causal_buckets(right):
     assert (causal[0][np.triu_indices(T)] == causal[0, 0, 0]).all()  # the future counts as distance 0
 
 
-@pytest.mark.parametrize("scheme, variant, spread, direction", [
-    ("sinusoidal", 0, False, False), ("sinusoidal", 1, True, True), ("sinusoidal", 2, False, True),
-    ("learned absolute", 0, True, False), ("Shaw", 0, False, True), ("Transformer-XL", 0, False, True),
-    ("T5, bidirectional", 1, False, True), ("T5, causal", 1, False, True), ("DeBERTa", 0, False, True),
-    ("ALiBi", 3, False, False)])
+@pytest.mark.parametrize(
+    "scheme, variant, spread, direction",
+    [
+        ("sinusoidal", 0, False, False),
+        ("sinusoidal", 1, True, True),
+        ("sinusoidal", 2, False, True),
+        ("learned absolute", 0, True, False),
+        ("Shaw", 0, False, True),
+        ("Transformer-XL", 0, False, True),
+        ("T5, bidirectional", 1, False, True),
+        ("T5, causal", 1, False, True),
+        ("DeBERTa", 0, False, True),
+        ("ALiBi", 3, False, False),
+    ],
+)
 def test_facts_say_what_each_scheme_knows(right, scheme, variant, spread, direction):
     right.scheme, right.variant = NAMES.index(scheme), variant
     found = right.facts()
@@ -79,11 +89,16 @@ def test_facts_say_what_each_scheme_knows(right, scheme, variant, spread, direct
     assert min(found["spread"], 0.1) in (0.1, pytest.approx(0, abs=TOLERANCE))
 
 
-@pytest.mark.parametrize("name, fn, scheme, variant", [
-    ("sinusoid", cosine_only, "sinusoidal", 0), ("shaw_index", reversed_shaw, "Shaw", 3),
-    ("t5_relative_bucket", rounded_buckets, "T5, bidirectional", 0),
-    ("deberta_scores", deberta_as_released, "DeBERTa", 2),
-    ("alibi_bias", lambda slopes, n, m: -POSITIONS["alibi_bias"](slopes, n, m), "ALiBi", 0)])
+@pytest.mark.parametrize(
+    "name, fn, scheme, variant",
+    [
+        ("sinusoid", cosine_only, "sinusoidal", 0),
+        ("shaw_index", reversed_shaw, "Shaw", 3),
+        ("t5_relative_bucket", rounded_buckets, "T5, bidirectional", 0),
+        ("deberta_scores", deberta_as_released, "DeBERTa", 2),
+        ("alibi_bias", lambda slopes, n, m: -POSITIONS["alibi_bias"](slopes, n, m), "ALiBi", 0),
+    ],
+)
 def test_mistakes_show(name, fn, scheme, variant):
     widget = PositionExplorer({**POSITIONS, name: fn}, scheme=scheme, variant=variant)
     assert widget.facts()["reference"] > 0.05 and "(broken)" in widget.alt
@@ -113,14 +128,18 @@ def test_a_class_that_is_not_written_counts_as_a_stub():
     assert widget.notice == "Showing the reference for LearnedPositions: not written yet"
 
 
-@pytest.mark.parametrize("name, fn, words", [
-    ("shaw_index", lambda T, S, k: torch.zeros(T, S), "returned dtype float32"),
-    ("shaw_index", lambda T, S, k: torch.zeros(T, dtype=torch.int64), "returned shape (32,)"),
-    ("shaw_index", lambda T, S, k: POSITIONS["shaw_index"](T, S, k) - k, "run from -2 to 2"),
-    ("t5_relative_bucket", lambda r, bidirectional=True: r.abs() + 5, "run from 5 to 36"),
-    ("t5_relative_bucket", lambda r, bidirectional=True: None, "returned NoneType"),
-    ("sinusoid", lambda p, d: torch.zeros(3, d), "(32, 32) here, and it returned shape (3, 32)"),
-    ("alibi_bias", lambda slopes, T, S: torch.zeros(T, S), "returned shape (32, 32)")])
+@pytest.mark.parametrize(
+    "name, fn, words",
+    [
+        ("shaw_index", lambda T, S, k: torch.zeros(T, S), "returned dtype float32"),
+        ("shaw_index", lambda T, S, k: torch.zeros(T, dtype=torch.int64), "returned shape (32,)"),
+        ("shaw_index", lambda T, S, k: POSITIONS["shaw_index"](T, S, k) - k, "run from -2 to 2"),
+        ("t5_relative_bucket", lambda r, bidirectional=True: r.abs() + 5, "run from 5 to 36"),
+        ("t5_relative_bucket", lambda r, bidirectional=True: None, "returned NoneType"),
+        ("sinusoid", lambda p, d: torch.zeros(3, d), "(32, 32) here, and it returned shape (3, 32)"),
+        ("alibi_bias", lambda slopes, T, S: torch.zeros(T, S), "returned shape (32, 32)"),
+    ],
+)
 def test_a_wrong_result_gets_one_sentence(name, fn, words):
     with pytest.raises(WrongOutput) as caught:
         PositionExplorer({name: fn})

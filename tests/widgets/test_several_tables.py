@@ -65,12 +65,15 @@ def test_a_large_epsilon_ends_the_invariance_to_scale():
     assert widget.facts()["layer_norm"] > 0.5 and "changed since scale 1" in widget.alt
 
 
-@pytest.mark.parametrize("functions, broken", [
-    (NORMS, set()),
-    (with_(NORMS, rms_norm=sum_rms_norm), {"identity", "reference"}),
-    (with_(NORMS, layer_norm=unbiased_layer_norm), {"identity", "reference"}),
-    (with_(NORMS, layer_norm=lambda x, w, b, eps: x), {"identity", "reference"}),
-])
+@pytest.mark.parametrize(
+    "functions, broken",
+    [
+        (NORMS, set()),
+        (with_(NORMS, rms_norm=sum_rms_norm), {"identity", "reference"}),
+        (with_(NORMS, layer_norm=unbiased_layer_norm), {"identity", "reference"}),
+        (with_(NORMS, layer_norm=lambda x, w, b, eps: x), {"identity", "reference"}),
+    ],
+)
 def test_norm_mistakes_show(functions, broken):
     widget = NormExplorer(functions, shift=0.0)
     found = widget.facts()
@@ -107,12 +110,15 @@ def test_swish_comes_near_relu_as_beta_grows():
     assert math.isclose(far[-1], 0.27846 / 20, rel_tol=0.05)  # the grid misses the peak a little
 
 
-@pytest.mark.parametrize("functions, name, broken", [
-    (ACTIVATIONS, "gelu", set()),
-    (with_(ACTIVATIONS, gelu=wrong_constant_gelu), "gelu", {"reference", "hand"}),
-    (with_(ACTIVATIONS, gelu_prime=right_silu_prime), "gelu", {"hand"}),
-    (with_(ACTIVATIONS, swish=lambda x, beta=1.0: beta * x * torch.sigmoid(beta * x)), "swish", set()),  # at beta 1
-])
+@pytest.mark.parametrize(
+    "functions, name, broken",
+    [
+        (ACTIVATIONS, "gelu", set()),
+        (with_(ACTIVATIONS, gelu=wrong_constant_gelu), "gelu", {"reference", "hand"}),
+        (with_(ACTIVATIONS, gelu_prime=right_silu_prime), "gelu", {"hand"}),
+        (with_(ACTIVATIONS, swish=lambda x, beta=1.0: beta * x * torch.sigmoid(beta * x)), "swish", set()),  # at beta 1
+    ],
+)
 def test_activation_mistakes_show(functions, name, broken):
     widget = ActivationExplorer(functions, activation=name)
     found = widget.facts()

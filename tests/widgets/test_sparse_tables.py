@@ -1,6 +1,5 @@
 """Tier 1 of SparseExplorer: tables, facts, notices, display bundle."""
 
-
 import numpy as np
 import pytest
 import torch
@@ -133,15 +132,18 @@ def test_each_unwritten_function_falls_back_by_itself():
     assert SparseExplorer(pattern="full, causal").whose == "the reference's"
 
 
-@pytest.mark.parametrize("name, broken, says", [
-    ("local_causal_mask", lambda T, w: torch.ones(T, T), "boolean tensor of shape .20, 20. here, .*dtype float32"),
-    ("block_mask", lambda T, b: torch.ones(T) > 0, r"it returned shape \(20,\)"),
-    ("longformer_mask", lambda T, w, tokens: None, "it returned None"),
-    ("strided_masks", lambda T, s: torch.ones(T, T) > 0, "must return 2 things here"),
-    ("fixed_masks", lambda T, s: (torch.ones(T, T) > 0,), "2 things here, and it returned 1"),
-    ("hybrid_layers", lambda n, w: [(w, True)] * (n - 1), "8 things here, and it returned 7"),
-    ("hybrid_layers", lambda n, w: [(w + 5, True)] * n, r"pairs \(window, has RoPE\).*returned \(7, True\)"),
-])
+@pytest.mark.parametrize(
+    "name, broken, says",
+    [
+        ("local_causal_mask", lambda T, w: torch.ones(T, T), "boolean tensor of shape .20, 20. here, .*dtype float32"),
+        ("block_mask", lambda T, b: torch.ones(T) > 0, r"it returned shape \(20,\)"),
+        ("longformer_mask", lambda T, w, tokens: None, "it returned None"),
+        ("strided_masks", lambda T, s: torch.ones(T, T) > 0, "must return 2 things here"),
+        ("fixed_masks", lambda T, s: (torch.ones(T, T) > 0,), "2 things here, and it returned 1"),
+        ("hybrid_layers", lambda n, w: [(w, True)] * (n - 1), "8 things here, and it returned 7"),
+        ("hybrid_layers", lambda n, w: [(w + 5, True)] * n, r"pairs \(window, has RoPE\).*returned \(7, True\)"),
+    ],
+)
 def test_sentences_for_results_that_cannot_be_drawn(name, broken, says):
     with pytest.raises(WrongOutput, match=says):
         SparseExplorer({**PATTERNS, name: broken})

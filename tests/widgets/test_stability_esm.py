@@ -9,7 +9,6 @@ from .stability_learners import RIGHT, WRONG
 pytestmark = pytest.mark.browser
 
 
-
 def test_only_the_control_that_counts_is_enabled(stage):
     page = stage(SoftmaxStabilityExplorer(RIGHT))
     assert find(page, "slider", "factor").is_enabled() and find(page, "slider", "step of the run").is_disabled()

@@ -117,11 +117,14 @@ def test_a_logsumexp_without_shift_is_infinite_where_its_dtype_ends():
 
 
 @pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("broken, said", [
-    (lambda *a, **k: 1 / 0, "which raised ZeroDivisionError: division by zero"),
-    (lambda *a, **k: "no", "it returned"),
-    (lambda *a, **k: None, "it returned"),
-])
+@pytest.mark.parametrize(
+    "broken, said",
+    [
+        (lambda *a, **k: 1 / 0, "which raised ZeroDivisionError: division by zero"),
+        (lambda *a, **k: "no", "it returned"),
+        (lambda *a, **k: None, "it returned"),
+    ],
+)
 def test_a_broken_function_falls_back_on_its_own(name, broken, said):
     widget = SoftmaxStabilityExplorer(with_(**{name: broken}))
     assert widget.notice.startswith(f"Showing the reference for {name}") and said in widget.notice

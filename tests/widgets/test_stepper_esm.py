@@ -41,8 +41,12 @@ def test_positions_and_scores_are_written_out(stage):
 
 
 def test_page_and_python_say_the_same(stage):
-    for state in ({}, {"plan": [2, 3, 1, 2], "step": 3}, {"plan": [3, 5], "step": 1, "store": 1, "view": 1},
-                  {"plan": [1] * 8, "step": 6, "store": 2, "view": 1, "origin": 1}):
+    for state in (
+        {},
+        {"plan": [2, 3, 1, 2], "step": 3},
+        {"plan": [3, 5], "step": 1, "store": 1, "view": 1},
+        {"plan": [1] * 8, "step": 6, "store": 2, "view": 1, "origin": 1},
+    ):
         widget = CacheStepper(right_step, right_turning, **state)
         heard = said(stage(widget))
         n = widget.figures()

@@ -16,8 +16,9 @@ from .cache_learners import restarting, right_step, right_turning, top_left, tur
 from .learners import unfinished
 
 behind_by_one = turning(lambda start, t: start + t + 1)
-EVERY_PLAN = [tuple(np.diff([0, *cuts, LENGTH])) for n in range(LENGTH)
-              for cuts in itertools.combinations(range(1, LENGTH), n)]
+EVERY_PLAN = [
+    tuple(np.diff([0, *cuts, LENGTH])) for n in range(LENGTH) for cuts in itertools.combinations(range(1, LENGTH), n)
+]
 
 
 def ints(plan):
@@ -68,10 +69,11 @@ def test_scores_and_positions_are_those_of_plain_trigonometry(plan, data):
     widget.step = data.draw(st.integers(0, len(plan) - 1))
     n = widget.figures()
     inside = [i for size in plan for i in range(size)]
-    assert n["positions"] == inside[:n["stop"]], "the learner's own mistake is read off the stored keys"
+    assert n["positions"] == inside[: n["stop"]], "the learner's own mistake is read off the stored keys"
     pairs = [(t, s) for t in range(n["start"], n["stop"]) for s in range(t + 1)]
-    change = max(abs(by_hand(widget._inputs, inside[t], inside[s], t, s) - by_hand(widget._inputs, t, s, t, s))
-                 for t, s in pairs)
+    change = max(
+        abs(by_hand(widget._inputs, inside[t], inside[s], t, s) - by_hand(widget._inputs, t, s, t, s)) for t, s in pairs
+    )
     assert n["change"] == pytest.approx(change, abs=1e-4)
     widget.origin = 1  # the picture's own wrong offset, beside any function
     assert widget.figures()["change"] == pytest.approx(change, abs=1e-4)

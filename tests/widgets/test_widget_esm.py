@@ -90,7 +90,11 @@ def test_attention_says_which_word_and_survives_nan(stage):
 def test_attention_numbers_in_cells_can_be_read(stage):
     """Black or white on every shade between the page and the palette's ends."""
     page = stage(CASES["AttentionExplorer"].make())
-    page.add_script_tag(type="module", content=AttentionExplorer._esm.replace("export default widget;", """
+    page.add_script_tag(
+        type="module",
+        content=AttentionExplorer._esm.replace(
+            "export default widget;",
+            """
       const light = (rgb) => rgb.map((v) => v / 255)
         .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
         .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
@@ -98,7 +102,9 @@ def test_attention_numbers_in_cells_can_be_read(stage):
         const rgb = palette(dark).at((i - 100) / 100);
         const [a, b] = [light(rgb), inkOn(rgb) === "#000" ? 0 : 1].sort((x, y) => y - x);
         return (a + 0.05) / (b + 0.05);
-      })));"""))
+      })));""",
+        ),
+    )
     page.wait_for_function("() => window.worst")
     assert page.evaluate("() => worst") >= 4.5
 

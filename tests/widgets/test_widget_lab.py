@@ -51,8 +51,13 @@ RIGHT = WRONG.split("\n\n")[1] + " / weights.sum()"
 
 def test_a_check_changes_the_picture_of_another_cell(browser, tmp_path):
     """A wrong function is drawn with its mistake; once the check passes, the picture changes without its cell."""
-    write_notebook(tmp_path / "mix.ipynb", WRONG, "MixExplorer(weighted_average)", RIGHT,
-                   "check('start.weighted_average', weighted_average)")
+    write_notebook(
+        tmp_path / "mix.ipynb",
+        WRONG,
+        "MixExplorer(weighted_average)",
+        RIGHT,
+        "check('start.weighted_average', weighted_average)",
+    )
     with start_lab(tmp_path) as url:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
@@ -78,7 +83,10 @@ def test_a_check_changes_the_picture_of_another_cell(browser, tmp_path):
 
 def run_cell(page, index):
     """Start one cell; the kernel takes them in order."""
-    page.evaluate("""(index) => {
+    page.evaluate(
+        """(index) => {
       window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;
       return window.jupyterapp.commands.execute('notebook:run-cell');
-    }""", index)
+    }""",
+        index,
+    )

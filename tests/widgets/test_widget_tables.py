@@ -35,8 +35,13 @@ from .learners import (
     zero_mask_attention,
 )
 
-WIDGETS = [(RopeExplorer, right_rope), (WavelengthExplorer, right_frequencies), (AttentionExplorer, right_attention),
-           (PermutationExplorer, right_attention), (MixExplorer, right_average)]
+WIDGETS = [
+    (RopeExplorer, right_rope),
+    (WavelengthExplorer, right_frequencies),
+    (AttentionExplorer, right_attention),
+    (PermutationExplorer, right_attention),
+    (MixExplorer, right_average),
+]
 EACH = pytest.mark.parametrize("widget, fn", WIDGETS, ids=lambda v: getattr(v, "recording", ""))
 
 
@@ -53,7 +58,7 @@ def test_rope_tables_equal_a_loop_over_planes():
             angle = m * BASES[j] ** (-2 * i / D)
             x, y = start[2 * i], start[2 * i + 1]
             expected = [x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle)]
-            assert np.allclose(q[j, m, 2 * i:2 * i + 2], expected, atol=2e-5)
+            assert np.allclose(q[j, m, 2 * i : 2 * i + 2], expected, atol=2e-5)
 
 
 def test_right_rope_keeps_every_invariant_at_every_setting():
@@ -61,13 +66,16 @@ def test_right_rope_keeps_every_invariant_at_every_setting():
     assert table.max() < TOLERANCE
 
 
-@pytest.mark.parametrize("fn, broken", [
-    (sign_rope, {"shift", "norm", "reference"}),
-    (backward_rope, {"reference"}),  # still a rotation: only the comparison can tell
-    (deaf_rope, {"shift", "reference"}),
-    (lambda x, position_ids, base=1e4: x, {"reference"}),
-    (lambda x, position_ids, base=1e4: right_rope(x, position_ids), set()),  # right at base 1e4 only
-])
+@pytest.mark.parametrize(
+    "fn, broken",
+    [
+        (sign_rope, {"shift", "norm", "reference"}),
+        (backward_rope, {"reference"}),  # still a rotation: only the comparison can tell
+        (deaf_rope, {"shift", "reference"}),
+        (lambda x, position_ids, base=1e4: x, {"reference"}),
+        (lambda x, position_ids, base=1e4: right_rope(x, position_ids), set()),  # right at base 1e4 only
+    ],
+)
 def test_mistakes_show_in_the_invariants(fn, broken):
     widget = RopeExplorer(fn, dim=8, base=1e4)
     found = widget.invariants()
@@ -135,12 +143,15 @@ def test_the_learners_error_passes_through_and_a_notebook_shows_their_lines_only
     assert "Run the check" in advice and "widget" in first
 
 
-@pytest.mark.parametrize("fn, words", [
-    (lambda x, position_ids, base=1e4: x[0], "it returned shape (2, 64, 4)"),
-    (lambda x, position_ids, base=1e4: None, "it returned None"),
-    (lambda x, position_ids, base=1e4: x.numpy(), "it returned a ndarray"),
-    (lambda x, position_ids, base=1e4: x.long(), "it returned dtype int64"),
-])
+@pytest.mark.parametrize(
+    "fn, words",
+    [
+        (lambda x, position_ids, base=1e4: x[0], "it returned shape (2, 64, 4)"),
+        (lambda x, position_ids, base=1e4: None, "it returned None"),
+        (lambda x, position_ids, base=1e4: x.numpy(), "it returned a ndarray"),
+        (lambda x, position_ids, base=1e4: x.long(), "it returned dtype int64"),
+    ],
+)
 def test_a_wrong_result_gets_one_sentence(fn, words):
     with pytest.raises(WrongOutput) as caught:
         RopeExplorer(fn)
@@ -198,6 +209,7 @@ def test_every_widget_falls_back_and_says_so(widget, fn):
     with pytest.raises(WrongOutput, match=f"{widget.function_name} must return a floating-point tensor of shape"):
         widget(lambda *args, **kwargs: torch.zeros(7, 7, 7))
     with pytest.raises(RuntimeError, match="boom"):
+
         def bomb(*args, **kwargs):
             raise RuntimeError("boom")
 
@@ -240,14 +252,17 @@ def test_attention_padding_is_never_read():
     assert (widget.weights()[:, 6:] == 0).all() and (widget.weights()[:, :6] > 0).all()
 
 
-@pytest.mark.parametrize("fn, mask, broken", [
-    (unscaled_attention, "none", {"reference"}),
-    (columns_attention, "none", {"sum", "reference"}),
-    (zero_mask_attention, "none", set()),
-    (zero_mask_attention, "padding", {"masked", "reference"}),
-    (zero_mask_attention, "causal", {"masked", "reference"}),
-    (causal_always, "none", {"reference"}),
-])
+@pytest.mark.parametrize(
+    "fn, mask, broken",
+    [
+        (unscaled_attention, "none", {"reference"}),
+        (columns_attention, "none", {"sum", "reference"}),
+        (zero_mask_attention, "none", set()),
+        (zero_mask_attention, "padding", {"masked", "reference"}),
+        (zero_mask_attention, "causal", {"masked", "reference"}),
+        (causal_always, "none", {"reference"}),
+    ],
+)
 def test_attention_mistakes_show(fn, mask, broken):
     found = AttentionExplorer(fn, mask=mask).invariants()
     assert {k for k, v in found.items() if v > TOLERANCE} == broken
@@ -309,8 +324,11 @@ def test_template_keeps_the_alt_text(tmp_path):
     from bs4 import BeautifulSoup
     from nbconvert import HTMLExporter
 
-    output = nbformat.v4.new_output("display_data", {"image/png": "aGk=", "text/plain": "words"},
-                                    metadata={"image/png": {"alt": "a \"curve\" that <falls>"}})
+    output = nbformat.v4.new_output(
+        "display_data",
+        {"image/png": "aGk=", "text/plain": "words"},
+        metadata={"image/png": {"alt": 'a "curve" that <falls>'}},
+    )
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("w", outputs=[output])])
     exporter = HTMLExporter(template_name="course", extra_template_basedirs=[str(TEMPLATES)])
     page, _ = exporter.from_notebook_node(book)

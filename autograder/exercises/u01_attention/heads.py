@@ -73,45 +73,88 @@ def merge_view_after_transpose(x):
 
 
 SPLIT = Exercise(
-    id="attention.split_heads", unit="01-attention", title="Split and merge heads", points=2, difficulty=2, minutes=12,
-    signature="split_heads(x, n_heads)", targets=("split_heads", "merge_heads"),
+    id="attention.split_heads",
+    unit="01-attention",
+    title="Split and merge heads",
+    points=2,
+    difficulty=2,
+    minutes=12,
+    signature="split_heads(x, n_heads)",
+    targets=("split_heads", "merge_heads"),
     reference=(ref.split_heads, ref.merge_heads),
     alternatives=[(split_by_slices, merge_by_cat), (split_by_permute, merge_by_permute)],
     cases=[
-        Case("split by hand", "two words of 4 numbers, 2 heads: head 0 holds the first two numbers of each word",
-             lambda g: call(torch.arange(8.0).reshape(1, 2, 4), 2)),
-        Case("merge by hand", "2 heads of 2 words: each word gets its numbers from head 0, then those from head 1",
-             lambda g: call(torch.arange(8.0).reshape(1, 2, 2, 2), fn="merge_heads")),
-        Case("split odd", "2 sentences of 5 words with 6 numbers, 3 heads",
-             lambda g: call(g.randn(2, 5, 6), 3)),
-        Case("merge odd", "2 sentences, 3 heads, 5 words, 4 numbers per head",
-             lambda g: call(g.randn(2, 3, 5, 4), fn="merge_heads")),
-        Case("there and back", "merging what was split gives the input back",
-             lambda g: call(g.randn(2, 3, 8), 4).call(Ref(0), fn="merge_heads"), weight=0),
-        Case("does not fit", "6 numbers cannot be shared by 4 heads: ValueError",
-             lambda g: call(g.randn(1, 2, 6), 4), weight=0.5),
+        Case(
+            "split by hand",
+            "two words of 4 numbers, 2 heads: head 0 holds the first two numbers of each word",
+            lambda g: call(torch.arange(8.0).reshape(1, 2, 4), 2),
+        ),
+        Case(
+            "merge by hand",
+            "2 heads of 2 words: each word gets its numbers from head 0, then those from head 1",
+            lambda g: call(torch.arange(8.0).reshape(1, 2, 2, 2), fn="merge_heads"),
+        ),
+        Case("split odd", "2 sentences of 5 words with 6 numbers, 3 heads", lambda g: call(g.randn(2, 5, 6), 3)),
+        Case(
+            "merge odd",
+            "2 sentences, 3 heads, 5 words, 4 numbers per head",
+            lambda g: call(g.randn(2, 3, 5, 4), fn="merge_heads"),
+        ),
+        Case(
+            "there and back",
+            "merging what was split gives the input back",
+            lambda g: call(g.randn(2, 3, 8), 4).call(Ref(0), fn="merge_heads"),
+            weight=0,
+        ),
+        Case(
+            "does not fit",
+            "6 numbers cannot be shared by 4 heads: ValueError",
+            lambda g: call(g.randn(1, 2, 6), 4),
+            weight=0.5,
+        ),
     ],
     mutants=[
-        Mutant("split_viewed", (split_viewed, ref.merge_heads),
-               "split_heads reshapes straight to (B, H, T, D), so a head gets whole words. Reshape to (B, T, H, D) "
-               "first, then swap axes 1 and 2."),
-        Mutant("merge_viewed", (ref.split_heads, merge_viewed),
-               "merge_heads reshapes without swapping axes first, so a word gets numbers of other words. Transpose to "
-               "(B, T, H, D), then reshape."),
-        Mutant("both_viewed", (split_viewed, merge_viewed),
-               "Both functions reshape without a transpose. There and back cancels, but each head gets whole words "
-               "instead of a slice of every word."),
-        Mutant("view_after_transpose", (ref.split_heads, merge_view_after_transpose),
-               "view needs memory in order, and transpose changes the order. Use reshape (or .contiguous().view) in "
-               "merge_heads."),
-        Mutant("interleaved", (split_interleaved, merge_interleaved),
-               "Head h gets every H-th number. Here head h owns one block, numbers hD to (h+1)D − 1: reshape to "
-               "(B, T, H, D), not (B, T, D, H)."),
-        Mutant("not_moved", (split_not_moved, ref.merge_heads),
-               "split_heads stops at (B, T, H, D). Swap axes 1 and 2, so that the heads come before the words."),
-        Mutant("unchecked", (split_unchecked, ref.merge_heads),
-               "Splitting is right where it fits. Where n_heads does not divide d_model, raise a ValueError before "
-               "reshaping."),
+        Mutant(
+            "split_viewed",
+            (split_viewed, ref.merge_heads),
+            "split_heads reshapes straight to (B, H, T, D), so a head gets whole words. Reshape to (B, T, H, D) "
+            "first, then swap axes 1 and 2.",
+        ),
+        Mutant(
+            "merge_viewed",
+            (ref.split_heads, merge_viewed),
+            "merge_heads reshapes without swapping axes first, so a word gets numbers of other words. Transpose to "
+            "(B, T, H, D), then reshape.",
+        ),
+        Mutant(
+            "both_viewed",
+            (split_viewed, merge_viewed),
+            "Both functions reshape without a transpose. There and back cancels, but each head gets whole words "
+            "instead of a slice of every word.",
+        ),
+        Mutant(
+            "view_after_transpose",
+            (ref.split_heads, merge_view_after_transpose),
+            "view needs memory in order, and transpose changes the order. Use reshape (or .contiguous().view) in "
+            "merge_heads.",
+        ),
+        Mutant(
+            "interleaved",
+            (split_interleaved, merge_interleaved),
+            "Head h gets every H-th number. Here head h owns one block, numbers hD to (h+1)D − 1: reshape to "
+            "(B, T, H, D), not (B, T, D, H).",
+        ),
+        Mutant(
+            "not_moved",
+            (split_not_moved, ref.merge_heads),
+            "split_heads stops at (B, T, H, D). Swap axes 1 and 2, so that the heads come before the words.",
+        ),
+        Mutant(
+            "unchecked",
+            (split_unchecked, ref.merge_heads),
+            "Splitting is right where it fits. Where n_heads does not divide d_model, raise a ValueError before "
+            "reshaping.",
+        ),
     ],
 )
 
@@ -149,13 +192,11 @@ class Einsum(nn.Module):
         if n_heads <= 0 or d_model % n_heads != 0:
             raise ValueError(f"{n_heads} heads do not fit {d_model}")
         self.n = n_heads
-        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4))
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(d_model, d_model, bias=bias) for _ in range(4))
 
     def forward(self, x, context=None, mask=None):
         context = x if context is None else context
-        q, k, v = (p.unflatten(-1, (self.n, -1)) for p in (
-            self.q_proj(x), self.k_proj(context), self.v_proj(context)))
+        q, k, v = (p.unflatten(-1, (self.n, -1)) for p in (self.q_proj(x), self.k_proj(context), self.v_proj(context)))
         scores = torch.einsum("bthd,bshd->bhts", q, k) / math.sqrt(q.shape[-1])
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
@@ -248,72 +289,150 @@ def _padding(*rows):
 
 
 MODULE = Exercise(
-    id="attention.multi_head", unit="01-attention", title="Multi-head attention", points=4, difficulty=3, minutes=20,
-    signature="MultiHeadAttention(d_model, n_heads, bias=True)", reference=ref.MultiHeadAttention,
-    alternatives=[HeadLoop, Einsum], forbidden=("scaled_dot_product_attention", "multi_head_attention_forward"),
+    id="attention.multi_head",
+    unit="01-attention",
+    title="Multi-head attention",
+    points=4,
+    difficulty=3,
+    minutes=20,
+    signature="MultiHeadAttention(d_model, n_heads, bias=True)",
+    reference=ref.MultiHeadAttention,
+    alternatives=[HeadLoop, Einsum],
+    forbidden=("scaled_dot_product_attention", "multi_head_attention_forward"),
     forbidden_message="Build it from your own scaled_dot_product_attention.",
     cases=[
-        Case("by hand", "one head, W_Q, W_K and W_V the identity, W_O twice the identity: each word keeps the larger "
-             "share of itself", _by_hand),
-        Case("self-attention", "2 sentences of 5 words, d_model 6, 3 heads, with biases",
-             lambda g: module(g, 6, 3).call(g.randn(2, 5, 6)), weight=2),
-        Case("cross-attention", "3 queries from x look at 5 words of context",
-             lambda g: module(g, 6, 3).call(g.randn(2, 3, 6), context=g.randn(2, 5, 6)), weight=2),
-        Case("no bias", "bias=False leaves four matrices and nothing else",
-             lambda g: module(g, 6, 2, bias=False).call(g.randn(1, 4, 6))),
-        Case("mask per query", "word t sees words 0 to t: a (T, T) mask",
-             lambda g: module(g, 8, 4).call(g.randn(2, 5, 8), mask=torch.ones(5, 5).tril().bool())),
-        Case("mask per key", "the second sentence has 2 words only: a (B, 1, 1, T) mask",
-             lambda g: module(g, 6, 3).call(g.randn(2, 4, 6), mask=_padding([True] * 4, [True, True, False, False]))),
-        Case("empty sentence", "the second sentence has no words at all: its rows are o_proj's bias, not NaN",
-             lambda g: module(g, 6, 2).call(g.randn(2, 3, 6), mask=_padding([True, True, False], [False] * 3))),
-        Case("does not fit", "d_model 6 cannot be shared by 4 heads: the constructor raises ValueError",
-             lambda g: Program().new("MultiHeadAttention", 6, 4), weight=0.5),
+        Case(
+            "by hand",
+            "one head, W_Q, W_K and W_V the identity, W_O twice the identity: each word keeps the larger "
+            "share of itself",
+            _by_hand,
+        ),
+        Case(
+            "self-attention",
+            "2 sentences of 5 words, d_model 6, 3 heads, with biases",
+            lambda g: module(g, 6, 3).call(g.randn(2, 5, 6)),
+            weight=2,
+        ),
+        Case(
+            "cross-attention",
+            "3 queries from x look at 5 words of context",
+            lambda g: module(g, 6, 3).call(g.randn(2, 3, 6), context=g.randn(2, 5, 6)),
+            weight=2,
+        ),
+        Case(
+            "no bias",
+            "bias=False leaves four matrices and nothing else",
+            lambda g: module(g, 6, 2, bias=False).call(g.randn(1, 4, 6)),
+        ),
+        Case(
+            "mask per query",
+            "word t sees words 0 to t: a (T, T) mask",
+            lambda g: module(g, 8, 4).call(g.randn(2, 5, 8), mask=torch.ones(5, 5).tril().bool()),
+        ),
+        Case(
+            "mask per key",
+            "the second sentence has 2 words only: a (B, 1, 1, T) mask",
+            lambda g: module(g, 6, 3).call(g.randn(2, 4, 6), mask=_padding([True] * 4, [True, True, False, False])),
+        ),
+        Case(
+            "empty sentence",
+            "the second sentence has no words at all: its rows are o_proj's bias, not NaN",
+            lambda g: module(g, 6, 2).call(g.randn(2, 3, 6), mask=_padding([True, True, False], [False] * 3)),
+        ),
+        Case(
+            "does not fit",
+            "d_model 6 cannot be shared by 4 heads: the constructor raises ValueError",
+            lambda g: Program().new("MultiHeadAttention", 6, 4),
+            weight=0.5,
+        ),
     ],
     mutants=[
-        Mutant("no_output_projection", wrong(join=lambda self, heads: ref.merge_heads(heads)),
-               "The merged heads are returned as they are. o_proj comes last: it mixes what the heads found."),
-        Mutant("viewed", wrong(forward=_viewed_forward),
-               "The heads are cut without a transpose, so a head sees whole words instead of a slice of every word. "
-               "Use your split_heads and merge_heads."),
-        Mutant("one_head", wrong(forward=_one_head),
-               "All features go through one single attention, so n_heads plays no part. Split q, k and v into heads "
-               "first."),
-        Mutant("scaled_by_model", wrong(attend=lambda self, q, k, v, mask: _attend(
-                   q / math.sqrt(self.n_heads), k, v, mask)),
-               "The scores are divided by √d_model. Each head has D = d_model/H numbers: divide by √D, as your "
-               "scaled_dot_product_attention does after the split."),
-        Mutant("unscaled", wrong(attend=lambda self, q, k, v, mask: _attend(q * math.sqrt(q.shape[-1]), k, v, mask)),
-               "The scores are not divided by √D. Check your scaled_dot_product_attention (exercise 2): this module "
-               "is built on it."),
-        Mutant("context_ignored", wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(x), self.v_proj(x))),
-               "The context is never looked at. Where it is given, keys and values come from context, and only "
-               "queries from x."),
-        Mutant("context_or", wrong(choose=lambda self, x, context: context or x),
-               "`context or x` asks whether a whole tensor is true, which has no answer. Write "
-               "`x if context is None else context`."),
-        Mutant("values_from_x", wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(c), self.v_proj(x))),
-               "Keys come from context, but values from x. A key and its value belong to the same word: make both "
-               "from context."),
-        Mutant("roles_swapped", wrong(project=lambda self, x, c: (self.q_proj(c), self.k_proj(x), self.v_proj(x))),
-               "Roles are swapped: queries come from context, keys and values from x. x asks, so x makes the queries; "
-               "the context answers."),
-        Mutant("one_projection", wrong(project=lambda self, x, c: (self.q_proj(x), self.q_proj(c), self.v_proj(c))),
-               "The keys are made with q_proj. Keys have a matrix of their own, k_proj; sharing it makes every score "
-               "table symmetric."),
-        Mutant("mask_ignored", wrong(attend=lambda self, q, k, v, mask: _attend(q, k, v)),
-               "The mask is never used. Pass it on to scaled_dot_product_attention."),
-        Mutant("nan_on_empty", wrong(attend=lambda self, q, k, v, mask: _masked_scores(q, k, mask).softmax(-1) @ v),
-               "A sentence without words gives NaN. Attend with your scaled_dot_product_attention: its masked_softmax "
-               "gives zeros where nothing is allowed."),
-        Mutant("always_bias", wrong(__init__=_always_bias),
-               "The four layers have biases even with bias=False. Pass bias on to every nn.Linear."),
-        Mutant("other_names", wrong(__init__=_other_names),
-               "The weights do not fit the module. It needs four nn.Linear(d_model, d_model), named q_proj, k_proj, "
-               "v_proj and o_proj, and nothing else."),
-        Mutant("unchecked", wrong(),
-               "The constructor accepts sizes that do not fit. Raise a ValueError when n_heads does not divide "
-               "d_model."),
+        Mutant(
+            "no_output_projection",
+            wrong(join=lambda self, heads: ref.merge_heads(heads)),
+            "The merged heads are returned as they are. o_proj comes last: it mixes what the heads found.",
+        ),
+        Mutant(
+            "viewed",
+            wrong(forward=_viewed_forward),
+            "The heads are cut without a transpose, so a head sees whole words instead of a slice of every word. "
+            "Use your split_heads and merge_heads.",
+        ),
+        Mutant(
+            "one_head",
+            wrong(forward=_one_head),
+            "All features go through one single attention, so n_heads plays no part. Split q, k and v into heads "
+            "first.",
+        ),
+        Mutant(
+            "scaled_by_model",
+            wrong(attend=lambda self, q, k, v, mask: _attend(q / math.sqrt(self.n_heads), k, v, mask)),
+            "The scores are divided by √d_model. Each head has D = d_model/H numbers: divide by √D, as your "
+            "scaled_dot_product_attention does after the split.",
+        ),
+        Mutant(
+            "unscaled",
+            wrong(attend=lambda self, q, k, v, mask: _attend(q * math.sqrt(q.shape[-1]), k, v, mask)),
+            "The scores are not divided by √D. Check your scaled_dot_product_attention (exercise 2): this module "
+            "is built on it.",
+        ),
+        Mutant(
+            "context_ignored",
+            wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(x), self.v_proj(x))),
+            "The context is never looked at. Where it is given, keys and values come from context, and only "
+            "queries from x.",
+        ),
+        Mutant(
+            "context_or",
+            wrong(choose=lambda self, x, context: context or x),
+            "`context or x` asks whether a whole tensor is true, which has no answer. Write "
+            "`x if context is None else context`.",
+        ),
+        Mutant(
+            "values_from_x",
+            wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(c), self.v_proj(x))),
+            "Keys come from context, but values from x. A key and its value belong to the same word: make both "
+            "from context.",
+        ),
+        Mutant(
+            "roles_swapped",
+            wrong(project=lambda self, x, c: (self.q_proj(c), self.k_proj(x), self.v_proj(x))),
+            "Roles are swapped: queries come from context, keys and values from x. x asks, so x makes the queries; "
+            "the context answers.",
+        ),
+        Mutant(
+            "one_projection",
+            wrong(project=lambda self, x, c: (self.q_proj(x), self.q_proj(c), self.v_proj(c))),
+            "The keys are made with q_proj. Keys have a matrix of their own, k_proj; sharing it makes every score "
+            "table symmetric.",
+        ),
+        Mutant(
+            "mask_ignored",
+            wrong(attend=lambda self, q, k, v, mask: _attend(q, k, v)),
+            "The mask is never used. Pass it on to scaled_dot_product_attention.",
+        ),
+        Mutant(
+            "nan_on_empty",
+            wrong(attend=lambda self, q, k, v, mask: _masked_scores(q, k, mask).softmax(-1) @ v),
+            "A sentence without words gives NaN. Attend with your scaled_dot_product_attention: its masked_softmax "
+            "gives zeros where nothing is allowed.",
+        ),
+        Mutant(
+            "always_bias",
+            wrong(__init__=_always_bias),
+            "The four layers have biases even with bias=False. Pass bias on to every nn.Linear.",
+        ),
+        Mutant(
+            "other_names",
+            wrong(__init__=_other_names),
+            "The weights do not fit the module. It needs four nn.Linear(d_model, d_model), named q_proj, k_proj, "
+            "v_proj and o_proj, and nothing else.",
+        ),
+        Mutant(
+            "unchecked",
+            wrong(),
+            "The constructor accepts sizes that do not fit. Raise a ValueError when n_heads does not divide d_model.",
+        ),
     ],
 )
 

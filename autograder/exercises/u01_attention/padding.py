@@ -30,6 +30,7 @@ def by_cumsum(lengths, S):
 def _compare(test):
     def wrong(lengths, S):
         return test(torch.arange(S)[None, :], lengths[:, None], S)
+
     return wrong
 
 
@@ -38,41 +39,84 @@ def no_check(lengths, S):
 
 
 PADDING = Exercise(
-    id="attention.padding_mask", unit="01-attention", title="A mask for padded sentences", points=1, difficulty=2,
-    minutes=8, signature="padding_mask(lengths, S)", reference=ref.padding_mask, alternatives=[by_list, by_cumsum],
+    id="attention.padding_mask",
+    unit="01-attention",
+    title="A mask for padded sentences",
+    points=1,
+    difficulty=2,
+    minutes=8,
+    signature="padding_mask(lengths, S)",
+    reference=ref.padding_mask,
+    alternatives=[by_list, by_cumsum],
     cases=[
-        Case("two sentences", "lengths 1 and 3 padded to 4: one True in the first row, three in the second",
-             lambda g: call(torch.tensor([1, 3]), 4)),
-        Case("square", "three sentences padded to 3, one of them full and one of them empty",
-             lambda g: call(torch.tensor([3, 0, 2]), 3)),
-        Case("random", "five sentences of random length, none of which reaches S = 9",
-             lambda g: call(g.integers(1, 8, 5), 9)),
-        Case("too long", "a sentence of 5 words does not fit S = 4: ValueError",
-             lambda g: call(torch.tensor([2, 5]), 4), weight=0.5),
+        Case(
+            "two sentences",
+            "lengths 1 and 3 padded to 4: one True in the first row, three in the second",
+            lambda g: call(torch.tensor([1, 3]), 4),
+        ),
+        Case(
+            "square",
+            "three sentences padded to 3, one of them full and one of them empty",
+            lambda g: call(torch.tensor([3, 0, 2]), 3),
+        ),
+        Case(
+            "random",
+            "five sentences of random length, none of which reaches S = 9",
+            lambda g: call(g.integers(1, 8, 5), 9),
+        ),
+        Case(
+            "too long",
+            "a sentence of 5 words does not fit S = 4: ValueError",
+            lambda g: call(torch.tensor([2, 5]), 4),
+            weight=0.5,
+        ),
     ],
     mutants=[
-        Mutant("inverted", _compare(lambda s, n, S: (s >= n)[:, None, None]),
-               "The mask is upside down. In this course True means may look, so real words are True and padding is "
-               "False."),
-        Mutant("one_too_many", _compare(lambda s, n, S: (s <= n)[:, None, None]),
-               "Every row has one True too many. Places count from 0, so a sentence of n words has places 0 to n − 1."),
-        Mutant("left_padding", _compare(lambda s, n, S: (s >= S - n)[:, None, None]),
-               "This puts the padding on the left. Here real words come first and padding fills the right end."),
-        Mutant("two_axes", _compare(lambda s, n, S: s < n),
-               "The shape is (B, S). Scores have shape (B, H, T, S): add two axes of size 1, so that the mask serves "
-               "all heads and queries."),
-        Mutant("three_axes", _compare(lambda s, n, S: (s < n)[:, None]),
-               "The shape is (B, 1, S), and against scores (B, H, T, S) the sentences would line up with the heads. "
-               "Add one more axis: (B, 1, 1, S)."),
-        Mutant("no_column", lambda lengths, S: torch.arange(S) < lengths,
-               "Places (S,) are compared with lengths (B,) side by side. Make the lengths a column, lengths[:, None], "
-               "so that every place meets every length."),
-        Mutant("as_floats", _compare(lambda s, n, S: (s < n)[:, None, None].float()),
-               "These are numbers. A comparison gives the boolean mask that ~mask and masked_fill need: leave out the "
-               "conversion."),
-        Mutant("unchecked", no_check,
-               "The mask is right where it fits. Raise a ValueError when a length is larger than S: words would be "
-               "cut off silently."),
+        Mutant(
+            "inverted",
+            _compare(lambda s, n, S: (s >= n)[:, None, None]),
+            "The mask is upside down. In this course True means may look, so real words are True and padding is False.",
+        ),
+        Mutant(
+            "one_too_many",
+            _compare(lambda s, n, S: (s <= n)[:, None, None]),
+            "Every row has one True too many. Places count from 0, so a sentence of n words has places 0 to n − 1.",
+        ),
+        Mutant(
+            "left_padding",
+            _compare(lambda s, n, S: (s >= S - n)[:, None, None]),
+            "This puts the padding on the left. Here real words come first and padding fills the right end.",
+        ),
+        Mutant(
+            "two_axes",
+            _compare(lambda s, n, S: s < n),
+            "The shape is (B, S). Scores have shape (B, H, T, S): add two axes of size 1, so that the mask serves "
+            "all heads and queries.",
+        ),
+        Mutant(
+            "three_axes",
+            _compare(lambda s, n, S: (s < n)[:, None]),
+            "The shape is (B, 1, S), and against scores (B, H, T, S) the sentences would line up with the heads. "
+            "Add one more axis: (B, 1, 1, S).",
+        ),
+        Mutant(
+            "no_column",
+            lambda lengths, S: torch.arange(S) < lengths,
+            "Places (S,) are compared with lengths (B,) side by side. Make the lengths a column, lengths[:, None], "
+            "so that every place meets every length.",
+        ),
+        Mutant(
+            "as_floats",
+            _compare(lambda s, n, S: (s < n)[:, None, None].float()),
+            "These are numbers. A comparison gives the boolean mask that ~mask and masked_fill need: leave out the "
+            "conversion.",
+        ),
+        Mutant(
+            "unchecked",
+            no_check,
+            "The mask is right where it fits. Raise a ValueError when a length is larger than S: words would be "
+            "cut off silently.",
+        ),
     ],
 )
 
@@ -87,8 +131,9 @@ def by_exp(scores, mask):
     """Shift by the largest allowed score, multiply by the mask, divide by a sum that is never 0."""
     peak = torch.where(mask, scores, torch.full_like(scores, -INF)).amax(-1, keepdim=True)
     peak = torch.where(peak.isfinite(), peak, torch.zeros_like(peak))
-    e = torch.where(mask, torch.exp(torch.where(mask, scores - peak, torch.zeros_like(scores))),
-                    torch.zeros_like(scores))
+    e = torch.where(
+        mask, torch.exp(torch.where(mask, scores - peak, torch.zeros_like(scores))), torch.zeros_like(scores)
+    )
     total = e.sum(-1, keepdim=True)
     return e / torch.where(total == 0, torch.ones_like(total), total)
 
@@ -131,42 +176,85 @@ def _with_empty_row(g, *shape):
 
 
 EMPTY = Exercise(
-    id="attention.masked_softmax", unit="01-attention", title="Rows that may look at nothing", points=2, difficulty=3,
-    minutes=12, signature="masked_softmax(scores, mask)", reference=ref.attention_weights,
+    id="attention.masked_softmax",
+    unit="01-attention",
+    title="Rows that may look at nothing",
+    points=2,
+    difficulty=3,
+    minutes=12,
+    signature="masked_softmax(scores, mask)",
+    reference=ref.attention_weights,
     alternatives=[zero_after, by_exp],
     cases=[
-        Case("by hand", "scores ln 3, 0 and 9, the last one forbidden: weights 3/4, 1/4 and 0",
-             lambda g: call(torch.tensor([[math.log(3), 0.0, 9.0]]), torch.tensor([[True, True, False]]))),
-        Case("empty row", "the second of two rows may look at nothing: zeros, not NaN and not 1/3 each",
-             lambda g: call(torch.tensor([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]),
-                            torch.tensor([[True, True, False], [False, False, False]]))),
-        Case("large forbidden", "a forbidden score of 10000 does not disturb its neighbors",
-             lambda g: call(torch.tensor([[0.5, 1e4, 1.5, -0.5]]), torch.tensor([[True, False, True, True]]))),
-        Case("per key", "a (B, 1, 1, S) mask on (B, H, T, S) scores, one of the sentences empty",
-             lambda g: call(g.randn(3, 2, 4, 5), (torch.arange(5) < torch.tensor([3, 0, 5])[:, None])[:, None, None])),
-        Case("gradient", "no NaN in the gradient either, with an empty row among the others",
-             lambda g: call(g.randn(3, 4), _with_empty_row(g, 3, 4), grad=[0], cotangent=g.randn(3, 4))),
+        Case(
+            "by hand",
+            "scores ln 3, 0 and 9, the last one forbidden: weights 3/4, 1/4 and 0",
+            lambda g: call(torch.tensor([[math.log(3), 0.0, 9.0]]), torch.tensor([[True, True, False]])),
+        ),
+        Case(
+            "empty row",
+            "the second of two rows may look at nothing: zeros, not NaN and not 1/3 each",
+            lambda g: call(
+                torch.tensor([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]),
+                torch.tensor([[True, True, False], [False, False, False]]),
+            ),
+        ),
+        Case(
+            "large forbidden",
+            "a forbidden score of 10000 does not disturb its neighbors",
+            lambda g: call(torch.tensor([[0.5, 1e4, 1.5, -0.5]]), torch.tensor([[True, False, True, True]])),
+        ),
+        Case(
+            "per key",
+            "a (B, 1, 1, S) mask on (B, H, T, S) scores, one of the sentences empty",
+            lambda g: call(g.randn(3, 2, 4, 5), (torch.arange(5) < torch.tensor([3, 0, 5])[:, None])[:, None, None]),
+        ),
+        Case(
+            "gradient",
+            "no NaN in the gradient either, with an empty row among the others",
+            lambda g: call(g.randn(3, 4), _with_empty_row(g, 3, 4), grad=[0], cotangent=g.randn(3, 4)),
+        ),
     ],
     mutants=[
-        Mutant("minus_inf_only", minus_inf_only,
-               "A row of minus infinities is 0/0 in the softmax: NaN. Rows where mask has no True need zeros in their "
-               "place."),
-        Mutant("large_negative", large_negative,
-               "A row filled with -1e9 has equal scores, so the padding gets equal weights. Use -inf, and zeros where "
-               "nothing is allowed."),
-        Mutant("multiplied_after", multiplied_after,
-               "Forbidden weights are removed after the softmax, so the others no longer sum to 1. Mask the scores "
-               "before it."),
-        Mutant("zero_scores", zero_scores,
-               "Multiplying scores by the mask makes forbidden ones 0, and exp(0) = 1 gets weight. Fill them with "
-               "-inf."),
-        Mutant("shifted_first", shifted_first,
-               "The largest score is taken over forbidden keys too, so a large one pushes the allowed ones to 0. Mask "
-               "first, then shift."),
-        Mutant("added_bias", added_bias,
-               "The values are right, but a gradient flows through the NaN of the empty row and spoils it. Fill the "
-               "scores with masked_fill instead of adding -inf."),
-        Mutant("upside_down", upside_down,
-               "The mask is used upside down. True means may look: the False entries get weight 0."),
+        Mutant(
+            "minus_inf_only",
+            minus_inf_only,
+            "A row of minus infinities is 0/0 in the softmax: NaN. Rows where mask has no True need zeros in their "
+            "place.",
+        ),
+        Mutant(
+            "large_negative",
+            large_negative,
+            "A row filled with -1e9 has equal scores, so the padding gets equal weights. Use -inf, and zeros where "
+            "nothing is allowed.",
+        ),
+        Mutant(
+            "multiplied_after",
+            multiplied_after,
+            "Forbidden weights are removed after the softmax, so the others no longer sum to 1. Mask the scores "
+            "before it.",
+        ),
+        Mutant(
+            "zero_scores",
+            zero_scores,
+            "Multiplying scores by the mask makes forbidden ones 0, and exp(0) = 1 gets weight. Fill them with -inf.",
+        ),
+        Mutant(
+            "shifted_first",
+            shifted_first,
+            "The largest score is taken over forbidden keys too, so a large one pushes the allowed ones to 0. Mask "
+            "first, then shift.",
+        ),
+        Mutant(
+            "added_bias",
+            added_bias,
+            "The values are right, but a gradient flows through the NaN of the empty row and spoils it. Fill the "
+            "scores with masked_fill instead of adding -inf.",
+        ),
+        Mutant(
+            "upside_down",
+            upside_down,
+            "The mask is used upside down. True means may look: the False entries get weight 0.",
+        ),
     ],
 )

@@ -125,70 +125,174 @@ def _masked_call(g, B, H, T, S, D, Dv, mask):
 
 
 ATTENTION = Exercise(
-    id="attention.scaled_dot_product", unit="01-attention", title="Scaled dot-product attention", points=3,
-    difficulty=3, minutes=12, signature="scaled_dot_product_attention(q, k, v, mask=None)",
-    reference=ref.scaled_dot_product_attention, alternatives=[by_einsum, by_queries],
+    id="attention.scaled_dot_product",
+    unit="01-attention",
+    title="Scaled dot-product attention",
+    points=3,
+    difficulty=3,
+    minutes=12,
+    signature="scaled_dot_product_attention(q, k, v, mask=None)",
+    reference=ref.scaled_dot_product_attention,
+    alternatives=[by_einsum, by_queries],
     forbidden=("scaled_dot_product_attention", "multi_head_attention_forward"),
     forbidden_message="Write the three steps: scores, weights, weighted sum.",
     cases=[
-        Case("by hand", "scores 2 ln 3 and 0 become ln 3 and 0 once divided by √4, so the weights are 3/4 and 1/4",
-             lambda g: call(torch.tensor([[1.0, 0.0, 0.0, 0.0]]),
-                            torch.tensor([[2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 7.0, 0.0, 0.0]]),
-                            torch.tensor([[0.0, 8.0], [4.0, 0.0]]))),
-        Case("odd sizes", "3 queries of size 2 meet 5 keys, and values of size 7",
-             lambda g: call(g.randn(3, 2), g.randn(5, 2), g.randn(5, 7)), weight=2),
-        Case("square", "4 queries, 4 keys, everything of size 4, so that a wrong axis cannot hide behind an error",
-             lambda g: call(g.randn(4, 4), g.randn(4, 4), g.randn(4, 4))),
-        Case("large", "q and k scaled up by 30: the scores pass 1000, the result stays finite",
-             lambda g: call(g.randn(4, 8, scale=30), g.randn(5, 8, scale=30), g.randn(5, 2))),
-        Case("mask by hand", "True means may look: the query sees keys 0 and 2 of three equal ones",
-             lambda g: call(torch.zeros(1, 2), torch.ones(3, 2), torch.tensor([[2.0], [100.0], [4.0]]),
-                            mask=torch.tensor([[True, False, True]]))),
-        Case("mask per query", "a mask of shape (T, S) for a batch of 2 with 3 heads",
-             lambda g: _masked_call(g, 2, 3, 4, 7, 5, 6, _mixed_mask(g, 4, 7))),
-        Case("mask per key", "a mask of shape (B, 1, 1, S) serves all heads and all queries",
-             lambda g: _masked_call(g, 2, 3, 4, 7, 5, 6, _mixed_mask(g, 2, 7)[:, None, None])),
-        Case("empty row", "the second of two queries may look at no key: its result is zeros, not NaN",
-             lambda g: call(g.randn(2, 4), g.randn(3, 4), g.randn(3, 5),
-                            mask=torch.tensor([[True, True, False], [False, False, False]]))),
+        Case(
+            "by hand",
+            "scores 2 ln 3 and 0 become ln 3 and 0 once divided by √4, so the weights are 3/4 and 1/4",
+            lambda g: call(
+                torch.tensor([[1.0, 0.0, 0.0, 0.0]]),
+                torch.tensor([[2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 7.0, 0.0, 0.0]]),
+                torch.tensor([[0.0, 8.0], [4.0, 0.0]]),
+            ),
+        ),
+        Case(
+            "odd sizes",
+            "3 queries of size 2 meet 5 keys, and values of size 7",
+            lambda g: call(g.randn(3, 2), g.randn(5, 2), g.randn(5, 7)),
+            weight=2,
+        ),
+        Case(
+            "square",
+            "4 queries, 4 keys, everything of size 4, so that a wrong axis cannot hide behind an error",
+            lambda g: call(g.randn(4, 4), g.randn(4, 4), g.randn(4, 4)),
+        ),
+        Case(
+            "large",
+            "q and k scaled up by 30: the scores pass 1000, the result stays finite",
+            lambda g: call(g.randn(4, 8, scale=30), g.randn(5, 8, scale=30), g.randn(5, 2)),
+        ),
+        Case(
+            "mask by hand",
+            "True means may look: the query sees keys 0 and 2 of three equal ones",
+            lambda g: call(
+                torch.zeros(1, 2),
+                torch.ones(3, 2),
+                torch.tensor([[2.0], [100.0], [4.0]]),
+                mask=torch.tensor([[True, False, True]]),
+            ),
+        ),
+        Case(
+            "mask per query",
+            "a mask of shape (T, S) for a batch of 2 with 3 heads",
+            lambda g: _masked_call(g, 2, 3, 4, 7, 5, 6, _mixed_mask(g, 4, 7)),
+        ),
+        Case(
+            "mask per key",
+            "a mask of shape (B, 1, 1, S) serves all heads and all queries",
+            lambda g: _masked_call(g, 2, 3, 4, 7, 5, 6, _mixed_mask(g, 2, 7)[:, None, None]),
+        ),
+        Case(
+            "empty row",
+            "the second of two queries may look at no key: its result is zeros, not NaN",
+            lambda g: call(
+                g.randn(2, 4),
+                g.randn(3, 4),
+                g.randn(3, 5),
+                mask=torch.tensor([[True, True, False], [False, False, False]]),
+            ),
+        ),
     ],
     mutants=[
-        Mutant("no_scale", no_scale, "The scores are not divided by √D, so the weights are too sharp. Divide q·k by "
-               "the square root of q's last size."),
-        Mutant("scale_by_d", scale_by_d, "The scores are divided by D. Divide by its square root: it is the standard "
-               "deviation of q·k that should become 1."),
-        Mutant("scale_by_dv", scale_by_dv, "The scores are divided by the square root of v's last size. It is the size "
-               "of q and k that makes the dot products grow: use q.shape[-1]."),
-        Mutant("scale_by_keys", scale_by_keys, "The scores are divided by the square root of the number of keys. "
-               "Divide by the square root of q's last size."),
-        Mutant("scale_by_axis_one", scale_by_axis_one, "q.shape[1] is D only while q has two axes; with heads it is H. "
-               "Count from the end: q.shape[-1]."),
+        Mutant(
+            "no_scale",
+            no_scale,
+            "The scores are not divided by √D, so the weights are too sharp. Divide q·k by "
+            "the square root of q's last size.",
+        ),
+        Mutant(
+            "scale_by_d",
+            scale_by_d,
+            "The scores are divided by D. Divide by its square root: it is the standard "
+            "deviation of q·k that should become 1.",
+        ),
+        Mutant(
+            "scale_by_dv",
+            scale_by_dv,
+            "The scores are divided by the square root of v's last size. It is the size "
+            "of q and k that makes the dot products grow: use q.shape[-1].",
+        ),
+        Mutant(
+            "scale_by_keys",
+            scale_by_keys,
+            "The scores are divided by the square root of the number of keys. "
+            "Divide by the square root of q's last size.",
+        ),
+        Mutant(
+            "scale_by_axis_one",
+            scale_by_axis_one,
+            "q.shape[1] is D only while q has two axes; with heads it is H. Count from the end: q.shape[-1].",
+        ),
         # transpose(0, 1) raises the same error, so the two share a sentence.
-        Mutant("all_axes", all_axes, "The transpose of k moves batch and heads too. k.T and k.transpose(0, 1) are "
-               "right for two axes only: swap the last two, k.transpose(-2, -1)."),
-        Mutant("reshaped_keys", reshaped_keys, "reshape(D, S) cuts the same row of numbers anew and mixes the keys. "
-               "Swap the axes instead: k.transpose(-2, -1)."),
-        Mutant("scale_after", scale_after, "The division by √D comes after the softmax, so the weights no longer sum "
-               "to 1. Divide the scores, before the softmax."),
-        Mutant("naive_softmax", naive_softmax, "Large scores overflow in the softmax: ∞/∞ is NaN. Solve exercise 1 "
-               "and use your softmax here."),
+        Mutant(
+            "all_axes",
+            all_axes,
+            "The transpose of k moves batch and heads too. k.T and k.transpose(0, 1) are "
+            "right for two axes only: swap the last two, k.transpose(-2, -1).",
+        ),
+        Mutant(
+            "reshaped_keys",
+            reshaped_keys,
+            "reshape(D, S) cuts the same row of numbers anew and mixes the keys. "
+            "Swap the axes instead: k.transpose(-2, -1).",
+        ),
+        Mutant(
+            "scale_after",
+            scale_after,
+            "The division by √D comes after the softmax, so the weights no longer sum "
+            "to 1. Divide the scores, before the softmax.",
+        ),
+        Mutant(
+            "naive_softmax",
+            naive_softmax,
+            "Large scores overflow in the softmax: ∞/∞ is NaN. Solve exercise 1 and use your softmax here.",
+        ),
         Mutant("weights_only", weights_only, "These are the attention weights. One step is left: multiply them by v."),
-        Mutant("over_queries", over_queries, "The softmax runs over the queries. Each query shares its weight among "
-               "the keys: use the last axis of the (T, S) scores."),
-        Mutant("ignores_q", ignores_q, "Every key gets the same weight, so q and k play no part. The weights are the "
-               "softmax of q·k/√D."),
-        Mutant("inverted_mask", inverted_mask, "The mask is used upside down. In this course True means may look: "
-               "fill the scores where the mask is False."),
-        Mutant("mask_after", mask_after, "The mask is applied after the softmax, so the remaining weights no longer "
-               "sum to 1. Put -inf into the scores before the softmax."),
-        Mutant("zero_fill", zero_fill, "Forbidden scores are set to 0, and exp(0) = 1 still gets weight. Set them to "
-               "-inf before the softmax."),
-        Mutant("mask_added", mask_added, "The mask is added to the scores: True counts as 1 and False as 0, so "
-               "a forbidden key keeps its weight. Set the scores to -inf where the mask is False."),
-        Mutant("nan_on_empty", nan_on_empty, "A query that may look at no key gives NaN. Where there is a mask, take "
-               "the weights from your masked_softmax, which gives such a row zeros."),
-        Mutant("mask_ignored", mask_ignored, "Without a mask this is right, but the mask is never used. Set the scores "
-               "to -inf where the mask is False."),
+        Mutant(
+            "over_queries",
+            over_queries,
+            "The softmax runs over the queries. Each query shares its weight among "
+            "the keys: use the last axis of the (T, S) scores.",
+        ),
+        Mutant(
+            "ignores_q",
+            ignores_q,
+            "Every key gets the same weight, so q and k play no part. The weights are the softmax of q·k/√D.",
+        ),
+        Mutant(
+            "inverted_mask",
+            inverted_mask,
+            "The mask is used upside down. In this course True means may look: "
+            "fill the scores where the mask is False.",
+        ),
+        Mutant(
+            "mask_after",
+            mask_after,
+            "The mask is applied after the softmax, so the remaining weights no longer "
+            "sum to 1. Put -inf into the scores before the softmax.",
+        ),
+        Mutant(
+            "zero_fill",
+            zero_fill,
+            "Forbidden scores are set to 0, and exp(0) = 1 still gets weight. Set them to -inf before the softmax.",
+        ),
+        Mutant(
+            "mask_added",
+            mask_added,
+            "The mask is added to the scores: True counts as 1 and False as 0, so "
+            "a forbidden key keeps its weight. Set the scores to -inf where the mask is False.",
+        ),
+        Mutant(
+            "nan_on_empty",
+            nan_on_empty,
+            "A query that may look at no key gives NaN. Where there is a mask, take "
+            "the weights from your masked_softmax, which gives such a row zeros.",
+        ),
+        Mutant(
+            "mask_ignored",
+            mask_ignored,
+            "Without a mask this is right, but the mask is never used. Set the scores to -inf where the mask is False.",
+        ),
     ],
 )
 
@@ -227,6 +331,7 @@ def _two(measure):
         raw = q @ k.T
         scaled = raw / math.sqrt(q.shape[-1])
         return measure(raw).item(), measure(scaled).item()
+
     return wrong
 
 
@@ -236,38 +341,74 @@ def own_rows_only(q, k):
 
 
 VARIANCE = Exercise(
-    id="attention.logit_variance", unit="01-attention", title="How far scores spread", points=2, difficulty=2,
-    minutes=8, extension=True, signature="logit_variance(q, k)", reference=logit_variance,
+    id="attention.logit_variance",
+    unit="01-attention",
+    title="How far scores spread",
+    points=2,
+    difficulty=2,
+    minutes=8,
+    extension=True,
+    signature="logit_variance(q, k)",
+    reference=logit_variance,
     alternatives=[variance_by_moments, variance_by_loop],
     cases=[
-        Case("by hand", "scores 2 and 6 have mean 4 and variance 4; divided by √4 they are 1 and 3, variance 1",
-             lambda g: call(torch.tensor([[2.0, 0.0, 0.0, 0.0]]),
-                            torch.tensor([[1.0, 5.0, 0.0, 0.0], [3.0, 0.0, 5.0, 0.0]])), rtol=1e-4),
-        Case("all pairs", "3 queries and 5 keys make 15 scores",
-             lambda g: call(g.randn(3, 6), g.randn(5, 6)), rtol=1e-4),
-        Case("as many", "4 queries and 4 keys make 16 scores, not 4",
-             lambda g: call(g.randn(4, 9), 2 * g.randn(4, 9)), rtol=1e-4),
-        Case("off center", "queries and keys around 1: the mean of the scores is not 0",
-             lambda g: call(1 + g.randn(6, 3), 1 + g.randn(7, 3)), rtol=1e-4),
+        Case(
+            "by hand",
+            "scores 2 and 6 have mean 4 and variance 4; divided by √4 they are 1 and 3, variance 1",
+            lambda g: call(
+                torch.tensor([[2.0, 0.0, 0.0, 0.0]]), torch.tensor([[1.0, 5.0, 0.0, 0.0], [3.0, 0.0, 5.0, 0.0]])
+            ),
+            rtol=1e-4,
+        ),
+        Case(
+            "all pairs", "3 queries and 5 keys make 15 scores", lambda g: call(g.randn(3, 6), g.randn(5, 6)), rtol=1e-4
+        ),
+        Case(
+            "as many",
+            "4 queries and 4 keys make 16 scores, not 4",
+            lambda g: call(g.randn(4, 9), 2 * g.randn(4, 9)),
+            rtol=1e-4,
+        ),
+        Case(
+            "off center",
+            "queries and keys around 1: the mean of the scores is not 0",
+            lambda g: call(1 + g.randn(6, 3), 1 + g.randn(7, 3)),
+            rtol=1e-4,
+        ),
     ],
     mutants=[
-        Mutant("variance_over_root", lambda q, k: (logit_variance(q, k)[0],
-                                                   logit_variance(q, k)[0] / math.sqrt(q.shape[-1])),
-               "The second number is the first divided by √D. Dividing the scores by √D divides their variance by "
-               "(√D)² = D."),
-        Mutant("standard_deviation", _two(lambda s: s.std(unbiased=False)),
-               "These are standard deviations. The variance is the mean of the squared distances from the mean, "
-               "without a root."),
-        Mutant("sample_variance", _two(lambda s: s.var()),
-               "This divides by n − 1. Here the variance is the plain mean of the squared distances: "
-               "var(unbiased=False)."),
-        Mutant("mean_of_squares", _two(lambda s: (s**2).mean()),
-               "This is the mean of the squares. Subtract the mean of the scores before squaring."),
-        Mutant("own_rows_only", own_rows_only,
-               "Query i meets only key i here. Attention scores every query against every key: q @ k.T."),
-        Mutant("divided_by_d", lambda q, k: (logit_variance(q, k)[0], (q @ k.T / q.shape[-1]).var(
-                   unbiased=False).item()),
-               "The scores are divided by D before the second variance. Divide them by √D."),
+        Mutant(
+            "variance_over_root",
+            lambda q, k: (logit_variance(q, k)[0], logit_variance(q, k)[0] / math.sqrt(q.shape[-1])),
+            "The second number is the first divided by √D. Dividing the scores by √D divides their variance by "
+            "(√D)² = D.",
+        ),
+        Mutant(
+            "standard_deviation",
+            _two(lambda s: s.std(unbiased=False)),
+            "These are standard deviations. The variance is the mean of the squared distances from the mean, "
+            "without a root.",
+        ),
+        Mutant(
+            "sample_variance",
+            _two(lambda s: s.var()),
+            "This divides by n − 1. Here the variance is the plain mean of the squared distances: var(unbiased=False).",
+        ),
+        Mutant(
+            "mean_of_squares",
+            _two(lambda s: (s**2).mean()),
+            "This is the mean of the squares. Subtract the mean of the scores before squaring.",
+        ),
+        Mutant(
+            "own_rows_only",
+            own_rows_only,
+            "Query i meets only key i here. Attention scores every query against every key: q @ k.T.",
+        ),
+        Mutant(
+            "divided_by_d",
+            lambda q, k: (logit_variance(q, k)[0], (q @ k.T / q.shape[-1]).var(unbiased=False).item()),
+            "The scores are divided by D before the second variance. Divide them by √D.",
+        ),
     ],
 )
 
@@ -304,37 +445,72 @@ def _cycle(g, T):
 
 
 PERMUTATION = Exercise(
-    id="attention.permutation", unit="01-attention", title="What a new word order does", points=2, difficulty=2,
-    minutes=10, extension=True, signature="after_permutation(scores, out, perm)", reference=after_permutation,
+    id="attention.permutation",
+    unit="01-attention",
+    title="What a new word order does",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    extension=True,
+    signature="after_permutation(scores, out, perm)",
+    reference=after_permutation,
     alternatives=[by_matrix, by_loop],
     cases=[
-        Case("three words", "place 0 now holds old word 1, place 1 old word 2, place 2 old word 0",
-             lambda g: call(torch.arange(9.0).reshape(3, 3), torch.tensor([[10.0], [20.0], [30.0]]),
-                            torch.tensor([1, 2, 0]))),
-        Case("random", "five words of three columns in a random order that is not its own inverse",
-             lambda g: call(g.randn(5, 5), g.randn(5, 3), _cycle(g, 5)), weight=2),
-        Case("same order", "the order 0, 1, 2 changes nothing",
-             lambda g: call(g.randn(3, 3), g.randn(3, 2), torch.arange(3)), weight=0),
+        Case(
+            "three words",
+            "place 0 now holds old word 1, place 1 old word 2, place 2 old word 0",
+            lambda g: call(
+                torch.arange(9.0).reshape(3, 3), torch.tensor([[10.0], [20.0], [30.0]]), torch.tensor([1, 2, 0])
+            ),
+        ),
+        Case(
+            "random",
+            "five words of three columns in a random order that is not its own inverse",
+            lambda g: call(g.randn(5, 5), g.randn(5, 3), _cycle(g, 5)),
+            weight=2,
+        ),
+        Case(
+            "same order",
+            "the order 0, 1, 2 changes nothing",
+            lambda g: call(g.randn(3, 3), g.randn(3, 2), torch.arange(3)),
+            weight=0,
+        ),
     ],
     mutants=[
-        Mutant("rows_only", lambda scores, out, perm: (scores[perm], out[perm]),
-               "Only the rows of the scores are reordered. The keys move as well as the queries: reorder the columns "
-               "too."),
-        Mutant("columns_only", lambda scores, out, perm: (scores[:, perm], out[perm]),
-               "Only the columns of the scores are reordered. The queries move as well as the keys: reorder the rows "
-               "too."),
-        Mutant("inverse", lambda scores, out, perm: after_permutation(scores, out, perm.argsort()),
-               "This sends old word i to place perm[i]. Here it is the other way round: place i holds old word "
-               "perm[i], so index with perm itself."),
-        Mutant("out_fixed", lambda scores, out, perm: (scores[perm][:, perm], out),
-               "The scores are right, but the outputs stay where they were. Each output row belongs to a word and "
-               "moves with it."),
-        Mutant("nothing_moves", lambda scores, out, perm: (scores, out),
-               "Both results are unchanged, so the words did not move. What moves with a word: its row of scores, its "
-               "column of scores, its output row."),
-        Mutant("paired_index", lambda scores, out, perm: (scores[perm, perm], out[perm]),
-               "scores[perm, perm] picks single entries (0 with 0, 1 with 1, …), here the diagonal. Index the rows, "
-               "then the columns: two steps."),
+        Mutant(
+            "rows_only",
+            lambda scores, out, perm: (scores[perm], out[perm]),
+            "Only the rows of the scores are reordered. The keys move as well as the queries: reorder the columns too.",
+        ),
+        Mutant(
+            "columns_only",
+            lambda scores, out, perm: (scores[:, perm], out[perm]),
+            "Only the columns of the scores are reordered. The queries move as well as the keys: reorder the rows too.",
+        ),
+        Mutant(
+            "inverse",
+            lambda scores, out, perm: after_permutation(scores, out, perm.argsort()),
+            "This sends old word i to place perm[i]. Here it is the other way round: place i holds old word "
+            "perm[i], so index with perm itself.",
+        ),
+        Mutant(
+            "out_fixed",
+            lambda scores, out, perm: (scores[perm][:, perm], out),
+            "The scores are right, but the outputs stay where they were. Each output row belongs to a word and "
+            "moves with it.",
+        ),
+        Mutant(
+            "nothing_moves",
+            lambda scores, out, perm: (scores, out),
+            "Both results are unchanged, so the words did not move. What moves with a word: its row of scores, its "
+            "column of scores, its output row.",
+        ),
+        Mutant(
+            "paired_index",
+            lambda scores, out, perm: (scores[perm, perm], out[perm]),
+            "scores[perm, perm] picks single entries (0 with 0, 1 with 1, …), here the diagonal. Index the rows, "
+            "then the columns: two steps.",
+        ),
     ],
 )
 

@@ -76,48 +76,109 @@ def unnormalized(x, dim=-1):
 
 
 SOFTMAX = Exercise(
-    id="attention.softmax", unit="01-attention", title="A softmax that survives large scores", points=2, difficulty=2,
-    minutes=10, signature="softmax(x, dim=-1)", reference=ref.softmax, alternatives=[by_logsumexp, by_slices],
+    id="attention.softmax",
+    unit="01-attention",
+    title="A softmax that survives large scores",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    signature="softmax(x, dim=-1)",
+    reference=ref.softmax,
+    alternatives=[by_logsumexp, by_slices],
     forbidden=("softmax", "log_softmax", "softmin", "_softmax", "scaled_dot_product_attention"),
     forbidden_message="Use exp, a maximum, a sum and a division.",
     cases=[
-        Case("two rows", "scores ln 3 and 0 share the weight 3 to 1, and equal scores share it equally",
-             lambda g: call(torch.tensor([[math.log(3), 0.0], [5.0, 5.0]]))),
-        Case("other axis", "with dim=0 it is the columns that sum to 1",
-             lambda g: call(g.randn(3, 3), dim=0)),
+        Case(
+            "two rows",
+            "scores ln 3 and 0 share the weight 3 to 1, and equal scores share it equally",
+            lambda g: call(torch.tensor([[math.log(3), 0.0], [5.0, 5.0]])),
+        ),
+        Case("other axis", "with dim=0 it is the columns that sum to 1", lambda g: call(g.randn(3, 3), dim=0)),
         # x − logsumexp(x) is a right answer that loses digits where x is large: a step at 10000 is 0.001.
-        Case("shifted", "scores of 1001, 1002 and 1003 get the weights of 1, 2 and 3, and nothing overflows",
-             lambda g: call(1000 + torch.tensor([[1.0, 2.0, 3.0]])), rtol=2e-3),
-        Case("far apart", "two rows whose sizes differ by 4000, and one row that spreads over 20000",
-             lambda g: call(torch.tensor([[1.0, 2.0, 0.0], [-4000.0, -4001.0, -4002.0], [-1e4, 0.0, 1e4]])), rtol=2e-3),
-        Case("forbidden keys", "a score of minus infinity gets weight 0, exactly",
-             lambda g: call(torch.where(torch.tensor([True, False, True, True, False]), g.randn(2, 5), -INF))),
-        Case("batch", "a float16 tensor of shape (2, 3, 4, 5) keeps its shape and dtype",
-             lambda g: call(g.randn(2, 3, 4, 5, dtype=torch.float16), dim=-2)),
+        Case(
+            "shifted",
+            "scores of 1001, 1002 and 1003 get the weights of 1, 2 and 3, and nothing overflows",
+            lambda g: call(1000 + torch.tensor([[1.0, 2.0, 3.0]])),
+            rtol=2e-3,
+        ),
+        Case(
+            "far apart",
+            "two rows whose sizes differ by 4000, and one row that spreads over 20000",
+            lambda g: call(torch.tensor([[1.0, 2.0, 0.0], [-4000.0, -4001.0, -4002.0], [-1e4, 0.0, 1e4]])),
+            rtol=2e-3,
+        ),
+        Case(
+            "forbidden keys",
+            "a score of minus infinity gets weight 0, exactly",
+            lambda g: call(torch.where(torch.tensor([True, False, True, True, False]), g.randn(2, 5), -INF)),
+        ),
+        Case(
+            "batch",
+            "a float16 tensor of shape (2, 3, 4, 5) keeps its shape and dtype",
+            lambda g: call(g.randn(2, 3, 4, 5, dtype=torch.float16), dim=-2),
+        ),
     ],
     mutants=[
-        Mutant("no_shift", no_shift, "exp of a large score is infinite, and ∞/∞ is NaN. Subtract the largest score "
-               "of the slice first: the factor it adds cancels in the ratio."),
-        Mutant("global_shift", global_shift, "One maximum is taken over the whole tensor, so slices far below it turn "
-               "into 0/0. Take the maximum along dim, with keepdim=True."),
-        Mutant("mean_shift", mean_shift, "The mean is subtracted. A score far above the mean still overflows: subtract "
-               "the maximum, so that the largest exponent is 0."),
-        Mutant("last_axis", last_axis, "The softmax runs over the last axis whatever dim says. Use dim in the maximum "
-               "and in the sum."),
-        Mutant("one_sum", one_sum, "The sum runs over the whole tensor, so all entries together sum to 1. Sum along "
-               "dim only."),
-        Mutant("one_sum_own_peaks", one_sum_own_peaks, "The maximum is taken along dim, the sum over the whole tensor, "
-               "so all entries together sum to 1. Sum along dim too."),
-        Mutant("lost_axis", lost_axis, "The sum lost its axis, so the division lines up with the wrong slices. Sum "
-               "with keepdim=True."),
-        Mutant("lost_both", lost_both, "The maximum and the sum lost their axis, so they line up with the wrong "
-               "slices. Take both with keepdim=True."),
-        Mutant("lost_peak_axis", lost_peak_axis, "The maximum lost its axis, so the wrong one is subtracted. Take it "
-               "with keepdim=True."),
-        Mutant("max_pair", max_pair, "x.max(dim=…) returns two tensors, the values and their places. Take its .values, "
-               "or use x.amax."),
-        Mutant("unnormalized", unnormalized, "These are the exponentials. Divide them by their sum along dim, so that "
-               "each slice sums to 1."),
+        Mutant(
+            "no_shift",
+            no_shift,
+            "exp of a large score is infinite, and ∞/∞ is NaN. Subtract the largest score "
+            "of the slice first: the factor it adds cancels in the ratio.",
+        ),
+        Mutant(
+            "global_shift",
+            global_shift,
+            "One maximum is taken over the whole tensor, so slices far below it turn "
+            "into 0/0. Take the maximum along dim, with keepdim=True.",
+        ),
+        Mutant(
+            "mean_shift",
+            mean_shift,
+            "The mean is subtracted. A score far above the mean still overflows: subtract "
+            "the maximum, so that the largest exponent is 0.",
+        ),
+        Mutant(
+            "last_axis",
+            last_axis,
+            "The softmax runs over the last axis whatever dim says. Use dim in the maximum and in the sum.",
+        ),
+        Mutant(
+            "one_sum",
+            one_sum,
+            "The sum runs over the whole tensor, so all entries together sum to 1. Sum along dim only.",
+        ),
+        Mutant(
+            "one_sum_own_peaks",
+            one_sum_own_peaks,
+            "The maximum is taken along dim, the sum over the whole tensor, "
+            "so all entries together sum to 1. Sum along dim too.",
+        ),
+        Mutant(
+            "lost_axis",
+            lost_axis,
+            "The sum lost its axis, so the division lines up with the wrong slices. Sum with keepdim=True.",
+        ),
+        Mutant(
+            "lost_both",
+            lost_both,
+            "The maximum and the sum lost their axis, so they line up with the wrong "
+            "slices. Take both with keepdim=True.",
+        ),
+        Mutant(
+            "lost_peak_axis",
+            lost_peak_axis,
+            "The maximum lost its axis, so the wrong one is subtracted. Take it with keepdim=True.",
+        ),
+        Mutant(
+            "max_pair",
+            max_pair,
+            "x.max(dim=…) returns two tensors, the values and their places. Take its .values, or use x.amax.",
+        ),
+        Mutant(
+            "unnormalized",
+            unnormalized,
+            "These are the exponentials. Divide them by their sum along dim, so that each slice sums to 1.",
+        ),
     ],
 )
 

@@ -24,12 +24,17 @@ def total(v):
     return v.flatten(0, -2).sum(0)
 
 
-def backward(dx=lambda x_hat, inverse, g: inverse * (g - mean(g) - x_hat * mean(g * x_hat)),
-             dweight=lambda grad, x_hat: total(grad * x_hat), dbias=total):
+def backward(
+    dx=lambda x_hat, inverse, g: inverse * (g - mean(g) - x_hat * mean(g * x_hat)),
+    dweight=lambda grad, x_hat: total(grad * x_hat),
+    dbias=total,
+):
     """A layer_norm_backward whose parts are given."""
+
     def layer_norm_backward(grad, x, weight, eps=1e-5):
         x_hat, inverse, g = parts(grad, x, weight, eps)
         return dx(x_hat, inverse, g), dweight(grad, x_hat), dbias(grad)
+
     return layer_norm_backward
 
 
@@ -63,57 +68,120 @@ def random(g, *shape, eps=1e-5):
 
 
 layer_norm_backward = Exercise(
-    id="norm.backward", unit=UNIT, title="The gradient of LayerNorm by hand", points=3, difficulty=4, minutes=25,
-    signature="layer_norm_backward(grad, x, weight, eps=1e-5)", reference=ref.layer_norm_backward,
+    id="norm.backward",
+    unit=UNIT,
+    title="The gradient of LayerNorm by hand",
+    points=3,
+    difficulty=4,
+    minutes=25,
+    signature="layer_norm_backward(grad, x, weight, eps=1e-5)",
+    reference=ref.layer_norm_backward,
     alternatives=[backward(), by_autograd, by_jacobian],
     cases=[
-        Case("by hand", "x = 1, 3, 5 and grad = 0, 1, 0: the middle is pulled up, its neighbors down",
-             lambda g: call(t([0, 1, 0]), t([1, 3, 5]), ones(3))),
-        Case("a shift is lost", "grad = 1, 1, 1 asks for a shift of x, which LayerNorm takes out: token 0 stays",
-             lambda g: call(t([1, 1, 1], [0, 1, 0]), t([1, 3, 5], [1, 3, 5]), ones(3))),
-        Case("a scale is lost", "grad = −2, 0, 2 asks for a larger x, which LayerNorm takes out: dx is almost 0",
-             lambda g: call(t([-2, 0, 2]), t([1, 3, 5]), ones(3), eps=1e-3)),
-        Case("weight", "the weight multiplies the gradient before the two projections",
-             lambda g: call(t([1, 0, 0]), t([1, 3, 5]), t(2, 3, 4))),
+        Case(
+            "by hand",
+            "x = 1, 3, 5 and grad = 0, 1, 0: the middle is pulled up, its neighbors down",
+            lambda g: call(t([0, 1, 0]), t([1, 3, 5]), ones(3)),
+        ),
+        Case(
+            "a shift is lost",
+            "grad = 1, 1, 1 asks for a shift of x, which LayerNorm takes out: token 0 stays",
+            lambda g: call(t([1, 1, 1], [0, 1, 0]), t([1, 3, 5], [1, 3, 5]), ones(3)),
+        ),
+        Case(
+            "a scale is lost",
+            "grad = −2, 0, 2 asks for a larger x, which LayerNorm takes out: dx is almost 0",
+            lambda g: call(t([-2, 0, 2]), t([1, 3, 5]), ones(3), eps=1e-3),
+        ),
+        Case(
+            "weight",
+            "the weight multiplies the gradient before the two projections",
+            lambda g: call(t([1, 0, 0]), t([1, 3, 5]), t(2, 3, 4)),
+        ),
         Case("tokens", "dweight and dbias add up over six tokens", lambda g: random(g, 2, 3, 5), weight=2),
         Case("large eps", "ε = 1 changes the standard deviation", lambda g: random(g, 4, 4, eps=1.0)),
     ],
     mutants=[
-        Mutant("statistics_constant", backward(lambda x_hat, inverse, g: inverse * g),
-               "Mean and variance are treated as constants. They depend on x: subtract mean(g) and x̂·mean(g·x̂)."),
-        Mutant("no_mean_term", backward(lambda x_hat, inverse, g: inverse * (g - x_hat * mean(g * x_hat))),
-               "The term mean(g) is missing: dx should not change the mean of x."),
-        Mutant("no_projection", backward(lambda x_hat, inverse, g: inverse * (g - mean(g))),
-               "The term x̂·mean(g·x̂) is missing: dx should not change the size of x."),
-        Mutant("sum_for_mean", backward(lambda x_hat, inverse, g: inverse * (
-            g - mean(g) - x_hat * (g * x_hat).sum(-1, keepdim=True))),
-               "The projection on x̂ takes the sum of g·x̂. It is the mean, because x̂ has length √d."),
-        Mutant("x_hat_forgotten", backward(lambda x_hat, inverse, g: inverse * (g - mean(g) - mean(g * x_hat))),
-               "mean(g·x̂) is a number per token. The direction that it removes is x̂: subtract x̂·mean(g·x̂)."),
-        Mutant("x_for_x_hat", lambda grad, x, weight, eps=1e-5: backward(lambda x_hat, inverse, g: inverse * (
-            g - mean(g) - x * mean(g * x_hat)))(grad, x, weight, eps),
-               "The projection uses x. It runs along the normalized x̂: subtract x̂·mean(g·x̂)."),
-        Mutant("one_mean", backward(lambda x_hat, inverse, g: inverse * (g - g.mean() - x_hat * (g * x_hat).mean())),
-               "The two means run over all tokens. Each token has its own: mean(-1, keepdim=True)."),
-        Mutant("not_scaled", backward(lambda x_hat, inverse, g: g - mean(g) - x_hat * mean(g * x_hat)),
-               "dx is not divided by the standard deviation √(variance + ε)."),
-        Mutant("weight_forgotten", weight_forgotten,
-               "dx does not use the weight: g is grad·weight."),
-        Mutant("weight_last", weight_last,
-               "The weight is multiplied at the end. It belongs into g = grad·weight, before the projections."),
-        Mutant("dweight_without_x", backward(dweight=lambda grad, x_hat: total(grad)),
-               "dweight is the sum of grad. The weight multiplies x̂, so it is the sum of grad·x̂."),
-        Mutant("dweight_weighted", lambda grad, x, weight, eps=1e-5: backward(dweight=lambda grad, x_hat: total(
-            grad * weight * x_hat))(grad, x, weight, eps),
-               "dweight contains the weight. That factor belongs to g, for dx alone: dweight is the sum of grad·x̂."),
-        Mutant("dweight_of_x", lambda grad, x, weight, eps=1e-5: backward(dweight=lambda grad, x_hat: total(grad * x))(
-            grad, x, weight, eps),
-               "dweight is the sum of grad·x. The weight multiplies the normalized x̂: sum grad·x̂."),
-        Mutant("averaged", backward(dweight=lambda grad, x_hat: (grad * x_hat).flatten(0, -2).mean(0),
-                                    dbias=lambda grad: grad.flatten(0, -2).mean(0)),
-               "dweight and dbias are means over the tokens. Every token adds its share: take sums."),
-        Mutant("not_summed", backward(dweight=lambda grad, x_hat: grad * x_hat, dbias=lambda grad: grad),
-               "dweight and dbias keep the shape of x. All tokens share one weight: sum over them, shape (d,)."),
+        Mutant(
+            "statistics_constant",
+            backward(lambda x_hat, inverse, g: inverse * g),
+            "Mean and variance are treated as constants. They depend on x: subtract mean(g) and x̂·mean(g·x̂).",
+        ),
+        Mutant(
+            "no_mean_term",
+            backward(lambda x_hat, inverse, g: inverse * (g - x_hat * mean(g * x_hat))),
+            "The term mean(g) is missing: dx should not change the mean of x.",
+        ),
+        Mutant(
+            "no_projection",
+            backward(lambda x_hat, inverse, g: inverse * (g - mean(g))),
+            "The term x̂·mean(g·x̂) is missing: dx should not change the size of x.",
+        ),
+        Mutant(
+            "sum_for_mean",
+            backward(lambda x_hat, inverse, g: inverse * (g - mean(g) - x_hat * (g * x_hat).sum(-1, keepdim=True))),
+            "The projection on x̂ takes the sum of g·x̂. It is the mean, because x̂ has length √d.",
+        ),
+        Mutant(
+            "x_hat_forgotten",
+            backward(lambda x_hat, inverse, g: inverse * (g - mean(g) - mean(g * x_hat))),
+            "mean(g·x̂) is a number per token. The direction that it removes is x̂: subtract x̂·mean(g·x̂).",
+        ),
+        Mutant(
+            "x_for_x_hat",
+            lambda grad, x, weight, eps=1e-5: backward(
+                lambda x_hat, inverse, g: inverse * (g - mean(g) - x * mean(g * x_hat))
+            )(grad, x, weight, eps),
+            "The projection uses x. It runs along the normalized x̂: subtract x̂·mean(g·x̂).",
+        ),
+        Mutant(
+            "one_mean",
+            backward(lambda x_hat, inverse, g: inverse * (g - g.mean() - x_hat * (g * x_hat).mean())),
+            "The two means run over all tokens. Each token has its own: mean(-1, keepdim=True).",
+        ),
+        Mutant(
+            "not_scaled",
+            backward(lambda x_hat, inverse, g: g - mean(g) - x_hat * mean(g * x_hat)),
+            "dx is not divided by the standard deviation √(variance + ε).",
+        ),
+        Mutant("weight_forgotten", weight_forgotten, "dx does not use the weight: g is grad·weight."),
+        Mutant(
+            "weight_last",
+            weight_last,
+            "The weight is multiplied at the end. It belongs into g = grad·weight, before the projections.",
+        ),
+        Mutant(
+            "dweight_without_x",
+            backward(dweight=lambda grad, x_hat: total(grad)),
+            "dweight is the sum of grad. The weight multiplies x̂, so it is the sum of grad·x̂.",
+        ),
+        Mutant(
+            "dweight_weighted",
+            lambda grad, x, weight, eps=1e-5: backward(dweight=lambda grad, x_hat: total(grad * weight * x_hat))(
+                grad, x, weight, eps
+            ),
+            "dweight contains the weight. That factor belongs to g, for dx alone: dweight is the sum of grad·x̂.",
+        ),
+        Mutant(
+            "dweight_of_x",
+            lambda grad, x, weight, eps=1e-5: backward(dweight=lambda grad, x_hat: total(grad * x))(
+                grad, x, weight, eps
+            ),
+            "dweight is the sum of grad·x. The weight multiplies the normalized x̂: sum grad·x̂.",
+        ),
+        Mutant(
+            "averaged",
+            backward(
+                dweight=lambda grad, x_hat: (grad * x_hat).flatten(0, -2).mean(0),
+                dbias=lambda grad: grad.flatten(0, -2).mean(0),
+            ),
+            "dweight and dbias are means over the tokens. Every token adds its share: take sums.",
+        ),
+        Mutant(
+            "not_summed",
+            backward(dweight=lambda grad, x_hat: grad * x_hat, dbias=lambda grad: grad),
+            "dweight and dbias keep the shape of x. All tokens share one weight: sum over them, shape (d,).",
+        ),
     ],
 )
 
@@ -159,34 +227,68 @@ def always_half(x, weight, eps=1e-6):
 HALF, BRAIN = torch.float16, torch.bfloat16
 
 half_precision = Exercise(
-    id="norm.half_precision", unit=UNIT, title="RMSNorm that survives half precision", points=2, difficulty=2,
-    minutes=12, signature="rms_norm_half(x, weight, eps=1e-6)", reference=ref.rms_norm,
+    id="norm.half_precision",
+    unit=UNIT,
+    title="RMSNorm that survives half precision",
+    points=2,
+    difficulty=2,
+    minutes=12,
+    signature="rms_norm_half(x, weight, eps=1e-6)",
+    reference=ref.rms_norm,
     alternatives=[careful, gemma_order],
-    forbidden=BUILT_IN, forbidden_message="Casts, mean and sqrt are enough.",
+    forbidden=BUILT_IN,
+    forbidden_message="Casts, mean and sqrt are enough.",
     cases=[
-        Case("large", "float16 entries of 1000, 3000 and 5000, whose squares pass 65504",
-             lambda g: call(t(1000, 3000, 5000).half(), ones(3).half())),
-        Case("tiny eps", "a row of float16 zeros with ε = 1e-8, which itself rounds to 0 in float16",
-             lambda g: call(t([0, 0, 0, 0], [1, 2, 3, 4]).half(), ones(4).half(), eps=1e-8), weight=0.5),
-        Case("small", "float16 entries near 1e-4, whose squares round to 0",
-             lambda g: call((g.randn(3, 8, scale=1e-4) + 2e-4).to(HALF), ones(8).half(), eps=1e-8)),
-        Case("mixed", "float16 input, float32 weight: the result is float16",
-             lambda g: call(g.randn(2, 3, 8, dtype=HALF), g.randn(8))),
-        Case("bfloat16", "bfloat16 input: the result is bfloat16",
-             lambda g: call(g.randn(2, 3, 8, dtype=BRAIN), g.randn(8, dtype=BRAIN))),
+        Case(
+            "large",
+            "float16 entries of 1000, 3000 and 5000, whose squares pass 65504",
+            lambda g: call(t(1000, 3000, 5000).half(), ones(3).half()),
+        ),
+        Case(
+            "tiny eps",
+            "a row of float16 zeros with ε = 1e-8, which itself rounds to 0 in float16",
+            lambda g: call(t([0, 0, 0, 0], [1, 2, 3, 4]).half(), ones(4).half(), eps=1e-8),
+            weight=0.5,
+        ),
+        Case(
+            "small",
+            "float16 entries near 1e-4, whose squares round to 0",
+            lambda g: call((g.randn(3, 8, scale=1e-4) + 2e-4).to(HALF), ones(8).half(), eps=1e-8),
+        ),
+        Case(
+            "mixed",
+            "float16 input, float32 weight: the result is float16",
+            lambda g: call(g.randn(2, 3, 8, dtype=HALF), g.randn(8)),
+        ),
+        Case(
+            "bfloat16",
+            "bfloat16 input: the result is bfloat16",
+            lambda g: call(g.randn(2, 3, 8, dtype=BRAIN), g.randn(8, dtype=BRAIN)),
+        ),
         Case("single", "float32 input stays float32", lambda g: call(g.randn(4, 4, scale=3.0), g.randn(4))),
     ],
     mutants=[
-        Mutant("no_upcast", in_place_dtype,
-               "Squares or their mean have the input's dtype: 1000² is infinite in float16. Cast x to float32 first."),
-        Mutant("upcast_late", upcast_late,
-               "x is squared before the cast to float32, and the square has overflowed by then. Cast first."),
-        Mutant("never_back", never_back,
-               "The result stays float32. Cast it back to the dtype of x."),
-        Mutant("weight_promotes", weight_promotes,
-               "A float32 weight turns the result into float32. Cast the weight, or the product, to the dtype of x."),
-        Mutant("always_half", always_half,
-               "The result is float16 whatever came in. Cast back to x.dtype, which may be another."),
+        Mutant(
+            "no_upcast",
+            in_place_dtype,
+            "Squares or their mean have the input's dtype: 1000² is infinite in float16. Cast x to float32 first.",
+        ),
+        Mutant(
+            "upcast_late",
+            upcast_late,
+            "x is squared before the cast to float32, and the square has overflowed by then. Cast first.",
+        ),
+        Mutant("never_back", never_back, "The result stays float32. Cast it back to the dtype of x."),
+        Mutant(
+            "weight_promotes",
+            weight_promotes,
+            "A float32 weight turns the result into float32. Cast the weight, or the product, to the dtype of x.",
+        ),
+        Mutant(
+            "always_half",
+            always_half,
+            "The result is float16 whatever came in. Cast back to x.dtype, which may be another.",
+        ),
     ],
 )
 

@@ -51,9 +51,12 @@ def by_lerp(x, mean, variance, training, momentum=0.1, eps=1e-5):
 
 def wrong(change):
     """A mutant: ``change(x, mean, variance, training, momentum, eps, right)`` gives the result."""
+
     def mutant(x, mean, variance, training, momentum=0.1, eps=1e-5):
-        return change(x, mean, variance, training, momentum, eps,
-                      batch_norm_step(x, mean, variance, training, momentum, eps))
+        return change(
+            x, mean, variance, training, momentum, eps, batch_norm_step(x, mean, variance, training, momentum, eps)
+        )
+
     return mutant
 
 
@@ -93,44 +96,89 @@ def never_updates(x, mean, variance, training, momentum, eps, right):
 
 def two_batches(g):
     """Two training steps and an evaluation, each with what the one before has kept."""
-    return (Program().call(image(g, 4, 3, 2), torch.zeros(3), torch.ones(3), True)
-            .call(image(g, 4, 3, 2), Ref(0, 1), Ref(0, 2), True)
-            .call(image(g, 2, 3, 2), Ref(1, 1), Ref(1, 2), False))
+    return (
+        Program()
+        .call(image(g, 4, 3, 2), torch.zeros(3), torch.ones(3), True)
+        .call(image(g, 4, 3, 2), Ref(0, 1), Ref(0, 2), True)
+        .call(image(g, 2, 3, 2), Ref(1, 1), Ref(1, 2), False)
+    )
 
 
 running = Exercise(
-    id="norm.running", unit=UNIT, title="What batch norm remembers", points=2, difficulty=3, minutes=15, extension=True,
-    signature="batch_norm_step(x, mean, variance, training, momentum=0.1, eps=1e-5)", reference=batch_norm_step,
+    id="norm.running",
+    unit=UNIT,
+    title="What batch norm remembers",
+    points=2,
+    difficulty=3,
+    minutes=15,
+    extension=True,
+    signature="batch_norm_step(x, mean, variance, training, momentum=0.1, eps=1e-5)",
+    reference=batch_norm_step,
     alternatives=[by_channel, by_lerp],
-    forbidden=BUILT_IN, forbidden_message="mean and var over axes are enough.",
+    forbidden=BUILT_IN,
+    forbidden_message="mean and var over axes are enough.",
     cases=[
-        Case("one column", "1 and 3 in training, averages 0 and 1: the result is −1, 1; kept are 0.2 and 1.1",
-             lambda g: call(t([1], [3]), torch.zeros(1), torch.ones(1), True)),
-        Case("evaluation", "the same batch afterwards, with averages 2 and 4: −0.5 and 0.5, and nothing is kept anew",
-             lambda g: call(t([1], [3]), torch.full((1,), 2.0), torch.full((1,), 4.0), False)),
-        Case("one sample", "a single sample of two places in evaluation: the averages alone count",
-             lambda g: call(image(g, 1, 3, 2), g.randn(3), g.uniform(3, low=0.5, high=2.0), False)),
-        Case("places", "channels of an image in training: samples and places count alike",
-             lambda g: call(image(g, 3, 2, 2, 2), g.randn(2), g.uniform(2, low=0.5, high=2.0), True, eps=0.1)),
-        Case("momentum", "a third of the new batch enters the averages",
-             lambda g: call(image(g, 5, 4), g.randn(4), g.uniform(4, low=0.5, high=2.0), True, momentum=1 / 3)),
+        Case(
+            "one column",
+            "1 and 3 in training, averages 0 and 1: the result is −1, 1; kept are 0.2 and 1.1",
+            lambda g: call(t([1], [3]), torch.zeros(1), torch.ones(1), True),
+        ),
+        Case(
+            "evaluation",
+            "the same batch afterwards, with averages 2 and 4: −0.5 and 0.5, and nothing is kept anew",
+            lambda g: call(t([1], [3]), torch.full((1,), 2.0), torch.full((1,), 4.0), False),
+        ),
+        Case(
+            "one sample",
+            "a single sample of two places in evaluation: the averages alone count",
+            lambda g: call(image(g, 1, 3, 2), g.randn(3), g.uniform(3, low=0.5, high=2.0), False),
+        ),
+        Case(
+            "places",
+            "channels of an image in training: samples and places count alike",
+            lambda g: call(image(g, 3, 2, 2, 2), g.randn(2), g.uniform(2, low=0.5, high=2.0), True, eps=0.1),
+        ),
+        Case(
+            "momentum",
+            "a third of the new batch enters the averages",
+            lambda g: call(image(g, 5, 4), g.randn(4), g.uniform(4, low=0.5, high=2.0), True, momentum=1 / 3),
+        ),
         Case("three steps", "two batches in training, then one in evaluation", two_batches, weight=2),
     ],
     mutants=[
-        Mutant("always_batch", wrong(always_batch),
-               "In evaluation you still normalize by this batch. There the averages that were kept are used."),
-        Mutant("uses_kept", wrong(uses_kept),
-               "In training you normalize by the running averages. The batch's own mean and variance do that."),
-        Mutant("biased", wrong(biased),
-               "The variance that is kept should divide by n − 1; the one that normalizes divides by n."),
-        Mutant("unbiased", wrong(unbiased),
-               "The variance that normalizes should divide by n. Only the one that is kept divides by n − 1."),
-        Mutant("turned", wrong(turned),
-               "momentum is the share of the new batch here: (1 − momentum) · old + momentum · new."),
-        Mutant("always_updates", wrong(always_updates),
-               "The averages change in evaluation. They are for training alone."),
-        Mutant("never_updates", wrong(never_updates),
-               "The averages come back as they were. In training a share of this batch enters them."),
+        Mutant(
+            "always_batch",
+            wrong(always_batch),
+            "In evaluation you still normalize by this batch. There the averages that were kept are used.",
+        ),
+        Mutant(
+            "uses_kept",
+            wrong(uses_kept),
+            "In training you normalize by the running averages. The batch's own mean and variance do that.",
+        ),
+        Mutant(
+            "biased",
+            wrong(biased),
+            "The variance that is kept should divide by n − 1; the one that normalizes divides by n.",
+        ),
+        Mutant(
+            "unbiased",
+            wrong(unbiased),
+            "The variance that normalizes should divide by n. Only the one that is kept divides by n − 1.",
+        ),
+        Mutant(
+            "turned",
+            wrong(turned),
+            "momentum is the share of the new batch here: (1 − momentum) · old + momentum · new.",
+        ),
+        Mutant(
+            "always_updates", wrong(always_updates), "The averages change in evaluation. They are for training alone."
+        ),
+        Mutant(
+            "never_updates",
+            wrong(never_updates),
+            "The averages come back as they were. In training a share of this batch enters them.",
+        ),
     ],
 )
 

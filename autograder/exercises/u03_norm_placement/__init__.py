@@ -3,5 +3,12 @@
 from . import block, deepnorm, flow, training, wiring
 
 UNIT = "03-norm-placement"
-EXERCISES = (wiring.FIRST + block.EXERCISES + flow.EXERCISES + wiring.VARIANTS + deepnorm.EXERCISES + wiring.PARALLEL
-             + training.EXERCISES)
+EXERCISES = (
+    wiring.FIRST
+    + block.EXERCISES
+    + flow.EXERCISES
+    + wiring.VARIANTS
+    + deepnorm.EXERCISES
+    + wiring.PARALLEL
+    + training.EXERCISES
+)

@@ -105,44 +105,93 @@ def _by_hand(g):
 
 
 BLOCK = Exercise(
-    id="placement.block", unit="03-norm-placement", title="A whole block", points=2, difficulty=2, minutes=10,
-    signature="PreLNBlock(d_model, attention, ffn)", reference=ref.PreLN, alternatives=[ByFunctions, InPlaceOfNames],
+    id="placement.block",
+    unit="03-norm-placement",
+    title="A whole block",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    signature="PreLNBlock(d_model, attention, ffn)",
+    reference=ref.PreLN,
+    alternatives=[ByFunctions, InPlaceOfNames],
     cases=[
-        Case("by hand", "square, then ReLU: 1 and 3 become 2 and 4, whose norm is −1 and 1, so 2 and 5 come out",
-             _by_hand),
-        Case("random", "2 sentences of 3 words, norms with weights and biases of their own",
-             lambda g: _block(g, 5)("sin", "tanh").call(g.randn(2, 3, 5, scale=2.0)), weight=2),
-        Case("other sublayers", "sublayers exchanged, one sentence of one word",
-             lambda g: _block(g, 6)("square", "sin").call(g.randn(1, 1, 6, scale=2.0))),
-        Case("gradient", "the gradient of x through both branches and both residuals",
-             lambda g: _block(g, 4)("sin", "square").call(g.randn(2, 3, 4), grad=[0], cotangent=g.randn(2, 3, 4))),
+        Case(
+            "by hand",
+            "square, then ReLU: 1 and 3 become 2 and 4, whose norm is −1 and 1, so 2 and 5 come out",
+            _by_hand,
+        ),
+        Case(
+            "random",
+            "2 sentences of 3 words, norms with weights and biases of their own",
+            lambda g: _block(g, 5)("sin", "tanh").call(g.randn(2, 3, 5, scale=2.0)),
+            weight=2,
+        ),
+        Case(
+            "other sublayers",
+            "sublayers exchanged, one sentence of one word",
+            lambda g: _block(g, 6)("square", "sin").call(g.randn(1, 1, 6, scale=2.0)),
+        ),
+        Case(
+            "gradient",
+            "the gradient of x through both branches and both residuals",
+            lambda g: _block(g, 4)("sin", "square").call(g.randn(2, 3, 4), grad=[0], cotangent=g.randn(2, 3, 4)),
+        ),
     ],
     mutants=[
-        Mutant("parallel", ref.ParallelBlockTwoNorms,
-               "The feed-forward branch reads the old x. It comes second: it must see what attention has added."),
-        Mutant("post", ref.PostLN,
-               "This is Post-LN: the norms sit on the stream. Normalize what enters each sublayer, and add to the bare "
-               "x."),
-        Mutant("shared", wrong(_shared, ("norm",)),
-               "The weights do not fit. The block needs two norms, named attention_norm and ffn_norm, and nothing else "
-               "with weights."),
-        Mutant("one_norm_used", wrong(_one_norm_used),
-               "attention_norm is used twice. The feed-forward branch has a norm with weights of its own, ffn_norm."),
-        Mutant("exchanged", wrong(_exchanged),
-               "The two norms are exchanged. attention_norm comes before attention, ffn_norm before ffn."),
-        Mutant("second_without_residual", wrong(_second_without_residual),
-               "The second residual is missing. Each sublayer's output is added to the stream that it read from."),
-        Mutant("second_without_norm", wrong(_second_without_norm),
-               "The feed-forward branch reads the raw stream. Normalize it with ffn_norm first."),
-        Mutant("on_normed", wrong(_on_normed),
-               "The branches are added to the normalized stream. Check your pre_ln (exercise 1): the residual path "
-               "carries x itself."),
-        Mutant("residual_of_block", wrong(_residual_of_block),
-               "The second sum starts from the block's input, so attention's output is lost to the stream. Add to the "
-               "stream after the first step."),
-        Mutant("first_step_lost", wrong(lambda self, x: x + self.ffn(self.ffn_norm(x))),
-               "Attention leaves no trace. Keep what the first step returns, x = pre_ln(…), and let the second one "
-               "start from it."),
+        Mutant(
+            "parallel",
+            ref.ParallelBlockTwoNorms,
+            "The feed-forward branch reads the old x. It comes second: it must see what attention has added.",
+        ),
+        Mutant(
+            "post",
+            ref.PostLN,
+            "This is Post-LN: the norms sit on the stream. Normalize what enters each sublayer, and add to the bare x.",
+        ),
+        Mutant(
+            "shared",
+            wrong(_shared, ("norm",)),
+            "The weights do not fit. The block needs two norms, named attention_norm and ffn_norm, and nothing else "
+            "with weights.",
+        ),
+        Mutant(
+            "one_norm_used",
+            wrong(_one_norm_used),
+            "attention_norm is used twice. The feed-forward branch has a norm with weights of its own, ffn_norm.",
+        ),
+        Mutant(
+            "exchanged",
+            wrong(_exchanged),
+            "The two norms are exchanged. attention_norm comes before attention, ffn_norm before ffn.",
+        ),
+        Mutant(
+            "second_without_residual",
+            wrong(_second_without_residual),
+            "The second residual is missing. Each sublayer's output is added to the stream that it read from.",
+        ),
+        Mutant(
+            "second_without_norm",
+            wrong(_second_without_norm),
+            "The feed-forward branch reads the raw stream. Normalize it with ffn_norm first.",
+        ),
+        Mutant(
+            "on_normed",
+            wrong(_on_normed),
+            "The branches are added to the normalized stream. Check your pre_ln (exercise 1): the residual path "
+            "carries x itself.",
+        ),
+        Mutant(
+            "residual_of_block",
+            wrong(_residual_of_block),
+            "The second sum starts from the block's input, so attention's output is lost to the stream. Add to the "
+            "stream after the first step.",
+        ),
+        Mutant(
+            "first_step_lost",
+            wrong(lambda self, x: x + self.ffn(self.ffn_norm(x))),
+            "Attention leaves no trace. Keep what the first step returns, x = pre_ln(…), and let the second one "
+            "start from it.",
+        ),
         Mutant("ffn_first", wrong(_ffn_first), "The feed-forward step comes first. Attention is the first of the two."),
     ],
 )
@@ -245,48 +294,99 @@ def _stack_by_hand(g):
 
 
 STACK = Exercise(
-    id="placement.final_norm", unit="03-norm-placement", title="The norm at the end", points=2, difficulty=2,
-    minutes=8, signature="PreLNStack(d_model, sublayers)", reference=ref.PreLNStack,
+    id="placement.final_norm",
+    unit="03-norm-placement",
+    title="The norm at the end",
+    points=2,
+    difficulty=2,
+    minutes=8,
+    signature="PreLNStack(d_model, sublayers)",
+    reference=ref.PreLNStack,
     alternatives=[BySequential, ByAppending],
     cases=[
-        Case("by hand", "one block makes 2 and 5 of 1 and 3, as above; the final norm makes them −1 and 1",
-             _stack_by_hand),
-        Case("three blocks", "three blocks of different sublayers, all norms with weights and biases of their own",
-             lambda g: _stack(g, 5, PAIRS).call(g.randn(2, 3, 5, scale=2.0)), weight=2),
-        Case("one word", "two blocks, one sentence of one word",
-             lambda g: _stack(g, 6, PAIRS[:2]).call(g.randn(1, 1, 6, scale=2.0))),
-        Case("no blocks", "an empty list of pairs: the final norm alone",
-             lambda g: _stack(g, 4, []).call(g.randn(2, 3, 4, scale=3.0)), weight=0.5),
-        Case("gradient", "the gradient of x through two blocks and the final norm",
-             lambda g: _stack(g, 4, PAIRS[:2]).call(g.randn(2, 3, 4), grad=[0], cotangent=g.randn(2, 3, 4))),
+        Case(
+            "by hand",
+            "one block makes 2 and 5 of 1 and 3, as above; the final norm makes them −1 and 1",
+            _stack_by_hand,
+        ),
+        Case(
+            "three blocks",
+            "three blocks of different sublayers, all norms with weights and biases of their own",
+            lambda g: _stack(g, 5, PAIRS).call(g.randn(2, 3, 5, scale=2.0)),
+            weight=2,
+        ),
+        Case(
+            "one word",
+            "two blocks, one sentence of one word",
+            lambda g: _stack(g, 6, PAIRS[:2]).call(g.randn(1, 1, 6, scale=2.0)),
+        ),
+        Case(
+            "no blocks",
+            "an empty list of pairs: the final norm alone",
+            lambda g: _stack(g, 4, []).call(g.randn(2, 3, 4, scale=3.0)),
+            weight=0.5,
+        ),
+        Case(
+            "gradient",
+            "the gradient of x through two blocks and the final norm",
+            lambda g: _stack(g, 4, PAIRS[:2]).call(g.randn(2, 3, 4), grad=[0], cotangent=g.randn(2, 3, 4)),
+        ),
     ],
     mutants=[
-        Mutant("forgotten", wrong_stack(lambda self, x: _through(self.blocks, x)),
-               "final_norm is made and never used. Normalize what the last block gives."),
-        Mutant("no_norm", wrong_stack(lambda self, x: _through(self.blocks, x), norm=None),
-               "No norm with weights is called final_norm. Make an nn.LayerNorm(d_model) of that name and use it after "
-               "the last block."),
-        Mutant("at_the_start", wrong_stack(lambda self, x: _through(self.blocks, self.final_norm(x))),
-               "The norm stands before the first block. That block normalizes its own input; nobody normalizes what "
-               "the last one gives."),
-        Mutant("at_both_ends", wrong_stack(lambda self, x: self.final_norm(_through(self.blocks, self.final_norm(x)))),
-               "The norm is used before the first block as well. The stream goes in as it is."),
-        Mutant("after_each", wrong_stack(_after_each),
-               "The norm stands behind every block, on the stream. Take it out of the loop: it comes once, at the "
-               "end."),
-        Mutant("with_residual", wrong_stack(_with_residual),
-               "The stream is added to its own norm. Nothing is added at the end: the result is final_norm(x)."),
-        Mutant("plain_list", wrong_stack(keep=list),
-               "The blocks lie in a plain Python list, where torch doesn't find their weights. Use nn.ModuleList."),
-        Mutant("wrong_size", wrong_stack(norm=lambda d: nn.LayerNorm(2 * d)),
-               "final_norm has another size. It normalizes vectors of the stream: nn.LayerNorm(d_model)."),
-        Mutant("one_block", OneBlock,
-               "All places hold the same block. Make a block of its own for each pair."),
-        Mutant("not_chained", wrong_stack(_not_chained),
-               "Every block gets the first x, so only the last one counts. Feed each block with what the one before "
-               "gave: x = block(x)."),
-        Mutant("backwards", wrong_stack(lambda self, x: self.final_norm(_through(reversed(self.blocks), x))),
-               "The blocks run from the last to the first. Run them in the order of the list."),
+        Mutant(
+            "forgotten",
+            wrong_stack(lambda self, x: _through(self.blocks, x)),
+            "final_norm is made and never used. Normalize what the last block gives.",
+        ),
+        Mutant(
+            "no_norm",
+            wrong_stack(lambda self, x: _through(self.blocks, x), norm=None),
+            "No norm with weights is called final_norm. Make an nn.LayerNorm(d_model) of that name and use it after "
+            "the last block.",
+        ),
+        Mutant(
+            "at_the_start",
+            wrong_stack(lambda self, x: _through(self.blocks, self.final_norm(x))),
+            "The norm stands before the first block. That block normalizes its own input; nobody normalizes what "
+            "the last one gives.",
+        ),
+        Mutant(
+            "at_both_ends",
+            wrong_stack(lambda self, x: self.final_norm(_through(self.blocks, self.final_norm(x)))),
+            "The norm is used before the first block as well. The stream goes in as it is.",
+        ),
+        Mutant(
+            "after_each",
+            wrong_stack(_after_each),
+            "The norm stands behind every block, on the stream. Take it out of the loop: it comes once, at the end.",
+        ),
+        Mutant(
+            "with_residual",
+            wrong_stack(_with_residual),
+            "The stream is added to its own norm. Nothing is added at the end: the result is final_norm(x).",
+        ),
+        Mutant(
+            "plain_list",
+            wrong_stack(keep=list),
+            "The blocks lie in a plain Python list, where torch doesn't find their weights. Use nn.ModuleList.",
+        ),
+        Mutant(
+            "wrong_size",
+            wrong_stack(norm=lambda d: nn.LayerNorm(2 * d)),
+            "final_norm has another size. It normalizes vectors of the stream: nn.LayerNorm(d_model).",
+        ),
+        Mutant("one_block", OneBlock, "All places hold the same block. Make a block of its own for each pair."),
+        Mutant(
+            "not_chained",
+            wrong_stack(_not_chained),
+            "Every block gets the first x, so only the last one counts. Feed each block with what the one before "
+            "gave: x = block(x).",
+        ),
+        Mutant(
+            "backwards",
+            wrong_stack(lambda self, x: self.final_norm(_through(reversed(self.blocks), x))),
+            "The blocks run from the last to the first. Run them in the order of the list.",
+        ),
     ],
 )
 

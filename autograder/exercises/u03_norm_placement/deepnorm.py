@@ -50,63 +50,138 @@ right_decoder = lambda n, m: ((3 * m) ** 0.25, (12 * m) ** -0.25)
 unchecked = _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** -0.25)
 
 DEEPNORM = Exercise(
-    id="placement.deepnorm", unit=UNIT, title="DeepNorm", points=3, difficulty=2, minutes=12, extension=True,
+    id="placement.deepnorm",
+    unit=UNIT,
+    title="DeepNorm",
+    points=3,
+    difficulty=2,
+    minutes=12,
+    extension=True,
     signature="deepnorm(x, sublayer, norm, alpha)",
-    targets=("deepnorm", "deepnorm_scale", "deepnorm_scale_encoder_decoder"), reference=(ref.deepnorm, ONE, BOTH),
+    targets=("deepnorm", "deepnorm_scale", "deepnorm_scale_encoder_decoder"),
+    reference=(ref.deepnorm, ONE, BOTH),
     alternatives=[(by_scaling, scale_by_roots, both_by_roots)],
     cases=[
-        Case("wiring by hand", "α = 2: twice 1 and 3 plus their squares are 3 and 15, normalized −1 and 1",
-             lambda g: call(torch.tensor([[[1.0, 3.0]]]), Fn("square"), Fn("layer_norm"), 2.0)),
-        Case("wiring", "RMSNorm, random stream and a random α",
-             lambda g: call(g.randn(2, 3, 5, scale=2.0), Fn("sin"), Fn("rms_norm"), g.number(1.5, 3.0))),
-        Case("8 layers", "N = 8: α = 16^¼ = 2 and β = 64^−¼ = 0.354",
-             lambda g: call(8, fn="deepnorm_scale")),
-        Case("a random depth", "some depth between 20 and 200 layers",
-             lambda g: call(g.integer(20, 200), fn="deepnorm_scale")),
-        Case("encoder-decoder", "6 encoder and 6 decoder layers: (α, β) of the encoder, then of the decoder",
-             lambda g: call(6, 6, fn="deepnorm_scale_encoder_decoder")),
-        Case("uneven depths", "an encoder that is deeper than its decoder",
-             lambda g: call(g.integer(30, 99), g.integer(2, 20), fn="deepnorm_scale_encoder_decoder")),
-        Case("no layers", "a stack of 0 layers has no scale: ValueError",
-             lambda g: call(0, fn="deepnorm_scale"), weight=0.5),
-        Case("no decoder", "6 encoder layers and no decoder have no scale either: ValueError",
-             lambda g: call(6, 0, fn="deepnorm_scale_encoder_decoder"), weight=0.5),
+        Case(
+            "wiring by hand",
+            "α = 2: twice 1 and 3 plus their squares are 3 and 15, normalized −1 and 1",
+            lambda g: call(torch.tensor([[[1.0, 3.0]]]), Fn("square"), Fn("layer_norm"), 2.0),
+        ),
+        Case(
+            "wiring",
+            "RMSNorm, random stream and a random α",
+            lambda g: call(g.randn(2, 3, 5, scale=2.0), Fn("sin"), Fn("rms_norm"), g.number(1.5, 3.0)),
+        ),
+        Case("8 layers", "N = 8: α = 16^¼ = 2 and β = 64^−¼ = 0.354", lambda g: call(8, fn="deepnorm_scale")),
+        Case(
+            "a random depth",
+            "some depth between 20 and 200 layers",
+            lambda g: call(g.integer(20, 200), fn="deepnorm_scale"),
+        ),
+        Case(
+            "encoder-decoder",
+            "6 encoder and 6 decoder layers: (α, β) of the encoder, then of the decoder",
+            lambda g: call(6, 6, fn="deepnorm_scale_encoder_decoder"),
+        ),
+        Case(
+            "uneven depths",
+            "an encoder that is deeper than its decoder",
+            lambda g: call(g.integer(30, 99), g.integer(2, 20), fn="deepnorm_scale_encoder_decoder"),
+        ),
+        Case(
+            "no layers",
+            "a stack of 0 layers has no scale: ValueError",
+            lambda g: call(0, fn="deepnorm_scale"),
+            weight=0.5,
+        ),
+        Case(
+            "no decoder",
+            "6 encoder layers and no decoder have no scale either: ValueError",
+            lambda g: call(6, 0, fn="deepnorm_scale_encoder_decoder"),
+            weight=0.5,
+        ),
     ],
     mutants=[
-        Mutant("alpha_on_branch", (_step(lambda x, f, n, a: n(x + a * f(x))), ONE, BOTH),
-               "α multiplies the sublayer's output. DeepNorm makes the residual heavier: norm(α·x + F(x))."),
-        Mutant("alpha_on_both", (_step(lambda x, f, n, a: n(a * (x + f(x)))), ONE, BOTH),
-               "α has no effect: it is not used, or it multiplies the whole sum, where the norm removes it again. It "
-               "belongs to x alone."),
-        Mutant("alpha_inside", (_step(lambda x, f, n, a: n(a * x + f(a * x))), ONE, BOTH),
-               "The sublayer sees α·x. It reads x itself; only the residual is multiplied."),
-        Mutant("alpha_outside", (_step(lambda x, f, n, a: a * x + n(f(x))), ONE, BOTH),
-               "The norm sits on the branch. DeepNorm is Post-LN with a heavier residual: the norm comes last, on the "
-               "sum."),
-        Mutant("square_roots", (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.5, lambda n: (8 * n) ** -0.5), BOTH),
-               "These are square roots. The exponents are ¼ and −¼."),
-        Mutant("beta_grows", (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** 0.25), BOTH),
-               "β grows with depth here. It shrinks the weights: the exponent is −¼."),
-        Mutant("one_over_alpha", (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
-               "β is 1/α here. It has an 8 where α has a 2: β = (8N)^−¼."),
-        Mutant("eight_and_two", (ref.deepnorm, _scale(lambda n: (8 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
-               "The 2 and the 8 are exchanged. α = (2N)^¼ and β = (8N)^−¼."),
-        Mutant("beta_first", (ref.deepnorm, _scale(lambda n: (8 * n) ** -0.25, lambda n: (2 * n) ** 0.25), BOTH),
-               "β comes first. A pair is (α, β)."),
-        Mutant("divided_by_four", (ref.deepnorm, _scale(lambda n: (2 * n) ** 1 / 4, lambda n: (8 * n) ** -1 / 4), _both(
-                   lambda n, m: (0.81 * (n**4 * m) ** 1 / 16, 0.87 * (n**4 * m) ** -1 / 16),
-                   lambda n, m: ((3 * m) ** 1 / 4, (12 * m) ** -1 / 4))),
-               "In Python x ** 1 / 4 is (x ** 1) / 4. Put the exponent in parentheses, or write 0.25."),
-        Mutant("decoder_as_alone", (ref.deepnorm, ONE, _both(right_encoder, lambda n, m: (
-                   (2 * m) ** 0.25, (8 * m) ** -0.25))),
-               "This decoder has 2M and 8M, as a stack of its own. Beside an encoder each layer has three sublayers: "
-               "3M and 12M."),
-        Mutant("depths_exchanged", (ref.deepnorm, ONE, _both(lambda n, m: right_encoder(m, n), right_decoder)),
-               "N and M are exchanged in the encoder's scale: it is N⁴M with N encoder and M decoder layers."),
-        Mutant("decoder_first", (ref.deepnorm, ONE, _both(right_decoder, right_encoder)),
-               "The decoder's pair comes first. Return the encoder's (α, β), then the decoder's."),
-        Mutant("unchecked", (ref.deepnorm, unchecked, BOTH),
-               "The numbers are right. Raise a ValueError for fewer than one layer: 0 layers have no scale."),
+        Mutant(
+            "alpha_on_branch",
+            (_step(lambda x, f, n, a: n(x + a * f(x))), ONE, BOTH),
+            "α multiplies the sublayer's output. DeepNorm makes the residual heavier: norm(α·x + F(x)).",
+        ),
+        Mutant(
+            "alpha_on_both",
+            (_step(lambda x, f, n, a: n(a * (x + f(x)))), ONE, BOTH),
+            "α has no effect: it is not used, or it multiplies the whole sum, where the norm removes it again. It "
+            "belongs to x alone.",
+        ),
+        Mutant(
+            "alpha_inside",
+            (_step(lambda x, f, n, a: n(a * x + f(a * x))), ONE, BOTH),
+            "The sublayer sees α·x. It reads x itself; only the residual is multiplied.",
+        ),
+        Mutant(
+            "alpha_outside",
+            (_step(lambda x, f, n, a: a * x + n(f(x))), ONE, BOTH),
+            "The norm sits on the branch. DeepNorm is Post-LN with a heavier residual: the norm comes last, on the "
+            "sum.",
+        ),
+        Mutant(
+            "square_roots",
+            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.5, lambda n: (8 * n) ** -0.5), BOTH),
+            "These are square roots. The exponents are ¼ and −¼.",
+        ),
+        Mutant(
+            "beta_grows",
+            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** 0.25), BOTH),
+            "β grows with depth here. It shrinks the weights: the exponent is −¼.",
+        ),
+        Mutant(
+            "one_over_alpha",
+            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
+            "β is 1/α here. It has an 8 where α has a 2: β = (8N)^−¼.",
+        ),
+        Mutant(
+            "eight_and_two",
+            (ref.deepnorm, _scale(lambda n: (8 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
+            "The 2 and the 8 are exchanged. α = (2N)^¼ and β = (8N)^−¼.",
+        ),
+        Mutant(
+            "beta_first",
+            (ref.deepnorm, _scale(lambda n: (8 * n) ** -0.25, lambda n: (2 * n) ** 0.25), BOTH),
+            "β comes first. A pair is (α, β).",
+        ),
+        Mutant(
+            "divided_by_four",
+            (
+                ref.deepnorm,
+                _scale(lambda n: (2 * n) ** 1 / 4, lambda n: (8 * n) ** -1 / 4),
+                _both(
+                    lambda n, m: (0.81 * (n**4 * m) ** 1 / 16, 0.87 * (n**4 * m) ** -1 / 16),
+                    lambda n, m: ((3 * m) ** 1 / 4, (12 * m) ** -1 / 4),
+                ),
+            ),
+            "In Python x ** 1 / 4 is (x ** 1) / 4. Put the exponent in parentheses, or write 0.25.",
+        ),
+        Mutant(
+            "decoder_as_alone",
+            (ref.deepnorm, ONE, _both(right_encoder, lambda n, m: ((2 * m) ** 0.25, (8 * m) ** -0.25))),
+            "This decoder has 2M and 8M, as a stack of its own. Beside an encoder each layer has three sublayers: "
+            "3M and 12M.",
+        ),
+        Mutant(
+            "depths_exchanged",
+            (ref.deepnorm, ONE, _both(lambda n, m: right_encoder(m, n), right_decoder)),
+            "N and M are exchanged in the encoder's scale: it is N⁴M with N encoder and M decoder layers.",
+        ),
+        Mutant(
+            "decoder_first",
+            (ref.deepnorm, ONE, _both(right_decoder, right_encoder)),
+            "The decoder's pair comes first. Return the encoder's (α, β), then the decoder's.",
+        ),
+        Mutant(
+            "unchecked",
+            (ref.deepnorm, unchecked, BOTH),
+            "The numbers are right. Raise a ValueError for fewer than one layer: 0 layers have no scale.",
+        ),
     ],
 )
 
@@ -119,8 +194,15 @@ def gains_by_filter(names, beta):
 
 def gains_by_table(names, beta):
     """One table per kind of matrix."""
-    table = {"q_proj": 1.0, "k_proj": 1.0, "v_proj": beta, "o_proj": beta, "up_proj": beta, "gate_proj": beta,
-             "down_proj": beta}
+    table = {
+        "q_proj": 1.0,
+        "k_proj": 1.0,
+        "v_proj": beta,
+        "o_proj": beta,
+        "up_proj": beta,
+        "gate_proj": beta,
+        "down_proj": beta,
+    }
     found = {}
     for name in names:
         parts = name.split(".")
@@ -135,49 +217,116 @@ def _gains(small, keep=lambda n: n.endswith("_proj.weight")):
 
 FFN = ("up_proj", "gate_proj", "down_proj")
 has = lambda *words: lambda n: any(w in n for w in words)
-LAYER = [f"{m}.{k}" for m in ("attention.q_proj", "attention.k_proj", "attention.v_proj", "attention.o_proj",
-                              "ffn.up_proj", "ffn.down_proj", "attention_norm", "ffn_norm") for k in ("weight", "bias")]
+LAYER = [
+    f"{m}.{k}"
+    for m in (
+        "attention.q_proj",
+        "attention.k_proj",
+        "attention.v_proj",
+        "attention.o_proj",
+        "ffn.up_proj",
+        "ffn.down_proj",
+        "attention_norm",
+        "ffn_norm",
+    )
+    for k in ("weight", "bias")
+]
 
 GAINS = Exercise(
-    id="placement.deepnorm_init", unit=UNIT, title="Which weights start smaller?", points=1, difficulty=2, minutes=8,
+    id="placement.deepnorm_init",
+    unit=UNIT,
+    title="Which weights start smaller?",
+    points=1,
+    difficulty=2,
+    minutes=8,
     extension=True,
-    signature="deepnorm_gains(names, beta)", reference=ref.deepnorm_gains,
+    signature="deepnorm_gains(names, beta)",
+    reference=ref.deepnorm_gains,
     alternatives=[gains_by_filter, gains_by_table],
     cases=[
-        Case("by hand", "a query matrix keeps gain 1, a value matrix gets β = 0.5",
-             lambda g: call(["attention.q_proj.weight", "attention.v_proj.weight"], 0.5)),
-        Case("a block", "all sixteen parameters of a block: six of them are matrices",
-             lambda g: call(list(LAYER), g.number(0.2, 0.8))),
-        Case("gated", "a gated layer of a decoder, deep in a model",
-             lambda g: call([f"decoder.layers.7.{n}" for n in ("attention.k_proj.weight", "attention.o_proj.weight",
-                                                               "ffn.gate_proj.weight", "ffn.up_proj.weight",
-                                                               "ffn.down_proj.weight", "ffn_norm.weight")],
-                            g.number(0.2, 0.8))),
+        Case(
+            "by hand",
+            "a query matrix keeps gain 1, a value matrix gets β = 0.5",
+            lambda g: call(["attention.q_proj.weight", "attention.v_proj.weight"], 0.5),
+        ),
+        Case(
+            "a block",
+            "all sixteen parameters of a block: six of them are matrices",
+            lambda g: call(list(LAYER), g.number(0.2, 0.8)),
+        ),
+        Case(
+            "gated",
+            "a gated layer of a decoder, deep in a model",
+            lambda g: call(
+                [
+                    f"decoder.layers.7.{n}"
+                    for n in (
+                        "attention.k_proj.weight",
+                        "attention.o_proj.weight",
+                        "ffn.gate_proj.weight",
+                        "ffn.up_proj.weight",
+                        "ffn.down_proj.weight",
+                        "ffn_norm.weight",
+                    )
+                ],
+                g.number(0.2, 0.8),
+            ),
+        ),
     ],
     mutants=[
-        Mutant("all_small", _gains(lambda n: True),
-               "All matrices get β. Queries and keys keep gain 1: they decide where attention looks, not how large its "
-               "output is."),
-        Mutant("the_other_way", _gains(has("q_proj", "k_proj")),
-               "The gains are the wrong way round. Queries and keys keep 1, everything that makes the output larger "
-               "gets β."),
-        Mutant("nothing_small", _gains(lambda n: False),
-               'All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, '
-               '`"q_proj" in name or "k_proj" in name`.'),
-        Mutant("keys_too", _gains(lambda n: "q_proj" not in n),
-               "k_proj gets β. Keys, like queries, only decide where attention looks: they keep gain 1."),
-        Mutant("ffn_only", _gains(has(*FFN)),
-               "Only the feed-forward matrices get β. Values and the output projection of attention are scaled too."),
-        Mutant("values_forgotten", _gains(has("o_proj", *FFN)),
-               "v_proj keeps gain 1. Values pass through to the output, so they are scaled by β like o_proj."),
-        Mutant("attention_only", _gains(has("v_proj", "o_proj")),
-               "The feed-forward matrices keep gain 1. They write to the stream as well: β."),
-        Mutant("norms_too", _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith(".weight")),
-               "Weights of norms are in the result. They are vectors and start at 1; leave them out."),
-        Mutant("biases_too", _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: "_proj" in n),
-               "Biases are in the result. Xavier's rule is for matrices; leave biases out."),
-        Mutant("everything", _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: True),
-               "Norms and biases are in the result. Keep only the names that end in _proj.weight."),
+        Mutant(
+            "all_small",
+            _gains(lambda n: True),
+            "All matrices get β. Queries and keys keep gain 1: they decide where attention looks, not how large its "
+            "output is.",
+        ),
+        Mutant(
+            "the_other_way",
+            _gains(has("q_proj", "k_proj")),
+            "The gains are the wrong way round. Queries and keys keep 1, everything that makes the output larger "
+            "gets β.",
+        ),
+        Mutant(
+            "nothing_small",
+            _gains(lambda n: False),
+            'All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, '
+            '`"q_proj" in name or "k_proj" in name`.',
+        ),
+        Mutant(
+            "keys_too",
+            _gains(lambda n: "q_proj" not in n),
+            "k_proj gets β. Keys, like queries, only decide where attention looks: they keep gain 1.",
+        ),
+        Mutant(
+            "ffn_only",
+            _gains(has(*FFN)),
+            "Only the feed-forward matrices get β. Values and the output projection of attention are scaled too.",
+        ),
+        Mutant(
+            "values_forgotten",
+            _gains(has("o_proj", *FFN)),
+            "v_proj keeps gain 1. Values pass through to the output, so they are scaled by β like o_proj.",
+        ),
+        Mutant(
+            "attention_only",
+            _gains(has("v_proj", "o_proj")),
+            "The feed-forward matrices keep gain 1. They write to the stream as well: β.",
+        ),
+        Mutant(
+            "norms_too",
+            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith(".weight")),
+            "Weights of norms are in the result. They are vectors and start at 1; leave them out.",
+        ),
+        Mutant(
+            "biases_too",
+            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: "_proj" in n),
+            "Biases are in the result. Xavier's rule is for matrices; leave biases out.",
+        ),
+        Mutant(
+            "everything",
+            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: True),
+            "Norms and biases are in the result. Keep only the names that end in _proj.weight.",
+        ),
     ],
 )
 

@@ -21,6 +21,7 @@ def wavelengths(D, base=10000.0):
 
 # -- rope_frequencies and wavelengths -------------------------------------------------------------------------------
 
+
 def _even(D):
     if D < 2 or D % 2:
         raise ValueError(f"D must be even, got {D}")
@@ -68,39 +69,76 @@ def any_size(D, base=10000.0):
 
 
 FREQUENCIES = Exercise(
-    id="rope.rope_frequencies", unit=UNIT, title="Frequencies and wavelengths", points=2, difficulty=2, minutes=10,
-    signature="rope_frequencies(D, base=10000.0)", targets=("rope_frequencies", "wavelengths"),
+    id="rope.rope_frequencies",
+    unit=UNIT,
+    title="Frequencies and wavelengths",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    signature="rope_frequencies(D, base=10000.0)",
+    targets=("rope_frequencies", "wavelengths"),
     reference=(frequencies, wavelengths),
     alternatives=[(f, _waves(f)) for f in (frequencies_by_power, frequencies_by_ratio, frequencies_by_log)],
     cases=[
         Case("four features", "D = 4, two pairs: θ = 1 and 1/100", lambda g: call(4)),
-        Case("sixteen", "D = 8 with base 16: each pair turns half as fast as the one before",
-             lambda g: call(8, base=16.0)),
-        Case("turns", "wavelengths of D = 4: 6.28 and 628 positions for a full turn",
-             lambda g: Program().call(4, fn="wavelengths")),
-        Case("a real head", "D = 128, as in LLaMA: the slowest pair needs 54,410 positions for one turn",
-             lambda g: Program().call(128, fn="rope_frequencies").call(128, fn="wavelengths")),
-        Case("any", "another even size and another base",
-             lambda g: _any(2 * g.integer(3, 20), g.number(50.0, 5e5, 0))),
+        Case(
+            "sixteen",
+            "D = 8 with base 16: each pair turns half as fast as the one before",
+            lambda g: call(8, base=16.0),
+        ),
+        Case(
+            "turns",
+            "wavelengths of D = 4: 6.28 and 628 positions for a full turn",
+            lambda g: Program().call(4, fn="wavelengths"),
+        ),
+        Case(
+            "a real head",
+            "D = 128, as in LLaMA: the slowest pair needs 54,410 positions for one turn",
+            lambda g: Program().call(128, fn="rope_frequencies").call(128, fn="wavelengths"),
+        ),
+        Case("any", "another even size and another base", lambda g: _any(2 * g.integer(3, 20), g.number(50.0, 5e5, 0))),
         Case("odd", "D = 7 cannot be cut into pairs: ValueError", lambda g: call(7), weight=0.5),
     ],
     mutants=[
-        Mutant("no_two", (no_two, _waves(no_two)), "The exponent lacks the 2: it is −2i/D, so that the slowest pair "
-               "comes close to 1/base."),
-        Mutant("two_twice", (two_twice, _waves(two_twice)), "The 2 is in twice: torch.arange(0, D, 2) holds 2i "
-               "already."),
-        Mutant("one_per_feature", (one_per_feature, _waves(one_per_feature)),
-               "This gives one frequency for each feature. There is one for each pair: i runs over 0 … D/2 − 1."),
-        Mutant("growing", (growing, _waves(growing)), "The frequencies grow. The exponent is negative: later pairs "
-               "turn slower."),
-        Mutant("to_the_end", (to_the_end, _waves(to_the_end)), "The last frequency is exactly 1/base, as with "
-               "linspace. The exponent is 2i/D, which stops one step short of 1."),
-        Mutant("base_ignored", (lambda D, base=10000.0: R.rope_frequencies(D), lambda D, base=10000.0: wavelengths(D)),
-               "The base is fixed at 10,000. Use the argument: other models use other bases."),
-        Mutant("no_full_turn", (frequencies, lambda D, base=10000.0: 1 / frequencies(D, base)),
-               "The wavelength is 1/θ here, the positions for one radian. A full turn has 2π radians."),
-        Mutant("odd_accepted", (any_size, _waves(any_size)), "An odd D was accepted. Raise ValueError when D is not "
-               "even: one feature would be left without a partner."),
+        Mutant(
+            "no_two",
+            (no_two, _waves(no_two)),
+            "The exponent lacks the 2: it is −2i/D, so that the slowest pair comes close to 1/base.",
+        ),
+        Mutant(
+            "two_twice", (two_twice, _waves(two_twice)), "The 2 is in twice: torch.arange(0, D, 2) holds 2i already."
+        ),
+        Mutant(
+            "one_per_feature",
+            (one_per_feature, _waves(one_per_feature)),
+            "This gives one frequency for each feature. There is one for each pair: i runs over 0 … D/2 − 1.",
+        ),
+        Mutant(
+            "growing",
+            (growing, _waves(growing)),
+            "The frequencies grow. The exponent is negative: later pairs turn slower.",
+        ),
+        Mutant(
+            "to_the_end",
+            (to_the_end, _waves(to_the_end)),
+            "The last frequency is exactly 1/base, as with "
+            "linspace. The exponent is 2i/D, which stops one step short of 1.",
+        ),
+        Mutant(
+            "base_ignored",
+            (lambda D, base=10000.0: R.rope_frequencies(D), lambda D, base=10000.0: wavelengths(D)),
+            "The base is fixed at 10,000. Use the argument: other models use other bases.",
+        ),
+        Mutant(
+            "no_full_turn",
+            (frequencies, lambda D, base=10000.0: 1 / frequencies(D, base)),
+            "The wavelength is 1/θ here, the positions for one radian. A full turn has 2π radians.",
+        ),
+        Mutant(
+            "odd_accepted",
+            (any_size, _waves(any_size)),
+            "An odd D was accepted. Raise ValueError when D is not even: one feature would be left without a partner.",
+        ),
     ],
 )
 
@@ -110,6 +148,7 @@ def _any(D, base):
 
 
 # -- rope_matrix ----------------------------------------------------------------------------------------------------
+
 
 def rope_matrix(position, D, base=10000.0):
     return R.rope_matrix(position, D, base, dtype=torch.float32)
@@ -145,25 +184,39 @@ def only_cosines(position, D, base=10000.0):
 
 
 MATRIX = Exercise(
-    id="rope.rope_matrix", unit=UNIT, title="Proof, step 5: all planes at once", points=2, difficulty=2, minutes=10,
+    id="rope.rope_matrix",
+    unit=UNIT,
+    title="Proof, step 5: all planes at once",
+    points=2,
+    difficulty=2,
+    minutes=10,
     signature="rope_matrix(position, D, base=10000.0)",
     extension=True,
-    reference=rope_matrix, alternatives=[matrix_by_index, matrix_by_columns],
+    reference=rope_matrix,
+    alternatives=[matrix_by_index, matrix_by_columns],
     cases=[
         Case("two planes", "D = 4 at position 1: one block turns by 1, the other by 1/100", lambda g: call(1, 4)),
-        Case("three planes", "D = 6 with base 100 at some position",
-             lambda g: call(g.integer(2, 30), 6, base=100.0)),
+        Case("three planes", "D = 6 with base 100 at some position", lambda g: call(g.integer(2, 30), 6, base=100.0)),
         Case("backwards", "a negative position turns back", lambda g: call(-g.integer(1, 9), 8)),
         Case("one plane", "D = 2 is the 2×2 matrix of before", lambda g: call(g.integer(1, 3), 2), weight=0.5),
         Case("start", "position 0 changes nothing", lambda g: call(0, 4), weight=0),
     ],
     mutants=[
-        Mutant("same_angle", same_angle, "Every block turns by the same angle. Block i turns by position·θᵢ, and θᵢ "
-               "falls from block to block."),
-        Mutant("transposed", lambda position, D, base=10000.0: rope_matrix(-position, D, base),
-               "This is the transpose: it turns backwards."),
-        Mutant("half_split", half_split_matrix, "Block i sits on rows i and i + D/2. In this layout pair i is the "
-               "neighbors 2i and 2i + 1."),
+        Mutant(
+            "same_angle",
+            same_angle,
+            "Every block turns by the same angle. Block i turns by position·θᵢ, and θᵢ falls from block to block.",
+        ),
+        Mutant(
+            "transposed",
+            lambda position, D, base=10000.0: rope_matrix(-position, D, base),
+            "This is the transpose: it turns backwards.",
+        ),
+        Mutant(
+            "half_split",
+            half_split_matrix,
+            "Block i sits on rows i and i + D/2. In this layout pair i is the neighbors 2i and 2i + 1.",
+        ),
         Mutant("only_cosines", only_cosines, "The blocks have no sines: nothing is turned, features only shrink."),
     ],
 )

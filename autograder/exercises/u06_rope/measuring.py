@@ -11,8 +11,8 @@ UNIT = "06-rope"
 def by_loop(logits, targets, width):
     out = []
     for start in range(0, targets.shape[1], width):
-        t = targets[:, start:start + width]
-        guess = logits[:, start:start + width].argmax(-1)
+        t = targets[:, start : start + width]
+        guess = logits[:, start : start + width].argmax(-1)
         out.append((guess[t >= 0] == t[t >= 0]).float().mean())
     return torch.stack(out)
 
@@ -80,28 +80,53 @@ def _pattern(text):
 
 
 MEASURE = Exercise(
-    id="rope.accuracy_by_position", unit=UNIT, title="Accuracy, stretch by stretch", points=2, difficulty=2, minutes=12,
+    id="rope.accuracy_by_position",
+    unit=UNIT,
+    title="Accuracy, stretch by stretch",
+    points=2,
+    difficulty=2,
+    minutes=12,
     signature="accuracy_by_position(logits, targets, width)",
     extension=True,
-    reference=accuracy_by_position, alternatives=[by_loop, by_index_add],
+    reference=accuracy_by_position,
+    alternatives=[by_loop, by_index_add],
     cases=[
         Case("four answers", "one text, answers right, wrong | right, right: 0.5 and 1.0", _small),
-        Case("not asked", "positions with target −1 do not count, neither as right nor as wrong",
-             lambda g: _exam(g, _pattern("110111 011110"), _pattern("011111 111011"), 3)),
-        Case("uneven rows", "one text asks once, the other three times: every question counts the same",
-             lambda g: _exam(g, _pattern("1000 0100"), _pattern("1000 0111"), 4)),
-        Case("three stretches", "three stretches of 2 in a batch of 3",
-             lambda g: _exam(g, g.mask(3, 6).tolist(), _pattern("111111 111111 111111"), 2), weight=2),
+        Case(
+            "not asked",
+            "positions with target −1 do not count, neither as right nor as wrong",
+            lambda g: _exam(g, _pattern("110111 011110"), _pattern("011111 111011"), 3),
+        ),
+        Case(
+            "uneven rows",
+            "one text asks once, the other three times: every question counts the same",
+            lambda g: _exam(g, _pattern("1000 0100"), _pattern("1000 0111"), 4),
+        ),
+        Case(
+            "three stretches",
+            "three stretches of 2 in a batch of 3",
+            lambda g: _exam(g, g.mask(3, 6).tolist(), _pattern("111111 111111 111111"), 2),
+            weight=2,
+        ),
     ],
     mutants=[
-        Mutant("unasked_count", unasked_count,
-               "Positions with target −1 are counted as wrong. Divide by the number of questions, not of positions."),
-        Mutant("row_means", row_means,
-               "Each text's share is computed first and then averaged, so a text with one question weighs as much as "
-               "one with three. Add up over the batch before dividing."),
-        Mutant("every_nth", every_nth,
-               "The stretches are not contiguous: the axis was cut the wrong way. Shape (B, T/width, width) keeps "
-               "neighbors together."),
+        Mutant(
+            "unasked_count",
+            unasked_count,
+            "Positions with target −1 are counted as wrong. Divide by the number of questions, not of positions.",
+        ),
+        Mutant(
+            "row_means",
+            row_means,
+            "Each text's share is computed first and then averaged, so a text with one question weighs as much as "
+            "one with three. Add up over the batch before dividing.",
+        ),
+        Mutant(
+            "every_nth",
+            every_nth,
+            "The stretches are not contiguous: the axis was cut the wrong way. Shape (B, T/width, width) keeps "
+            "neighbors together.",
+        ),
         Mutant("running", running, "These are running totals from the start. Each stretch counts for itself."),
         Mutant("errors", errors, "This is the share of wrong answers. The share of right ones is asked for."),
     ],

@@ -12,6 +12,7 @@ UNIT = "06-rope"
 
 # -- rotation_matrix_2d ---------------------------------------------------------------------------------------------
 
+
 def matrix_by_filling(angle):
     """Four entries written into an empty tensor."""
     out = torch.empty(*angle.shape, 2, 2, dtype=angle.dtype)
@@ -44,36 +45,71 @@ def reflection(angle):
 
 
 MATRIX = Exercise(
-    id="rope.rotation_matrix_2d", unit=UNIT, title="The matrix that turns a plane", points=1, difficulty=1, minutes=5,
+    id="rope.rotation_matrix_2d",
+    unit=UNIT,
+    title="The matrix that turns a plane",
+    points=1,
+    difficulty=1,
+    minutes=5,
     signature="rotation_matrix_2d(angle)",
-    reference=R.rotation_matrix_2d, alternatives=[matrix_by_filling, matrix_by_turning_axes],
+    reference=R.rotation_matrix_2d,
+    alternatives=[matrix_by_filling, matrix_by_turning_axes],
     cases=[
-        Case("thirty degrees", "π/6: cosine 0.866, sine 0.5, and the minus sign at the top right",
-             lambda g: call(torch.tensor(math.pi / 6))),
+        Case(
+            "thirty degrees",
+            "π/6: cosine 0.866, sine 0.5, and the minus sign at the top right",
+            lambda g: call(torch.tensor(math.pi / 6)),
+        ),
         Case("several", "three angles give three matrices, (3, 2, 2)", lambda g: call(g.uniform(3, low=0.2, high=1.3))),
-        Case("two by five", "angles of shape (2, 5) give (2, 5, 2, 2)",
-             lambda g: call(g.uniform(2, 5, low=-3.0, high=3.0))),
-        Case("two", "two angles: the matrix axes come last even when every axis has size 2",
-             lambda g: call(g.uniform(2, low=0.3, high=1.2))),
-        Case("double", "float64 angles give a float64 matrix",
-             lambda g: call(g.uniform(1, low=0.2, high=1.3, dtype=torch.float64))),
+        Case(
+            "two by five",
+            "angles of shape (2, 5) give (2, 5, 2, 2)",
+            lambda g: call(g.uniform(2, 5, low=-3.0, high=3.0)),
+        ),
+        Case(
+            "two",
+            "two angles: the matrix axes come last even when every axis has size 2",
+            lambda g: call(g.uniform(2, low=0.3, high=1.2)),
+        ),
+        Case(
+            "double",
+            "float64 angles give a float64 matrix",
+            lambda g: call(g.uniform(1, low=0.2, high=1.3, dtype=torch.float64)),
+        ),
     ],
     mutants=[
-        Mutant("clockwise", lambda angle: R.rotation_matrix_2d(-angle),
-               "This turns clockwise: the minus sign belongs to the sine at the top right."),
-        Mutant("all_plus", all_plus, "Both sines have a plus sign, which stretches the plane. The one at the top "
-               "right is negative."),
-        Mutant("reflection", reflection, "This is a mirror image: its determinant is −1. The two cosines have the "
-               "same sign, the two sines have opposite signs."),
-        Mutant("degrees", lambda angle: R.rotation_matrix_2d(angle * math.pi / 180),
-               "The angle was read as degrees. It is given in radians, and torch.cos takes radians."),
-        Mutant("axes_in_front", axes_in_front, "The two matrix axes come first. They belong at the end: stack along "
-               "dim=-1 and then dim=-2."),
+        Mutant(
+            "clockwise",
+            lambda angle: R.rotation_matrix_2d(-angle),
+            "This turns clockwise: the minus sign belongs to the sine at the top right.",
+        ),
+        Mutant(
+            "all_plus",
+            all_plus,
+            "Both sines have a plus sign, which stretches the plane. The one at the top right is negative.",
+        ),
+        Mutant(
+            "reflection",
+            reflection,
+            "This is a mirror image: its determinant is −1. The two cosines have the "
+            "same sign, the two sines have opposite signs.",
+        ),
+        Mutant(
+            "degrees",
+            lambda angle: R.rotation_matrix_2d(angle * math.pi / 180),
+            "The angle was read as degrees. It is given in radians, and torch.cos takes radians.",
+        ),
+        Mutant(
+            "axes_in_front",
+            axes_in_front,
+            "The two matrix axes come first. They belong at the end: stack along dim=-1 and then dim=-2.",
+        ),
     ],
 )
 
 
 # -- rotate_complex -------------------------------------------------------------------------------------------------
+
 
 def complex_by_hand(x, angle):
     """Real and imaginary part of the product, written out."""
@@ -93,6 +129,7 @@ def complex_by_exp(x, angle):
 
 # The mutants check no shape: who makes such a mistake has often not come to the check yet.
 
+
 def _product(x, factor):
     return torch.view_as_real(torch.view_as_complex(x.contiguous()) * factor)
 
@@ -110,35 +147,75 @@ def separately(x, angle):
 
 
 COMPLEX = Exercise(
-    id="rope.rotate_complex", unit=UNIT, title="The same turn as a complex product", points=1, difficulty=2, minutes=8,
+    id="rope.rotate_complex",
+    unit=UNIT,
+    title="The same turn as a complex product",
+    points=1,
+    difficulty=2,
+    minutes=8,
     signature="rotate_complex(x, angle)",
     extension=True,
-    reference=R.rotate_complex, alternatives=[complex_by_hand, complex_by_exp],
+    reference=R.rotate_complex,
+    alternatives=[complex_by_hand, complex_by_exp],
     cases=[
-        Case("quarter turn", "(2, 1) turned by a quarter is (−1, 2)",
-             lambda g: call(torch.tensor([2.0, 1.0]), torch.tensor(math.pi / 2))),
-        Case("one angle each", "four pairs, each with its own angle",
-             lambda g: call(g.randn(4, 2), g.uniform(4, low=0.3, high=2.8))),
-        Case("shared angles", "a batch (3, 5, 2) shares five angles by broadcasting",
-             lambda g: call(g.randn(3, 5, 2), g.uniform(5, low=-2.5, high=-0.3))),
-        Case("there and back", "turning by φ and then by −φ gives back what went in, on the way it does not",
-             lambda g: _there_and_back(g)),
-        Case("no pair", "a last axis of 3 is no pair: ValueError", lambda g: call(g.randn(4, 3), g.uniform(4)),
-             weight=0.5),
+        Case(
+            "quarter turn",
+            "(2, 1) turned by a quarter is (−1, 2)",
+            lambda g: call(torch.tensor([2.0, 1.0]), torch.tensor(math.pi / 2)),
+        ),
+        Case(
+            "one angle each",
+            "four pairs, each with its own angle",
+            lambda g: call(g.randn(4, 2), g.uniform(4, low=0.3, high=2.8)),
+        ),
+        Case(
+            "shared angles",
+            "a batch (3, 5, 2) shares five angles by broadcasting",
+            lambda g: call(g.randn(3, 5, 2), g.uniform(5, low=-2.5, high=-0.3)),
+        ),
+        Case(
+            "there and back",
+            "turning by φ and then by −φ gives back what went in, on the way it does not",
+            lambda g: _there_and_back(g),
+        ),
+        Case(
+            "no pair",
+            "a last axis of 3 is no pair: ValueError",
+            lambda g: call(g.randn(4, 3), g.uniform(4)),
+            weight=0.5,
+        ),
     ],
     mutants=[
-        Mutant("conjugate", lambda x, angle: _product(x, torch.polar(torch.ones_like(angle), -angle)),
-               "This multiplies by e^(−iφ) and turns clockwise. The factor is cos φ + i·sin φ."),
-        Mutant("polar_swapped", lambda x, angle: _product(x, torch.polar(angle, torch.ones_like(angle))),
-               "torch.polar takes the length first and the angle second: polar(ones, angle)."),
-        Mutant("parts_swapped", lambda x, angle: still_parts(x, angle).flip(-1),
-               "Real and imaginary part come back in the wrong order. The first number of a pair is the real part."),
-        Mutant("separately", separately, "The two numbers are scaled separately. A turn mixes them: the real part is "
-               "x₀·cos φ − x₁·sin φ."),
-        Mutant("still_complex", still_complex, "The result is still complex. torch.view_as_real turns it back into "
-               "pairs of real numbers."),
-        Mutant("not_checked", still_parts, "Everything is right but the check of the last axis: raise ValueError "
-               "yourself when it is not 2."),
+        Mutant(
+            "conjugate",
+            lambda x, angle: _product(x, torch.polar(torch.ones_like(angle), -angle)),
+            "This multiplies by e^(−iφ) and turns clockwise. The factor is cos φ + i·sin φ.",
+        ),
+        Mutant(
+            "polar_swapped",
+            lambda x, angle: _product(x, torch.polar(angle, torch.ones_like(angle))),
+            "torch.polar takes the length first and the angle second: polar(ones, angle).",
+        ),
+        Mutant(
+            "parts_swapped",
+            lambda x, angle: still_parts(x, angle).flip(-1),
+            "Real and imaginary part come back in the wrong order. The first number of a pair is the real part.",
+        ),
+        Mutant(
+            "separately",
+            separately,
+            "The two numbers are scaled separately. A turn mixes them: the real part is x₀·cos φ − x₁·sin φ.",
+        ),
+        Mutant(
+            "still_complex",
+            still_complex,
+            "The result is still complex. torch.view_as_real turns it back into pairs of real numbers.",
+        ),
+        Mutant(
+            "not_checked",
+            still_parts,
+            "Everything is right but the check of the last axis: raise ValueError yourself when it is not 2.",
+        ),
     ],
 )
 

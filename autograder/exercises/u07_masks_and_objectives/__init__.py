@@ -4,5 +4,14 @@ from . import blanks, causal, contrast, likelihood, masked, mixed, spans
 
 UNIT = "07-masks-and-objectives"
 # In the order of the text: the core path first.
-EXERCISES = (causal.EXERCISES + likelihood.EXERCISES + masked.EXERCISES + causal.PADDING + mixed.EXERCISES
-             + masked.PAIRS + spans.EXERCISES + blanks.EXERCISES + contrast.EXERCISES)
+EXERCISES = (
+    causal.EXERCISES
+    + likelihood.EXERCISES
+    + masked.EXERCISES
+    + causal.PADDING
+    + mixed.EXERCISES
+    + masked.PAIRS
+    + spans.EXERCISES
+    + blanks.EXERCISES
+    + contrast.EXERCISES
+)

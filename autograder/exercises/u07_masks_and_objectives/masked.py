@@ -45,12 +45,16 @@ def apply_by_loop(ids, selected, u, random_ids, mask_id):
     return inputs, labels
 
 
-def _apply(masked=lambda s, u: s & (u < 0.8), random=lambda s, u: s & (u >= 0.8) & (u < 0.9),
-           labels=lambda ids, inputs, s, u: torch.where(s, ids, IGNORE)):
+def _apply(
+    masked=lambda s, u: s & (u < 0.8),
+    random=lambda s, u: s & (u >= 0.8) & (u < 0.9),
+    labels=lambda ids, inputs, s, u: torch.where(s, ids, IGNORE),
+):
     def wrong(ids, selected, u, random_ids, mask_id):
         inputs = torch.where(masked(selected, u), mask_id, ids)
         inputs = torch.where(random(selected, u), random_ids, inputs)
         return inputs, labels(ids, inputs, selected, u)
+
     return wrong
 
 
@@ -89,70 +93,143 @@ def _mlm(g, B, T):
 
 def _selection(g, B, T):
     """Draws on both sides of the rate, among ordinary and special tokens."""
-    u = torch.stack([torch.tensor([0.01, 0.14, 0.16, 0.9, 0.1, 0.5] * T)[:T] + g.uniform(T, high=0.005)
-                     for _ in range(B)])
+    u = torch.stack(
+        [torch.tensor([0.01, 0.14, 0.16, 0.9, 0.1, 0.5] * T)[:T] + g.uniform(T, high=0.005) for _ in range(B)]
+    )
     special = (torch.arange(T) % 5 == 4) | (torch.arange(T) == 0)
     return u, special.expand(B, T).clone()
 
 
-HAND = dict(ids=[[11, 12, 13, 14, 15]], selected=[[True, True, True, False, False]],
-            u=[[0.5, 0.85, 0.95, 0.5, 0.85]], random_ids=[[71, 72, 73, 74, 75]])
+HAND = dict(
+    ids=[[11, 12, 13, 14, 15]],
+    selected=[[True, True, True, False, False]],
+    u=[[0.5, 0.85, 0.95, 0.5, 0.85]],
+    random_ids=[[71, 72, 73, 74, 75]],
+)
 MASKED = Exercise(
-    id="objective.masked_lm", unit=UNIT, title="BERT's masked tokens", points=3, difficulty=3, minutes=18,
-    signature="select_tokens(u, special, rate=0.15)", targets=("select_tokens", "mask_tokens"),
-    reference=(SELECT, APPLY), alternatives=[(select_by_fill, apply_by_fill), (select_by_list, apply_by_loop)],
+    id="objective.masked_lm",
+    unit=UNIT,
+    title="BERT's masked tokens",
+    points=3,
+    difficulty=3,
+    minutes=18,
+    signature="select_tokens(u, special, rate=0.15)",
+    targets=("select_tokens", "mask_tokens"),
+    reference=(SELECT, APPLY),
+    alternatives=[(select_by_fill, apply_by_fill), (select_by_list, apply_by_loop)],
     cases=[
-        Case("select by hand", "draws 0.10, 0.90 and 0.05, the last token special: only the first is selected",
-             lambda g: call(torch.tensor([[0.10, 0.90, 0.05]]), torch.tensor([[False, False, True]]))),
-        Case("rule by hand", "selected tokens drew 0.5, 0.85 and 0.95: [MASK] (id 4), a random token, itself",
-             lambda g: call(*(torch.tensor(HAND[k]) for k in ("ids", "selected", "u", "random_ids")), 4,
-                            fn="mask_tokens")),
+        Case(
+            "select by hand",
+            "draws 0.10, 0.90 and 0.05, the last token special: only the first is selected",
+            lambda g: call(torch.tensor([[0.10, 0.90, 0.05]]), torch.tensor([[False, False, True]])),
+        ),
+        Case(
+            "rule by hand",
+            "selected tokens drew 0.5, 0.85 and 0.95: [MASK] (id 4), a random token, itself",
+            lambda g: call(
+                *(torch.tensor(HAND[k]) for k in ("ids", "selected", "u", "random_ids")), 4, fn="mask_tokens"
+            ),
+        ),
         Case("select", "two rows of twelve tokens at 15 percent", lambda g: call(*_selection(g, 2, 12))),
-        Case("other rate", "a rate of 40 percent", lambda g: call(
-            torch.tensor([[0.3, 0.5, 0.39, 0.2]]) + g.uniform(1, 4, high=0.005),
-            torch.tensor([[False, False, False, True]]), rate=0.4)),
-        Case("borders", "a draw of exactly 0.8 is random already, and one of 0.9 keeps its token",
-             lambda g: call(torch.tensor([[11, 12, 13]]), torch.tensor([[True, True, True]]),
-                            torch.tensor([[0.79, 0.8, 0.9]]), torch.tensor([[71, 72, 73]]), 4, fn="mask_tokens")),
+        Case(
+            "other rate",
+            "a rate of 40 percent",
+            lambda g: call(
+                torch.tensor([[0.3, 0.5, 0.39, 0.2]]) + g.uniform(1, 4, high=0.005),
+                torch.tensor([[False, False, False, True]]),
+                rate=0.4,
+            ),
+        ),
+        Case(
+            "borders",
+            "a draw of exactly 0.8 is random already, and one of 0.9 keeps its token",
+            lambda g: call(
+                torch.tensor([[11, 12, 13]]),
+                torch.tensor([[True, True, True]]),
+                torch.tensor([[0.79, 0.8, 0.9]]),
+                torch.tensor([[71, 72, 73]]),
+                4,
+                fn="mask_tokens",
+            ),
+        ),
         Case("rule", "three rows of twelve tokens with all three actions in each", lambda g: _mlm(g, 3, 12), weight=2),
     ],
     mutants=[
-        Mutant("special_too", (lambda u, special, rate=0.15: u < rate, APPLY),
-               "[CLS], [SEP] and padding are selected as well. Leave out the tokens where special is True."),
-        Mutant("upper_end", (lambda u, special, rate=0.15: (u > rate) & ~special, APPLY),
-               "This selects the other 85 percent. A token is selected when its draw lies below the rate."),
-        Mutant("fixed_rate", (lambda u, special, rate=0.15: (u < 0.15) & ~special, APPLY),
-               "The rate is ignored: 0.15 is its default, not its only value."),
-        Mutant("always_mask", (SELECT, _apply(masked=lambda s, u: s, random=lambda s, u: s & (u > 2))),
-               "Every selected token becomes [MASK]. Only those that drew below 0.8 do; 10 percent become random, and "
-               "10 percent stay."),
-        Mutant("swapped_tenths", (SELECT, _apply(random=lambda s, u: s & (u >= 0.9))),
-               "The two tenths are swapped: from 0.8 to below 0.9 the token becomes random, from 0.9 it stays."),
-        Mutant("no_tokens_stay", (SELECT, _apply(random=lambda s, u: s & (u >= 0.8))),
-               "No selected token stays as it is. Random tokens end below 0.9; from there on the token is kept, and "
-               "still predicted."),
-        Mutant("random_over_mask", (SELECT, _apply(random=lambda s, u: s & (u < 0.9))),
-               "Random tokens are written over the [MASK] tokens. They belong to draws from 0.8 to below 0.9 only."),
-        Mutant("unselected_too", (SELECT, _apply(masked=lambda s, u: u < 0.8, random=lambda s, u: (u >= 0.8) & (
-                   u < 0.9))),
-               "Tokens that were not selected change, too. All three actions apply to selected tokens only."),
-        Mutant("labels_of_masked", (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(
-                   s & (u < 0.8), ids, IGNORE))),
-               "Only [MASK] tokens have a label. All selected tokens are predicted, random and kept ones as well."),
-        Mutant("labels_of_changed", (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(
-                   inputs != ids, ids, IGNORE))),
-               "The kept tokens have no label. All selected tokens are predicted: otherwise the model learns that an "
-               "ordinary word needs no thought."),
-        Mutant("labels_everywhere", (SELECT, _apply(labels=lambda ids, inputs, s, u: ids)),
-               "Every token has a label. Tokens that were not selected get -100, which the loss leaves out."),
-        Mutant("labels_zero", (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s, ids, 0))),
-               "Tokens without a label get 0, which is a word of the vocabulary. The sign for no label is -100."),
-        Mutant("second_from_ids", (SELECT, second_from_ids),
-               "The [MASK] tokens are gone again: the second replacement starts from ids. Let it start from the inputs "
-               "that the first one made."),
-        Mutant("in_place", (SELECT, in_place),
-               "The inputs are written over ids itself, so the labels are read from corrupted tokens. Work on a copy: "
-               "torch.where, or ids.clone()."),
+        Mutant(
+            "special_too",
+            (lambda u, special, rate=0.15: u < rate, APPLY),
+            "[CLS], [SEP] and padding are selected as well. Leave out the tokens where special is True.",
+        ),
+        Mutant(
+            "upper_end",
+            (lambda u, special, rate=0.15: (u > rate) & ~special, APPLY),
+            "This selects the other 85 percent. A token is selected when its draw lies below the rate.",
+        ),
+        Mutant(
+            "fixed_rate",
+            (lambda u, special, rate=0.15: (u < 0.15) & ~special, APPLY),
+            "The rate is ignored: 0.15 is its default, not its only value.",
+        ),
+        Mutant(
+            "always_mask",
+            (SELECT, _apply(masked=lambda s, u: s, random=lambda s, u: s & (u > 2))),
+            "Every selected token becomes [MASK]. Only those that drew below 0.8 do; 10 percent become random, and "
+            "10 percent stay.",
+        ),
+        Mutant(
+            "swapped_tenths",
+            (SELECT, _apply(random=lambda s, u: s & (u >= 0.9))),
+            "The two tenths are swapped: from 0.8 to below 0.9 the token becomes random, from 0.9 it stays.",
+        ),
+        Mutant(
+            "no_tokens_stay",
+            (SELECT, _apply(random=lambda s, u: s & (u >= 0.8))),
+            "No selected token stays as it is. Random tokens end below 0.9; from there on the token is kept, and "
+            "still predicted.",
+        ),
+        Mutant(
+            "random_over_mask",
+            (SELECT, _apply(random=lambda s, u: s & (u < 0.9))),
+            "Random tokens are written over the [MASK] tokens. They belong to draws from 0.8 to below 0.9 only.",
+        ),
+        Mutant(
+            "unselected_too",
+            (SELECT, _apply(masked=lambda s, u: u < 0.8, random=lambda s, u: (u >= 0.8) & (u < 0.9))),
+            "Tokens that were not selected change, too. All three actions apply to selected tokens only.",
+        ),
+        Mutant(
+            "labels_of_masked",
+            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s & (u < 0.8), ids, IGNORE))),
+            "Only [MASK] tokens have a label. All selected tokens are predicted, random and kept ones as well.",
+        ),
+        Mutant(
+            "labels_of_changed",
+            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(inputs != ids, ids, IGNORE))),
+            "The kept tokens have no label. All selected tokens are predicted: otherwise the model learns that an "
+            "ordinary word needs no thought.",
+        ),
+        Mutant(
+            "labels_everywhere",
+            (SELECT, _apply(labels=lambda ids, inputs, s, u: ids)),
+            "Every token has a label. Tokens that were not selected get -100, which the loss leaves out.",
+        ),
+        Mutant(
+            "labels_zero",
+            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s, ids, 0))),
+            "Tokens without a label get 0, which is a word of the vocabulary. The sign for no label is -100.",
+        ),
+        Mutant(
+            "second_from_ids",
+            (SELECT, second_from_ids),
+            "The [MASK] tokens are gone again: the second replacement starts from ids. Let it start from the inputs "
+            "that the first one made.",
+        ),
+        Mutant(
+            "in_place",
+            (SELECT, in_place),
+            "The inputs are written over ids itself, so the labels are read from corrupted tokens. Work on a copy: "
+            "torch.where, or ids.clone().",
+        ),
     ],
 )
 
@@ -174,7 +251,7 @@ def nsp_by_index(documents, document, sentence, replacement):
 
 def sop_by_slice(first, second, swap):
     """A list of two, reversed by a step of −1."""
-    pair = [first, second][::-1 if swap else 1]
+    pair = [first, second][:: -1 if swap else 1]
     return pair[0], pair[1], int(swap)
 
 
@@ -185,6 +262,7 @@ def _nsp(second=lambda docs, d, s, r: docs[r[0]][r[1]], label=lambda r: int(r is
         following = text[(sentence + 1) % len(text)]
         other = following if replacement is None else second(documents, document, sentence, replacement)
         return text[sentence], other, label(replacement)
+
     return wrong
 
 
@@ -202,51 +280,109 @@ def _documents(g):
 
 
 SENTENCES = Exercise(
-    id="objective.sentence_pairs", unit=UNIT, title="Next sentence or sentence order", points=2, difficulty=2,
-    minutes=10, extension=True,
-    signature="nsp_pair(documents, document, sentence, replacement)", targets=("nsp_pair", "sop_pair"),
-    reference=(NSP, SOP), alternatives=[(nsp_by_index, sop_by_slice)],
+    id="objective.sentence_pairs",
+    unit=UNIT,
+    title="Next sentence or sentence order",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    extension=True,
+    signature="nsp_pair(documents, document, sentence, replacement)",
+    targets=("nsp_pair", "sop_pair"),
+    reference=(NSP, SOP),
+    alternatives=[(nsp_by_index, sop_by_slice)],
     cases=[
-        Case("natural", "sentence 0 of document 0 with the sentence that follows it: label 0",
-             lambda g: call([[[1, 2], [3, 4]], [[5], [6]]], 0, 0, None)),
-        Case("replaced", "the same with sentence 0 of document 1 in place of the second: label 1",
-             lambda g: call([[[1, 2], [3, 4]], [[5], [6]]], 0, 0, (1, 0))),
+        Case(
+            "natural",
+            "sentence 0 of document 0 with the sentence that follows it: label 0",
+            lambda g: call([[[1, 2], [3, 4]], [[5], [6]]], 0, 0, None),
+        ),
+        Case(
+            "replaced",
+            "the same with sentence 0 of document 1 in place of the second: label 1",
+            lambda g: call([[[1, 2], [3, 4]], [[5], [6]]], 0, 0, (1, 0)),
+        ),
         Case("order", "two neighbors as they come: label 0", lambda g: call([1, 2], [3], False, fn="sop_pair")),
         Case("swapped", "the same two swapped: label 1", lambda g: call([1, 2], [3], True, fn="sop_pair")),
-        Case("random natural", "sentence 1 of three with its successor",
-             lambda g: call(_documents(g), g.integer(0, 3), 1, None)),
-        Case("random replaced", "a random sentence of another document",
-             lambda g: call(_documents(g), 0, 1, g.choice([(1, 0), (1, 2), (2, 0), (2, 1)]))),
-        Case("last sentence", "the last sentence has no successor: ValueError",
-             lambda g: call(_documents(g), 1, 2, None), weight=0.5),
-        Case("same document", "a replacement from the same document could be the true successor: ValueError",
-             lambda g: call(_documents(g), 1, 0, (1, 2)), weight=0.5),
+        Case(
+            "random natural",
+            "sentence 1 of three with its successor",
+            lambda g: call(_documents(g), g.integer(0, 3), 1, None),
+        ),
+        Case(
+            "random replaced",
+            "a random sentence of another document",
+            lambda g: call(_documents(g), 0, 1, g.choice([(1, 0), (1, 2), (2, 0), (2, 1)])),
+        ),
+        Case(
+            "last sentence",
+            "the last sentence has no successor: ValueError",
+            lambda g: call(_documents(g), 1, 2, None),
+            weight=0.5,
+        ),
+        Case(
+            "same document",
+            "a replacement from the same document could be the true successor: ValueError",
+            lambda g: call(_documents(g), 1, 0, (1, 2)),
+            weight=0.5,
+        ),
     ],
     mutants=[
-        Mutant("nsp_labels", (_nsp(label=lambda r: int(r is None)), SOP),
-               "The labels of nsp_pair are turned round. 0 is the natural pair, 1 the random one."),
-        Mutant("nsp_ignores", (_nsp(second=lambda docs, d, s, r: docs[d][(s + 1) % len(docs[d])]), SOP),
-               "nsp_pair returns the true next sentence with label 1. With a replacement, the second sentence is "
-               "documents[r[0]][r[1]]."),
-        Mutant("same_document_allowed", (same_document_allowed, SOP),
-               "Raise a ValueError when the replacement comes from the same document: it could be the true successor."),
-        Mutant("bool_labels", (_nsp(label=lambda r: r is not None), lambda first, second, swap: (
-                   (second, first, True) if swap else (first, second, False))),
-               "The pairs are right, the labels are True and False. Return the numbers 1 and 0: int(…)."),
-        Mutant("nsp_own_document", (_nsp(second=lambda docs, d, s, r: docs[d][r[1]]), SOP),
-               "The replacement's document is ignored. It names a document and a sentence: documents[r[0]][r[1]]."),
-        Mutant("nsp_swapped_index", (_nsp(second=lambda docs, d, s, r: docs[r[1] % len(docs)][r[0] % len(docs[0])]),
-                                     SOP),
-               "The replacement is read the wrong way round. It is (document, sentence)."),
-        Mutant("sop_labels", (NSP, lambda first, second, swap: (second, first, 0) if swap else (first, second, 1)),
-               "The labels of sop_pair are turned round. 0 is the natural order, 1 the swapped one."),
-        Mutant("sop_not_swapped", (NSP, lambda first, second, swap: (first, second, int(swap))),
-               "sop_pair changes the label but not the order, so there is nothing to tell the classes apart."),
-        Mutant("sop_always", (NSP, lambda first, second, swap: (second, first, int(swap))),
-               "sop_pair swaps every pair. Only swap=True does."),
-        Mutant("unchecked", (_nsp(), SOP),
-               "The pairs are right. Raise a ValueError where the sentence has no successor, or the replacement comes "
-               "from the same document."),
+        Mutant(
+            "nsp_labels",
+            (_nsp(label=lambda r: int(r is None)), SOP),
+            "The labels of nsp_pair are turned round. 0 is the natural pair, 1 the random one.",
+        ),
+        Mutant(
+            "nsp_ignores",
+            (_nsp(second=lambda docs, d, s, r: docs[d][(s + 1) % len(docs[d])]), SOP),
+            "nsp_pair returns the true next sentence with label 1. With a replacement, the second sentence is "
+            "documents[r[0]][r[1]].",
+        ),
+        Mutant(
+            "same_document_allowed",
+            (same_document_allowed, SOP),
+            "Raise a ValueError when the replacement comes from the same document: it could be the true successor.",
+        ),
+        Mutant(
+            "bool_labels",
+            (
+                _nsp(label=lambda r: r is not None),
+                lambda first, second, swap: (second, first, True) if swap else (first, second, False),
+            ),
+            "The pairs are right, the labels are True and False. Return the numbers 1 and 0: int(…).",
+        ),
+        Mutant(
+            "nsp_own_document",
+            (_nsp(second=lambda docs, d, s, r: docs[d][r[1]]), SOP),
+            "The replacement's document is ignored. It names a document and a sentence: documents[r[0]][r[1]].",
+        ),
+        Mutant(
+            "nsp_swapped_index",
+            (_nsp(second=lambda docs, d, s, r: docs[r[1] % len(docs)][r[0] % len(docs[0])]), SOP),
+            "The replacement is read the wrong way round. It is (document, sentence).",
+        ),
+        Mutant(
+            "sop_labels",
+            (NSP, lambda first, second, swap: (second, first, 0) if swap else (first, second, 1)),
+            "The labels of sop_pair are turned round. 0 is the natural order, 1 the swapped one.",
+        ),
+        Mutant(
+            "sop_not_swapped",
+            (NSP, lambda first, second, swap: (first, second, int(swap))),
+            "sop_pair changes the label but not the order, so there is nothing to tell the classes apart.",
+        ),
+        Mutant(
+            "sop_always",
+            (NSP, lambda first, second, swap: (second, first, int(swap))),
+            "sop_pair swaps every pair. Only swap=True does.",
+        ),
+        Mutant(
+            "unchecked",
+            (_nsp(), SOP),
+            "The pairs are right. Raise a ValueError where the sentence has no successor, or the replacement comes "
+            "from the same document.",
+        ),
     ],
 )
 

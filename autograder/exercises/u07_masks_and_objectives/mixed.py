@@ -31,41 +31,76 @@ def _prefix(rule):
     def wrong(T, prefix):
         i = torch.arange(T)
         return rule(i[:, None], i[None, :], prefix).expand(T, T)
+
     return wrong
 
 
 PREFIX = Exercise(
-    id="mask.prefix_lm", unit=UNIT, title="A prefix that sees itself in full", points=2, difficulty=2, minutes=8,
+    id="mask.prefix_lm",
+    unit=UNIT,
+    title="A prefix that sees itself in full",
+    points=2,
+    difficulty=2,
+    minutes=8,
     extension=True,
-    signature="prefix_lm_mask(T, prefix)", reference=ref.prefix_lm_mask, alternatives=[by_block, by_last_key],
+    signature="prefix_lm_mask(T, prefix)",
+    reference=ref.prefix_lm_mask,
+    alternatives=[by_block, by_last_key],
     cases=[
-        Case("two of four", "a prefix of 2 in 4 words: words 0 and 1 see each other, words 2 and 3 are causal",
-             lambda g: call(4, 2)),
+        Case(
+            "two of four",
+            "a prefix of 2 in 4 words: words 0 and 1 see each other, words 2 and 3 are causal",
+            lambda g: call(4, 2),
+        ),
         Case("no prefix", "prefix 0 leaves the causal mask", lambda g: call(5, 0)),
         Case("all prefix", "prefix T lets every word see every word", lambda g: call(5, 5)),
-        Case("random", "random sizes, with words before and after the end of the prefix",
-             lambda g: call(g.integer(8, 11), g.integer(3, 6)), weight=2),
+        Case(
+            "random",
+            "random sizes, with words before and after the end of the prefix",
+            lambda g: call(g.integer(8, 11), g.integer(3, 6)),
+            weight=2,
+        ),
         Case("too long", "a prefix of 5 does not fit 4 words: ValueError", lambda g: call(4, 5), weight=0.5),
         Case("negative", "a prefix of −1 words does not exist: ValueError", lambda g: call(4, -1), weight=0.5),
     ],
     mutants=[
-        Mutant("causal_only", _prefix(lambda q, k, p: k <= q),
-               "The prefix changes nothing: this is the causal mask. A key inside the prefix is allowed for every "
-               "query."),
-        Mutant("prefix_only", _prefix(lambda q, k, p: (k < p) & (q >= 0)),
-               "The words after the prefix see the prefix but not each other, nor themselves. Allow a key when it is "
-               "in the prefix or not later than the query."),
-        Mutant("both_needed", _prefix(lambda q, k, p: (k < p) & (k <= q)),
-               "A key must be in the prefix and in the past here. One of the two is enough: use | in place of &."),
-        Mutant("prefix_sees_all", _prefix(lambda q, k, p: (q < p) | (k <= q)),
-               "The prefix's own words see everything, the text to be predicted included. It is the key that must lie "
-               "in the prefix, not the query."),
-        Mutant("one_too_many", _prefix(lambda q, k, p: (k <= p) | (k <= q)),
-               "The prefix is one word too long. Places count from 0, so a prefix of p words has places 0 to p - 1."),
-        Mutant("upside_down", _prefix(lambda q, k, p: ~((k < p) | (k <= q))),
-               "The mask is upside down: True means may look."),
-        Mutant("unchecked", _prefix(lambda q, k, p: (k < p) | (k <= q)),
-               "The mask is right. Raise a ValueError when the prefix does not lie in 0 … T."),
+        Mutant(
+            "causal_only",
+            _prefix(lambda q, k, p: k <= q),
+            "The prefix changes nothing: this is the causal mask. A key inside the prefix is allowed for every query.",
+        ),
+        Mutant(
+            "prefix_only",
+            _prefix(lambda q, k, p: (k < p) & (q >= 0)),
+            "The words after the prefix see the prefix but not each other, nor themselves. Allow a key when it is "
+            "in the prefix or not later than the query.",
+        ),
+        Mutant(
+            "both_needed",
+            _prefix(lambda q, k, p: (k < p) & (k <= q)),
+            "A key must be in the prefix and in the past here. One of the two is enough: use | in place of &.",
+        ),
+        Mutant(
+            "prefix_sees_all",
+            _prefix(lambda q, k, p: (q < p) | (k <= q)),
+            "The prefix's own words see everything, the text to be predicted included. It is the key that must lie "
+            "in the prefix, not the query.",
+        ),
+        Mutant(
+            "one_too_many",
+            _prefix(lambda q, k, p: (k <= p) | (k <= q)),
+            "The prefix is one word too long. Places count from 0, so a prefix of p words has places 0 to p - 1.",
+        ),
+        Mutant(
+            "upside_down",
+            _prefix(lambda q, k, p: ~((k < p) | (k <= q))),
+            "The mask is upside down: True means may look.",
+        ),
+        Mutant(
+            "unchecked",
+            _prefix(lambda q, k, p: (k < p) | (k <= q)),
+            "The mask is right. Raise a ValueError when the prefix does not lie in 0 … T.",
+        ),
     ],
 )
 
@@ -76,8 +111,12 @@ def by_rule(objective, source, target):
     T = source + target
     i = torch.arange(T)
     q, k = i[:, None], i[None, :]
-    rules = {"bidirectional": k >= 0, "left-to-right": k <= q, "right-to-left": k >= q,
-             "sequence-to-sequence": (k <= q) | (k < source)}
+    rules = {
+        "bidirectional": k >= 0,
+        "left-to-right": k <= q,
+        "right-to-left": k >= q,
+        "sequence-to-sequence": (k <= q) | (k < source),
+    }
     if objective not in rules:
         raise ValueError(f"unknown objective {objective}")
     return rules[objective].expand(T, T)
@@ -99,58 +138,108 @@ def by_blocks(objective, source, target):
 
 def _unilm(**changed):
     """The right rules with some of them changed; like most first attempts it does not mind an unknown objective."""
+
     def wrong(objective, source, target):
         T = source + target
         i = torch.arange(T)
         q, k = i[:, None], i[None, :]
-        rules = {"bidirectional": lambda q, k, s, t: k >= 0, "left_to_right": lambda q, k, s, t: k <= q,
-                 "right_to_left": lambda q, k, s, t: k >= q,
-                 "sequence_to_sequence": lambda q, k, s, t: (k <= q) | (k < s), **changed}
+        rules = {
+            "bidirectional": lambda q, k, s, t: k >= 0,
+            "left_to_right": lambda q, k, s, t: k <= q,
+            "right_to_left": lambda q, k, s, t: k >= q,
+            "sequence_to_sequence": lambda q, k, s, t: (k <= q) | (k < s),
+            **changed,
+        }
         rule = rules.get(objective.replace("-", "_"), rules["sequence_to_sequence"])
         return rule(q, k, source, target).expand(T, T)
+
     return wrong
 
 
 UNILM = Exercise(
-    id="mask.unilm", unit=UNIT, title="UniLM's four masks", points=3, difficulty=2, minutes=12, extension=True,
-    signature="unilm_mask(objective, source, target)", reference=ref.unilm_mask, alternatives=[by_rule, by_blocks],
+    id="mask.unilm",
+    unit=UNIT,
+    title="UniLM's four masks",
+    points=3,
+    difficulty=2,
+    minutes=12,
+    extension=True,
+    signature="unilm_mask(objective, source, target)",
+    reference=ref.unilm_mask,
+    alternatives=[by_rule, by_blocks],
     cases=[
-        Case("two and one", "sequence-to-sequence, 2 source words and 1 target word: the source never sees the target",
-             lambda g: call("sequence-to-sequence", 2, 1)),
+        Case(
+            "two and one",
+            "sequence-to-sequence, 2 source words and 1 target word: the source never sees the target",
+            lambda g: call("sequence-to-sequence", 2, 1),
+        ),
         Case("bidirectional", "3 words in all: every word sees every word", lambda g: call("bidirectional", 2, 1)),
         Case("left to right", "the causal mask over both segments", lambda g: call("left-to-right", 2, 3)),
         Case("right to left", "each word sees itself and what follows", lambda g: call("right-to-left", 2, 3)),
-        Case("long source", "sequence-to-sequence with more source than target",
-             lambda g: call("sequence-to-sequence", g.integer(5, 12), g.integer(3, 6)), weight=2),
-        Case("long target", "sequence-to-sequence with more target than source",
-             lambda g: call("sequence-to-sequence", 2, g.integer(4, 12))),
+        Case(
+            "long source",
+            "sequence-to-sequence with more source than target",
+            lambda g: call("sequence-to-sequence", g.integer(5, 12), g.integer(3, 6)),
+            weight=2,
+        ),
+        Case(
+            "long target",
+            "sequence-to-sequence with more target than source",
+            lambda g: call("sequence-to-sequence", 2, g.integer(4, 12)),
+        ),
         Case("unknown", "'diagonal' is none of the four: ValueError", lambda g: call("diagonal", 2, 2), weight=0.5),
     ],
     mutants=[
-        Mutant("no_right_to_left", _unilm(right_to_left=lambda q, k, s, t: k <= q),
-               "Right-to-left gives the left-to-right mask. It is the other triangle: a word sees itself and what "
-               "follows it."),
-        Mutant("right_to_left_blind", _unilm(right_to_left=lambda q, k, s, t: k > q),
-               "Right-to-left leaves the diagonal out, so the last word sees nothing. A word sees itself, too."),
-        Mutant("mirrored", _unilm(right_to_left=lambda q, k, s, t: k <= q.flip(0)),
-               "Right-to-left is the causal mask with its rows reversed, in which word 0 sees everything and no "
-               "diagonal is left. Use the transpose of the causal mask."),
-        Mutant("source_sees_target", _unilm(sequence_to_sequence=lambda q, k, s, t: (q < s) | (k <= q)),
-               "The source words see the target, which they must not: a key is allowed when it lies in the source, "
-               "or not after the query."),
-        Mutant("source_causal", _unilm(sequence_to_sequence=lambda q, k, s, t: k <= q),
-               "In sequence-to-sequence the source is read causally here. Source words see the whole source."),
-        Mutant("target_blind", _unilm(sequence_to_sequence=lambda q, k, s, t: torch.where(
-                   q < s, k < s, (k >= s) & (k <= q))),
-               "The target words do not see the source. They see all of it, and the target up to themselves."),
-        Mutant("target_full", _unilm(sequence_to_sequence=lambda q, k, s, t: (k < s) | (q >= s)),
-               "The target words see each other in both directions, so each sees the word it should predict. Within "
-               "the target the mask is causal."),
-        Mutant("lengths_swapped", _unilm(sequence_to_sequence=lambda q, k, s, t: (k <= q) | (k < t)),
-               "The open block is as long as the target. It is the source, which comes first, that everyone sees."),
-        Mutant("unchecked", _unilm(),
-               "All four masks are right. Raise a ValueError for any other name: a typing error would otherwise train "
-               "with the wrong mask."),
+        Mutant(
+            "no_right_to_left",
+            _unilm(right_to_left=lambda q, k, s, t: k <= q),
+            "Right-to-left gives the left-to-right mask. It is the other triangle: a word sees itself and what "
+            "follows it.",
+        ),
+        Mutant(
+            "right_to_left_blind",
+            _unilm(right_to_left=lambda q, k, s, t: k > q),
+            "Right-to-left leaves the diagonal out, so the last word sees nothing. A word sees itself, too.",
+        ),
+        Mutant(
+            "mirrored",
+            _unilm(right_to_left=lambda q, k, s, t: k <= q.flip(0)),
+            "Right-to-left is the causal mask with its rows reversed, in which word 0 sees everything and no "
+            "diagonal is left. Use the transpose of the causal mask.",
+        ),
+        Mutant(
+            "source_sees_target",
+            _unilm(sequence_to_sequence=lambda q, k, s, t: (q < s) | (k <= q)),
+            "The source words see the target, which they must not: a key is allowed when it lies in the source, "
+            "or not after the query.",
+        ),
+        Mutant(
+            "source_causal",
+            _unilm(sequence_to_sequence=lambda q, k, s, t: k <= q),
+            "In sequence-to-sequence the source is read causally here. Source words see the whole source.",
+        ),
+        Mutant(
+            "target_blind",
+            _unilm(sequence_to_sequence=lambda q, k, s, t: torch.where(q < s, k < s, (k >= s) & (k <= q))),
+            "The target words do not see the source. They see all of it, and the target up to themselves.",
+        ),
+        Mutant(
+            "target_full",
+            _unilm(sequence_to_sequence=lambda q, k, s, t: (k < s) | (q >= s)),
+            "The target words see each other in both directions, so each sees the word it should predict. Within "
+            "the target the mask is causal.",
+        ),
+        Mutant(
+            "lengths_swapped",
+            _unilm(sequence_to_sequence=lambda q, k, s, t: (k <= q) | (k < t)),
+            "The open block is as long as the target. It is the source, which comes first, that everyone sees.",
+        ),
+        Mutant(
+            "unchecked",
+            _unilm(),
+            "All four masks are right. Raise a ValueError for any other name: a typing error would otherwise train "
+            "with the wrong mask.",
+        ),
     ],
 )
 

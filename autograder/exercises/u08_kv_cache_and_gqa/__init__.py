@@ -3,5 +3,11 @@
 from . import costs, cross, heads, memory, stores
 
 UNIT = "08-kv-cache-and-gqa"
-EXERCISES = [*stores.EXERCISES, *cross.EXERCISES, *heads.EXERCISES[:2], *costs.EXERCISES, *heads.EXERCISES[2:],
-             *memory.EXERCISES]
+EXERCISES = [
+    *stores.EXERCISES,
+    *cross.EXERCISES,
+    *heads.EXERCISES[:2],
+    *costs.EXERCISES,
+    *heads.EXERCISES[2:],
+    *memory.EXERCISES,
+]

@@ -66,8 +66,7 @@ def _every_time(self, x, memory):
 
 def _growing(self, x, memory):
     new = (self.k_proj(memory), self.v_proj(memory))
-    self.stored = new if self.stored is None else tuple(
-        torch.cat(p, 1) for p in zip(self.stored, new, strict=True))
+    self.stored = new if self.stored is None else tuple(torch.cat(p, 1) for p in zip(self.stored, new, strict=True))
     return self.stored
 
 
@@ -118,49 +117,103 @@ def _cross_by_hand(g):
 
 
 CROSS = Exercise(
-    id="cache.cross", unit=UNIT, title="The cache of cross-attention", points=2, difficulty=3, minutes=12,
+    id="cache.cross",
+    unit=UNIT,
+    title="The cache of cross-attention",
+    points=2,
+    difficulty=3,
+    minutes=12,
     extension=True,
-    signature="CrossAttention(d_model)", reference=CrossAttention, alternatives=[_Simple],
-    forbidden=("scaled_dot_product_attention",), forbidden_message="Scores, softmax, weighted sum: three lines.",
+    signature="CrossAttention(d_model)",
+    reference=CrossAttention,
+    alternatives=[_Simple],
+    forbidden=("scaled_dot_product_attention",),
+    forbidden_message="Scores, softmax, weighted sum: three lines.",
     cases=[
-        Case("by hand", "keys 0 and 1 get weights 1/4 and 3/4, so the result is 0.75, and a second call with another "
-             "memory gives 0.75 again", _cross_by_hand, weight=2),
-        Case("one step", "two sentences, one target token, five source tokens",
-             lambda g: _cross_program(g, 6, 2, 5, [1])),
-        Case("more queries", "three target tokens at once see all four source tokens",
-             lambda g: _cross_program(g, 6, 2, 4, [3])),
-        Case("three steps", "the memory's contents change after the first call; keys and values do not",
-             lambda g: _cross_program(g, 4, 1, 3, [1, 2, 1]), weight=2),
-        Case("another length", "a later memory of another length belongs to another request: ValueError",
-             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=(1, 5)), weight=0.5),
-        Case("another batch", "a later memory of two sentences, after one: ValueError",
-             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=(2, 3)), weight=0.25),
+        Case(
+            "by hand",
+            "keys 0 and 1 get weights 1/4 and 3/4, so the result is 0.75, and a second call with another "
+            "memory gives 0.75 again",
+            _cross_by_hand,
+            weight=2,
+        ),
+        Case(
+            "one step", "two sentences, one target token, five source tokens", lambda g: _cross_program(g, 6, 2, 5, [1])
+        ),
+        Case(
+            "more queries",
+            "three target tokens at once see all four source tokens",
+            lambda g: _cross_program(g, 6, 2, 4, [3]),
+        ),
+        Case(
+            "three steps",
+            "the memory's contents change after the first call; keys and values do not",
+            lambda g: _cross_program(g, 4, 1, 3, [1, 2, 1]),
+            weight=2,
+        ),
+        Case(
+            "another length",
+            "a later memory of another length belongs to another request: ValueError",
+            lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=(1, 5)),
+            weight=0.5,
+        ),
+        Case(
+            "another batch",
+            "a later memory of two sentences, after one: ValueError",
+            lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=(2, 3)),
+            weight=0.25,
+        ),
     ],
     mutants=[
-        Mutant("every_time", _cross(source=_every_time),
-               "Keys and values are computed anew at each step. Project the memory at the first call and keep them."),
-        Mutant("grows", _cross(source=_growing),
-               "The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill "
-               "the cache once."),
-        Mutant("own_keys", _cross(source=_own_keys),
-               "Keys and values come from x. That is self-attention: project the memory."),
-        Mutant("keys_only", _cross(source=_keys_only),
-               "The keys are kept, the values are computed anew. Keep both."),
-        Mutant("causal", _cross(attend=_causal),
-               "A causal mask hides source tokens. Every target token may look at the whole source."),
-        Mutant("raw_queries", _cross(forward=_raw_queries),
-               "The queries are x itself. Project them with q_proj, at every step."),
-        Mutant("unscaled", _cross(attend=lambda self, scores, values: (
-                   scores * math.sqrt(values.shape[-1])).softmax(-1) @ values),
-               "The scores are not divided by √d_model."),
-        Mutant("swapped", _cross(forward=_swapped),
-               "Keys and values are exchanged. What k_proj makes is compared with the query, what v_proj makes is "
-               "summed up."),
-        Mutant("length_only", _cross(check=_length_only),
-               "Only the length of a later memory is compared. Compare the whole shape: the batch may differ, too."),
-        Mutant("unchecked", _cross(),
-               "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
-               "stored."),
+        Mutant(
+            "every_time",
+            _cross(source=_every_time),
+            "Keys and values are computed anew at each step. Project the memory at the first call and keep them.",
+        ),
+        Mutant(
+            "grows",
+            _cross(source=_growing),
+            "The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill "
+            "the cache once.",
+        ),
+        Mutant(
+            "own_keys",
+            _cross(source=_own_keys),
+            "Keys and values come from x. That is self-attention: project the memory.",
+        ),
+        Mutant("keys_only", _cross(source=_keys_only), "The keys are kept, the values are computed anew. Keep both."),
+        Mutant(
+            "causal",
+            _cross(attend=_causal),
+            "A causal mask hides source tokens. Every target token may look at the whole source.",
+        ),
+        Mutant(
+            "raw_queries",
+            _cross(forward=_raw_queries),
+            "The queries are x itself. Project them with q_proj, at every step.",
+        ),
+        Mutant(
+            "unscaled",
+            _cross(attend=lambda self, scores, values: (scores * math.sqrt(values.shape[-1])).softmax(-1) @ values),
+            "The scores are not divided by √d_model.",
+        ),
+        Mutant(
+            "swapped",
+            _cross(forward=_swapped),
+            "Keys and values are exchanged. What k_proj makes is compared with the query, what v_proj makes is "
+            "summed up.",
+        ),
+        Mutant(
+            "length_only",
+            _cross(check=_length_only),
+            "Only the length of a later memory is compared. Compare the whole shape: the batch may differ, too.",
+        ),
+        Mutant(
+            "unchecked",
+            _cross(),
+            "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
+            "stored.",
+        ),
     ],
 )
 

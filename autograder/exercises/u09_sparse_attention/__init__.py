@@ -4,6 +4,14 @@ from . import hops, patterns, reach, work
 
 UNIT = "09-sparse-attention"
 CORE = [patterns.LOCAL, reach.FIELD, reach.PAIRS, work.LOCAL_ATTENTION, work.HYBRID]
-EXTENSIONS = [patterns.BLOCK, patterns.GLOBAL, patterns.RANDOM, hops.STRIDED, hops.FIXED, hops.REACH, reach.GRADIENT,
-              work.GATHER]
+EXTENSIONS = [
+    patterns.BLOCK,
+    patterns.GLOBAL,
+    patterns.RANDOM,
+    hops.STRIDED,
+    hops.FIXED,
+    hops.REACH,
+    reach.GRADIENT,
+    work.GATHER,
+]
 EXERCISES = CORE + EXTENSIONS

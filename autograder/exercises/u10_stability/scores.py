@@ -64,58 +64,138 @@ def _limit(q_gain, k_gain):
 
 
 QK_NORM = Exercise(
-    id="stability.qk_norm", unit=UNIT, title="QK-norm and the bound it gives", points=3, difficulty=3, minutes=15,
-    signature="qk_norm(q, k, q_gain, k_gain, eps=1e-6)", targets=("qk_norm", "qk_norm_bound"),
+    id="stability.qk_norm",
+    unit=UNIT,
+    title="QK-norm and the bound it gives",
+    points=3,
+    difficulty=3,
+    minutes=15,
+    signature="qk_norm(q, k, q_gain, k_gain, eps=1e-6)",
+    targets=("qk_norm", "qk_norm_bound"),
     reference=(ref.qk_norm, ref.qk_norm_bound),
     alternatives=[(qk_builtin, bound_by_lengths), (qk_by_hand, bound_by_lists)],
     cases=[
-        Case("by hand", "(3, 3, 3, 3) becomes (1, 1, 1, 1) and (0, 0, 0, 8) becomes (0, 0, 0, 2), each times its gain",
-             lambda g: call(torch.full((1, 4), 3.0), torch.tensor([[0.0, 0.0, 0.0, 8.0]]),
-                            torch.tensor([1.0, 1.0, 1.0, 2.0]), torch.tensor([3.0, 1.0, 1.0, 1.0]))),
-        Case("heads", "two sentences, three heads, four queries, five keys",
-             lambda g: call(5 + g.randn(2, 3, 4, 6), g.randn(2, 3, 5, 6, scale=30.0), g.uniform(6, low=0.5, high=2.0),
-                            g.uniform(6, low=2.5, high=4.0))),
-        Case("tiny", "vectors of size 0.001 and 0, where ε inside the root matters",
-             lambda g: call(torch.tensor([[1e-3, -1e-3], [0.0, 0.0]]), torch.tensor([[2e-3, 0.0]]), torch.ones(2),
-                            torch.full((2,), 2.0))),
-        Case("bound by hand", "four entries, gains of at most 2 and 3: scores up to √4 · 2 · 3 = 12",
-             lambda g: _limit(torch.tensor([1.0, 1.0, 1.0, 2.0]), torch.tensor([3.0, 1.0, 1.0, 1.0]))),
-        Case("negative gain", "a gain of −5 stretches as much as one of 5",
-             lambda g: _limit(torch.tensor([1.0, -5.0, 2.0]), torch.tensor([0.5, 1.0, -2.0]))),
-        Case("bound", "drawn gains of a head with six entries",
-             lambda g: _limit(g.uniform(6, low=0.5, high=2.0), g.uniform(6, low=2.5, high=4.0))),
+        Case(
+            "by hand",
+            "(3, 3, 3, 3) becomes (1, 1, 1, 1) and (0, 0, 0, 8) becomes (0, 0, 0, 2), each times its gain",
+            lambda g: call(
+                torch.full((1, 4), 3.0),
+                torch.tensor([[0.0, 0.0, 0.0, 8.0]]),
+                torch.tensor([1.0, 1.0, 1.0, 2.0]),
+                torch.tensor([3.0, 1.0, 1.0, 1.0]),
+            ),
+        ),
+        Case(
+            "heads",
+            "two sentences, three heads, four queries, five keys",
+            lambda g: call(
+                5 + g.randn(2, 3, 4, 6),
+                g.randn(2, 3, 5, 6, scale=30.0),
+                g.uniform(6, low=0.5, high=2.0),
+                g.uniform(6, low=2.5, high=4.0),
+            ),
+        ),
+        Case(
+            "tiny",
+            "vectors of size 0.001 and 0, where ε inside the root matters",
+            lambda g: call(
+                torch.tensor([[1e-3, -1e-3], [0.0, 0.0]]),
+                torch.tensor([[2e-3, 0.0]]),
+                torch.ones(2),
+                torch.full((2,), 2.0),
+            ),
+        ),
+        Case(
+            "bound by hand",
+            "four entries, gains of at most 2 and 3: scores up to √4 · 2 · 3 = 12",
+            lambda g: _limit(torch.tensor([1.0, 1.0, 1.0, 2.0]), torch.tensor([3.0, 1.0, 1.0, 1.0])),
+        ),
+        Case(
+            "negative gain",
+            "a gain of −5 stretches as much as one of 5",
+            lambda g: _limit(torch.tensor([1.0, -5.0, 2.0]), torch.tensor([0.5, 1.0, -2.0])),
+        ),
+        Case(
+            "bound",
+            "drawn gains of a head with six entries",
+            lambda g: _limit(g.uniform(6, low=0.5, high=2.0), g.uniform(6, low=2.5, high=4.0)),
+        ),
     ],
     mutants=[
-        Mutant("layer_norm", (_LAYER, ref.qk_norm_bound), "The mean is subtracted, as in LayerNorm. RMS-norm only "
-               "divides by the root of the mean square."),
-        Mutant("unit_length", (_UNIT, ref.qk_norm_bound), "The vectors have length 1. RMS-norm divides by the root of "
-               "the mean of the squares, so that the length is √D."),
-        Mutant("mean_square", (_MEAN_SQUARE, ref.qk_norm_bound), "The vectors are divided by the mean of their "
-               "squares. Take its root."),
-        Mutant("all_words", (_WHOLE, ref.qk_norm_bound), "The mean runs over all words of a head. Each vector is "
-               "divided by its own root mean square: last axis only."),
-        Mutant("no_keepdim", (_NO_KEEPDIM, ref.qk_norm_bound),
-               "The mean square has lost its axis, so it divides along another one or does not fit. Use keepdim=True."),
-        Mutant("no_gain", (_NO_GAIN, ref.qk_norm_bound), "The gains are missing. Multiply the normalized queries by "
-               "q_gain and the keys by k_gain."),
-        Mutant("swapped", (lambda q, k, q_gain, k_gain, eps=1e-6: ref.qk_norm(q, k, k_gain, q_gain, eps),
-                           ref.qk_norm_bound), "The gains are swapped: q_gain belongs to the queries."),
-        Mutant("query_only", (lambda q, k, q_gain, k_gain, eps=1e-6: (_rms(q, q_gain, eps), k), ref.qk_norm_bound),
-               "Only the queries are normalized, so large keys still make large scores. Normalize both."),
-        Mutant("no_eps", (_NO_EPS, ref.qk_norm_bound), "A vector of zeros becomes NaN. Add ε to the mean square "
-               "before the root."),
-        Mutant("eps_outside", (_EPS_OUT, ref.qk_norm_bound), "ε is added after the root. Here it belongs inside: "
-               "√(mean square + ε)."),
-        Mutant("no_root", (ref.qk_norm, _bound(lambda a, b, D: a.abs().max() * b.abs().max())),
-               "The vectors are right. The bound lacks √D: two vectors of length √D have a product of at most D, and "
-               "D/√D = √D."),
-        Mutant("times_d", (ref.qk_norm, _bound(lambda a, b, D: D * a.abs().max() * b.abs().max())),
-               "The vectors are right. D bounds q·k; the score is q·k/√D, so √D is left."),
-        Mutant("no_abs", (ref.qk_norm, _bound(lambda a, b, D: D**0.5 * a.max() * b.max())),
-               "The vectors are right. The bound ignores negative gains: take the largest |g|."),
-        Mutant("entrywise", (ref.qk_norm, _bound(lambda a, b, D: D**0.5 * (a * b).abs().max())),
-               "The vectors are right. Multiplying gains entry by entry assumes that nothing rotates q and k later. "
-               "RoPE does: use the two largest lengths."),
+        Mutant(
+            "layer_norm",
+            (_LAYER, ref.qk_norm_bound),
+            "The mean is subtracted, as in LayerNorm. RMS-norm only divides by the root of the mean square.",
+        ),
+        Mutant(
+            "unit_length",
+            (_UNIT, ref.qk_norm_bound),
+            "The vectors have length 1. RMS-norm divides by the root of "
+            "the mean of the squares, so that the length is √D.",
+        ),
+        Mutant(
+            "mean_square",
+            (_MEAN_SQUARE, ref.qk_norm_bound),
+            "The vectors are divided by the mean of their squares. Take its root.",
+        ),
+        Mutant(
+            "all_words",
+            (_WHOLE, ref.qk_norm_bound),
+            "The mean runs over all words of a head. Each vector is "
+            "divided by its own root mean square: last axis only.",
+        ),
+        Mutant(
+            "no_keepdim",
+            (_NO_KEEPDIM, ref.qk_norm_bound),
+            "The mean square has lost its axis, so it divides along another one or does not fit. Use keepdim=True.",
+        ),
+        Mutant(
+            "no_gain",
+            (_NO_GAIN, ref.qk_norm_bound),
+            "The gains are missing. Multiply the normalized queries by q_gain and the keys by k_gain.",
+        ),
+        Mutant(
+            "swapped",
+            (lambda q, k, q_gain, k_gain, eps=1e-6: ref.qk_norm(q, k, k_gain, q_gain, eps), ref.qk_norm_bound),
+            "The gains are swapped: q_gain belongs to the queries.",
+        ),
+        Mutant(
+            "query_only",
+            (lambda q, k, q_gain, k_gain, eps=1e-6: (_rms(q, q_gain, eps), k), ref.qk_norm_bound),
+            "Only the queries are normalized, so large keys still make large scores. Normalize both.",
+        ),
+        Mutant(
+            "no_eps",
+            (_NO_EPS, ref.qk_norm_bound),
+            "A vector of zeros becomes NaN. Add ε to the mean square before the root.",
+        ),
+        Mutant(
+            "eps_outside",
+            (_EPS_OUT, ref.qk_norm_bound),
+            "ε is added after the root. Here it belongs inside: √(mean square + ε).",
+        ),
+        Mutant(
+            "no_root",
+            (ref.qk_norm, _bound(lambda a, b, D: a.abs().max() * b.abs().max())),
+            "The vectors are right. The bound lacks √D: two vectors of length √D have a product of at most D, and "
+            "D/√D = √D.",
+        ),
+        Mutant(
+            "times_d",
+            (ref.qk_norm, _bound(lambda a, b, D: D * a.abs().max() * b.abs().max())),
+            "The vectors are right. D bounds q·k; the score is q·k/√D, so √D is left.",
+        ),
+        Mutant(
+            "no_abs",
+            (ref.qk_norm, _bound(lambda a, b, D: D**0.5 * a.max() * b.max())),
+            "The vectors are right. The bound ignores negative gains: take the largest |g|.",
+        ),
+        Mutant(
+            "entrywise",
+            (ref.qk_norm, _bound(lambda a, b, D: D**0.5 * (a * b).abs().max())),
+            "The vectors are right. Multiplying gains entry by entry assumes that nothing rotates q and k later. "
+            "RoPE does: use the two largest lengths.",
+        ),
     ],
 )
 
@@ -183,6 +263,7 @@ def _plain_cap(form):
     def capped(x, cap):
         _checked(cap)
         return form(x, cap)
+
     return capped
 
 
@@ -191,44 +272,91 @@ _CAPPED = lambda scores, cap, mask=None: Program().call(scores, cap, mask, fn="s
 _OWN = ref.soft_capped_weights
 
 SOFT_CAP = Exercise(
-    id="stability.soft_cap", unit=UNIT, title="Soft caps, before the mask", points=3, difficulty=2, minutes=12,
-    signature="soft_cap(x, cap)", targets=("soft_cap", "soft_capped_weights"), reference=(ref.soft_cap, _OWN),
+    id="stability.soft_cap",
+    unit=UNIT,
+    title="Soft caps, before the mask",
+    points=3,
+    difficulty=2,
+    minutes=12,
+    signature="soft_cap(x, cap)",
+    targets=("soft_cap", "soft_capped_weights"),
+    reference=(ref.soft_cap, _OWN),
     alternatives=[(cap_by_exp, weights_by_exp), (cap_by_sigmoid, weights_builtin)],
     cases=[
-        Case("by hand", "cap 10: 0 stays 0, 10 becomes 10 · tanh 1 = 7.62, −1000 becomes −10",
-             lambda g: call(torch.tensor([0.0, 10.0, -1000.0]), 10.0)),
-        Case("slope", "the slope is 1 at 0 and almost 0 far out",
-             lambda g: call(torch.tensor([0.0, 3.0, -40.0]), 4.0, grad=[0], cotangent=torch.ones(3))),
-        Case("weights", "weights of capped scores, without a mask",
-             lambda g: _CAPPED(g.randn(2, 3, 4, scale=9.0), 5.0)),
-        Case("mask", "forbidden keys get weight exactly 0, and each row sums to 1",
-             lambda g: _CAPPED(g.randn(2, 3, scale=2.0), 1.5, _MASK), weight=2),
+        Case(
+            "by hand",
+            "cap 10: 0 stays 0, 10 becomes 10 · tanh 1 = 7.62, −1000 becomes −10",
+            lambda g: call(torch.tensor([0.0, 10.0, -1000.0]), 10.0),
+        ),
+        Case(
+            "slope",
+            "the slope is 1 at 0 and almost 0 far out",
+            lambda g: call(torch.tensor([0.0, 3.0, -40.0]), 4.0, grad=[0], cotangent=torch.ones(3)),
+        ),
+        Case(
+            "weights", "weights of capped scores, without a mask", lambda g: _CAPPED(g.randn(2, 3, 4, scale=9.0), 5.0)
+        ),
+        Case(
+            "mask",
+            "forbidden keys get weight exactly 0, and each row sums to 1",
+            lambda g: _CAPPED(g.randn(2, 3, scale=2.0), 1.5, _MASK),
+            weight=2,
+        ),
         Case("no cap", "a cap of 0 is a ValueError", lambda g: call(torch.tensor([1.0, 2.0]), 0.0)),
     ],
     mutants=[
-        Mutant("clamp", (_plain_cap(lambda x, c: x.clamp(-c, c)), _OWN),
-               "This cuts off: beyond the cap the slope is 0 and nothing is learned. Use cap · tanh(x / cap)."),
-        Mutant("not_divided", (_plain_cap(lambda x, c: c * torch.tanh(x)), _OWN),
-               "The slope at 0 is cap, so small scores are stretched. Divide x by cap inside tanh."),
-        Mutant("not_multiplied", (_plain_cap(lambda x, c: torch.tanh(x / c)), _OWN),
-               "The result lies between −1 and 1. Multiply by cap after tanh."),
-        Mutant("no_error", (lambda x, cap: cap * torch.tanh(x / cap), _OWN),
-               "Right for positive caps. Raise a ValueError when cap <= 0, before dividing by it."),
-        Mutant("mask_first", (ref.soft_cap, weights_mask_first),
-               "The mask comes before the cap, and tanh(-inf) is −1: forbidden keys get score −cap and some weight. "
-               "Cap first, then mask."),
-        Mutant("mask_last", (ref.soft_cap, weights_mask_last),
-               "The mask comes after the softmax, so rows no longer sum to 1. Put -inf between the cap and the "
-               "softmax."),
-        Mutant("times_mask", (ref.soft_cap, weights_times_mask),
-               "Forbidden scores became 0, and a score of 0 still gets weight. Put -inf in their place, between the "
-               "cap and the softmax."),
-        Mutant("uncapped", (ref.soft_cap, weights_uncapped), "The weights are those of the raw scores. Send the "
-               "scores through soft_cap first."),
-        Mutant("no_softmax", (ref.soft_cap, capped_only),
-               "These are capped and masked scores. The weights are their softmax."),
-        Mutant("upside_down", (ref.soft_cap, weights_upside_down), "The mask is used upside down. True means may "
-               "look: fill where it is False."),
+        Mutant(
+            "clamp",
+            (_plain_cap(lambda x, c: x.clamp(-c, c)), _OWN),
+            "This cuts off: beyond the cap the slope is 0 and nothing is learned. Use cap · tanh(x / cap).",
+        ),
+        Mutant(
+            "not_divided",
+            (_plain_cap(lambda x, c: c * torch.tanh(x)), _OWN),
+            "The slope at 0 is cap, so small scores are stretched. Divide x by cap inside tanh.",
+        ),
+        Mutant(
+            "not_multiplied",
+            (_plain_cap(lambda x, c: torch.tanh(x / c)), _OWN),
+            "The result lies between −1 and 1. Multiply by cap after tanh.",
+        ),
+        Mutant(
+            "no_error",
+            (lambda x, cap: cap * torch.tanh(x / cap), _OWN),
+            "Right for positive caps. Raise a ValueError when cap <= 0, before dividing by it.",
+        ),
+        Mutant(
+            "mask_first",
+            (ref.soft_cap, weights_mask_first),
+            "The mask comes before the cap, and tanh(-inf) is −1: forbidden keys get score −cap and some weight. "
+            "Cap first, then mask.",
+        ),
+        Mutant(
+            "mask_last",
+            (ref.soft_cap, weights_mask_last),
+            "The mask comes after the softmax, so rows no longer sum to 1. Put -inf between the cap and the softmax.",
+        ),
+        Mutant(
+            "times_mask",
+            (ref.soft_cap, weights_times_mask),
+            "Forbidden scores became 0, and a score of 0 still gets weight. Put -inf in their place, between the "
+            "cap and the softmax.",
+        ),
+        Mutant(
+            "uncapped",
+            (ref.soft_cap, weights_uncapped),
+            "The weights are those of the raw scores. Send the scores through soft_cap first.",
+        ),
+        Mutant(
+            "no_softmax",
+            (ref.soft_cap, capped_only),
+            "These are capped and masked scores. The weights are their softmax.",
+        ),
+        Mutant(
+            "upside_down",
+            (ref.soft_cap, weights_upside_down),
+            "The mask is used upside down. True means may look: fill where it is False.",
+        ),
     ],
 )
 

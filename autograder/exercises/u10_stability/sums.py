@@ -21,6 +21,7 @@ def lse_by_where(x, dim=-1):
 
 def lse_by_lists(x, dim=-1):
     """Python numbers, one slice at a time."""
+
     def one(row):
         peak = max(row)
         return peak if math.isinf(peak) else peak + math.log(sum(math.exp(v - peak) for v in row))
@@ -68,38 +69,80 @@ def lse_mean(x, dim=-1):
 
 
 LOGSUMEXP = Exercise(
-    id="stability.logsumexp", unit=UNIT, title="The log of a sum of exponentials", points=2, difficulty=2, minutes=10,
-    signature="logsumexp(x, dim=-1)", reference=ref.logsumexp, alternatives=[lse_by_where, lse_by_lists],
+    id="stability.logsumexp",
+    unit=UNIT,
+    title="The log of a sum of exponentials",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    signature="logsumexp(x, dim=-1)",
+    reference=ref.logsumexp,
+    alternatives=[lse_by_where, lse_by_lists],
     forbidden=("logsumexp", "logaddexp", "log_softmax", "softmax", "softplus"),
     forbidden_message="Use exp, a maximum, a sum and log.",
     cases=[
-        Case("by hand", "ln 3 and 0 have exponentials 3 and 1, and ln 4 is 1.386; two zeros give ln 2",
-             lambda g: call(torch.tensor([[math.log(3), 0.0], [0.0, 0.0]]))),
+        Case(
+            "by hand",
+            "ln 3 and 0 have exponentials 3 and 1, and ln 4 is 1.386; two zeros give ln 2",
+            lambda g: call(torch.tensor([[math.log(3), 0.0], [0.0, 0.0]])),
+        ),
         Case("other axis", "with dim=0 the columns are added up", lambda g: call(g.randn(4, 3), dim=0)),
-        Case("one row", "one row of three: dim disappears, the axis of the rows stays, and the shape is (1,)",
-             lambda g: call(g.randn(1, 3))),
-        Case("overflow", "scores near 1000, whose exponentials do not exist in float32",
-             lambda g: call(1000 + g.randn(2, 5))),
-        Case("far apart", "two rows that lie 4000 apart", lambda g: call(
-            torch.tensor([[2000.0, 2001.0], [-2000.0, -2001.0]]))),
-        Case("empty", "a row of minus infinities has sum 0, and log 0 is minus infinity",
-             lambda g: call(torch.tensor([[-INF, -INF], [0.5, -INF]]))),
+        Case(
+            "one row",
+            "one row of three: dim disappears, the axis of the rows stays, and the shape is (1,)",
+            lambda g: call(g.randn(1, 3)),
+        ),
+        Case(
+            "overflow",
+            "scores near 1000, whose exponentials do not exist in float32",
+            lambda g: call(1000 + g.randn(2, 5)),
+        ),
+        Case(
+            "far apart",
+            "two rows that lie 4000 apart",
+            lambda g: call(torch.tensor([[2000.0, 2001.0], [-2000.0, -2001.0]])),
+        ),
+        Case(
+            "empty",
+            "a row of minus infinities has sum 0, and log 0 is minus infinity",
+            lambda g: call(torch.tensor([[-INF, -INF], [0.5, -INF]])),
+        ),
     ],
     mutants=[
-        Mutant("global", lse_global, "One maximum serves the whole tensor, so slices far below it sum to 0. Take the "
-               "maximum along dim."),
-        Mutant("plain", lse_plain, "exp overflows before log can bring the number back. Take the maximum out of the "
-               "sum first, and add it again after the log."),
-        Mutant("unshifted", lse_unshifted, "The maximum was taken out and never came back. Add it after the log: "
-               "log(e^m · sum) = m + log(sum)."),
-        Mutant("last_axis", lse_last, "The sum runs over the last axis whatever dim says. Use dim in the maximum and "
-               "in the sum."),
-        Mutant("nan_row", lse_nan, "Right for finite rows. Where the maximum is -inf, -inf minus -inf is NaN: use 0 "
-               "as the shift of such a row."),
-        Mutant("no_keepdim", lse_no_keepdim, "The maximum has lost its axis, so it is subtracted along another one, or "
-               "does not fit at all. Take it with keepdim=True, and drop the axis at the end."),
-        Mutant("squeezes_all", lse_squeezed,
-               "All axes of size 1 disappear. Only dim should: squeeze(dim)."),
+        Mutant(
+            "global",
+            lse_global,
+            "One maximum serves the whole tensor, so slices far below it sum to 0. Take the maximum along dim.",
+        ),
+        Mutant(
+            "plain",
+            lse_plain,
+            "exp overflows before log can bring the number back. Take the maximum out of the "
+            "sum first, and add it again after the log.",
+        ),
+        Mutant(
+            "unshifted",
+            lse_unshifted,
+            "The maximum was taken out and never came back. Add it after the log: log(e^m · sum) = m + log(sum).",
+        ),
+        Mutant(
+            "last_axis",
+            lse_last,
+            "The sum runs over the last axis whatever dim says. Use dim in the maximum and in the sum.",
+        ),
+        Mutant(
+            "nan_row",
+            lse_nan,
+            "Right for finite rows. Where the maximum is -inf, -inf minus -inf is NaN: use 0 "
+            "as the shift of such a row.",
+        ),
+        Mutant(
+            "no_keepdim",
+            lse_no_keepdim,
+            "The maximum has lost its axis, so it is subtracted along another one, or "
+            "does not fit at all. Take it with keepdim=True, and drop the axis at the end.",
+        ),
+        Mutant("squeezes_all", lse_squeezed, "All axes of size 1 disappear. Only dim should: squeeze(dim)."),
         Mutant("mean", lse_mean, "This is the log of the mean. The number of entries must not divide the sum."),
     ],
 )
@@ -135,8 +178,9 @@ def _z_loss(form):
 
 
 def _z_gradient(form):
-    return lambda logits, coefficient=1e-4: form(coefficient, torch.logsumexp(logits, -1, keepdim=True),
-                                                 torch.softmax(logits, -1), logits[..., 0].numel())
+    return lambda logits, coefficient=1e-4: form(
+        coefficient, torch.logsumexp(logits, -1, keepdim=True), torch.softmax(logits, -1), logits[..., 0].numel()
+    )
 
 
 def _slope(x, coefficient):
@@ -147,55 +191,123 @@ _TWO_ROWS = torch.tensor([[-3.0, -4.0, -5.0], [2.0, 1.0, 4.0]])
 
 
 Z_LOSS = Exercise(
-    id="stability.z_loss", unit=UNIT, title="z-loss and its gradient", points=3, difficulty=3, minutes=15,
-    signature="z_loss(logits, coefficient=1e-4)", targets=("z_loss", "z_loss_gradient"),
+    id="stability.z_loss",
+    unit=UNIT,
+    title="z-loss and its gradient",
+    points=3,
+    difficulty=3,
+    minutes=15,
+    signature="z_loss(logits, coefficient=1e-4)",
+    targets=("z_loss", "z_loss_gradient"),
     reference=(ref.z_loss, ref.z_loss_gradient),
     alternatives=[(z_builtin, z_gradient_by_autograd), (z_by_rows, z_gradient_by_softmax)],
     cases=[
-        Case("by hand", "Z = 3 + 1 = 4: with λ = 0.5 the loss is 0.5 · (ln 4)², 0.96",
-             lambda g: call(torch.tensor([[math.log(3), 0.0]]), 0.5)),
-        Case("two rows", "two rows, one below log Z = 0 and one above: the loss is their mean",
-             lambda g: call(_TWO_ROWS, 0.25)),
+        Case(
+            "by hand",
+            "Z = 3 + 1 = 4: with λ = 0.5 the loss is 0.5 · (ln 4)², 0.96",
+            lambda g: call(torch.tensor([[math.log(3), 0.0]]), 0.5),
+        ),
+        Case(
+            "two rows",
+            "two rows, one below log Z = 0 and one above: the loss is their mean",
+            lambda g: call(_TWO_ROWS, 0.25),
+        ),
         Case("batch", "the loss of a batch of shape (2, 3, 5)", lambda g: call(2 + g.randn(2, 3, 5), 0.1)),
         Case("large", "the loss of logits near 500", lambda g: call(500 + g.randn(3, 4), 1e-3)),
-        Case("gradient by hand", "for one row with Z = 4 and λ = 0.5 the gradient shares ln 4 as 3 to 1",
-             lambda g: _slope(torch.tensor([[math.log(3), 0.0]]), 0.5)),
-        Case("gradient of two rows", "each row of the gradient has the sign of its own log Z",
-             lambda g: _slope(_TWO_ROWS, 0.25)),
-        Case("gradient of a batch", "the gradient for a batch of shape (2, 3, 5)",
-             lambda g: _slope(2 + g.randn(2, 3, 5), 0.1)),
+        Case(
+            "gradient by hand",
+            "for one row with Z = 4 and λ = 0.5 the gradient shares ln 4 as 3 to 1",
+            lambda g: _slope(torch.tensor([[math.log(3), 0.0]]), 0.5),
+        ),
+        Case(
+            "gradient of two rows",
+            "each row of the gradient has the sign of its own log Z",
+            lambda g: _slope(_TWO_ROWS, 0.25),
+        ),
+        Case(
+            "gradient of a batch",
+            "the gradient for a batch of shape (2, 3, 5)",
+            lambda g: _slope(2 + g.randn(2, 3, 5), 0.1),
+        ),
         Case("gradient, large", "the gradient for logits near 500", lambda g: _slope(500 + g.randn(3, 4), 1e-3)),
     ],
     mutants=[
-        Mutant("no_square", (_z_loss(lambda x, c, z: c * z.mean()), ref.z_loss_gradient),
-               "log Z is not squared, so the loss could fall without end. Square it before the mean."),
-        Mutant("square_of_mean", (_z_loss(lambda x, c, z: c * z.mean() ** 2), ref.z_loss_gradient),
-               "The mean is squared, so rows above and below 0 cancel. Square log Z of each row, then take the mean."),
-        Mutant("summed", (_z_loss(lambda x, c, z: c * z.square().sum()), ref.z_loss_gradient),
-               "The rows are summed, so the loss grows with the batch. Take their mean."),
-        Mutant("not_reduced", (_z_loss(lambda x, c, z: c * z.square()), ref.z_loss_gradient),
-               "There is one loss per row. Take the mean over the rows: the result is a scalar."),
-        Mutant("no_log", (_z_loss(lambda x, c, z: c * x.exp().sum(-1).square().mean()), ref.z_loss_gradient),
-               "This squares Z itself, which overflows soon. The loss squares log Z: use your logsumexp."),
-        Mutant("no_coefficient", (_z_loss(lambda x, c, z: z.square().mean()), ref.z_loss_gradient),
-               "The loss lacks its coefficient λ."),
-        Mutant("overflow", (_z_loss(lambda x, c, z: c * x.exp().sum(-1).log().square().mean()), ref.z_loss_gradient),
-               "Right for small logits, but exp overflows for large ones. Use your logsumexp."),
-        Mutant("no_two", (ref.z_loss, _z_gradient(lambda c, z, p, n: c * z * p / n)),
-               "The loss is right. In the gradient the 2 is missing: the derivative of u² is 2u·u′."),
-        Mutant("no_softmax", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z.expand_as(p) / n)),
-               "The loss is right. The derivative of log Z by a logit is that logit's softmax weight: multiply by it."),
-        Mutant("no_log_z", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * p / n)),
-               "The loss is right. The gradient lacks log Z, which says how hard to pull and in which direction."),
-        Mutant("per_entry", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p / p.numel())),
-               "The loss is right. Its gradient is divided by the number of all entries. The loss is a mean over rows: "
-               "divide by their number."),
-        Mutant("first_axis", (ref.z_loss, lambda logits, coefficient=1e-4: 2 * coefficient * torch.logsumexp(
-                   logits, -1, keepdim=True) * torch.softmax(logits, -1) / logits.shape[0]),
-               "The loss is right. Its gradient is divided by the size of the first axis. All leading axes together "
-               "make the rows."),
-        Mutant("rows_forgotten", (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p)),
-               "The loss is a mean over rows, so its gradient is divided by the number of rows too."),
+        Mutant(
+            "no_square",
+            (_z_loss(lambda x, c, z: c * z.mean()), ref.z_loss_gradient),
+            "log Z is not squared, so the loss could fall without end. Square it before the mean.",
+        ),
+        Mutant(
+            "square_of_mean",
+            (_z_loss(lambda x, c, z: c * z.mean() ** 2), ref.z_loss_gradient),
+            "The mean is squared, so rows above and below 0 cancel. Square log Z of each row, then take the mean.",
+        ),
+        Mutant(
+            "summed",
+            (_z_loss(lambda x, c, z: c * z.square().sum()), ref.z_loss_gradient),
+            "The rows are summed, so the loss grows with the batch. Take their mean.",
+        ),
+        Mutant(
+            "not_reduced",
+            (_z_loss(lambda x, c, z: c * z.square()), ref.z_loss_gradient),
+            "There is one loss per row. Take the mean over the rows: the result is a scalar.",
+        ),
+        Mutant(
+            "no_log",
+            (_z_loss(lambda x, c, z: c * x.exp().sum(-1).square().mean()), ref.z_loss_gradient),
+            "This squares Z itself, which overflows soon. The loss squares log Z: use your logsumexp.",
+        ),
+        Mutant(
+            "no_coefficient",
+            (_z_loss(lambda x, c, z: z.square().mean()), ref.z_loss_gradient),
+            "The loss lacks its coefficient λ.",
+        ),
+        Mutant(
+            "overflow",
+            (_z_loss(lambda x, c, z: c * x.exp().sum(-1).log().square().mean()), ref.z_loss_gradient),
+            "Right for small logits, but exp overflows for large ones. Use your logsumexp.",
+        ),
+        Mutant(
+            "no_two",
+            (ref.z_loss, _z_gradient(lambda c, z, p, n: c * z * p / n)),
+            "The loss is right. In the gradient the 2 is missing: the derivative of u² is 2u·u′.",
+        ),
+        Mutant(
+            "no_softmax",
+            (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z.expand_as(p) / n)),
+            "The loss is right. The derivative of log Z by a logit is that logit's softmax weight: multiply by it.",
+        ),
+        Mutant(
+            "no_log_z",
+            (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * p / n)),
+            "The loss is right. The gradient lacks log Z, which says how hard to pull and in which direction.",
+        ),
+        Mutant(
+            "per_entry",
+            (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p / p.numel())),
+            "The loss is right. Its gradient is divided by the number of all entries. The loss is a mean over rows: "
+            "divide by their number.",
+        ),
+        Mutant(
+            "first_axis",
+            (
+                ref.z_loss,
+                lambda logits, coefficient=1e-4: (
+                    2
+                    * coefficient
+                    * torch.logsumexp(logits, -1, keepdim=True)
+                    * torch.softmax(logits, -1)
+                    / logits.shape[0]
+                ),
+            ),
+            "The loss is right. Its gradient is divided by the size of the first axis. All leading axes together "
+            "make the rows.",
+        ),
+        Mutant(
+            "rows_forgotten",
+            (ref.z_loss, _z_gradient(lambda c, z, p, n: 2 * c * z * p)),
+            "The loss is a mean over rows, so its gradient is divided by the number of rows too.",
+        ),
     ],
 )
 

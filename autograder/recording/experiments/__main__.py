@@ -23,19 +23,45 @@ from autograder.recording.record import ROOT, device_facts
 
 # Those that measure times and bytes need the machine for themselves; trainings may share it (--jobs).
 TIMED = ("roofline", "decode", "norm_bandwidth", "sparse_attention")
-TRAINED = ("bottleneck", "root_d", "word_order", "leak", "gradient_flow", "effective_depth", "unit_health",
-           "loss_spike", "length", "trained_length", "warmup", "residuals",
-           "ffn_variants")
+TRAINED = (
+    "bottleneck",
+    "root_d",
+    "word_order",
+    "leak",
+    "gradient_flow",
+    "effective_depth",
+    "unit_health",
+    "loss_spike",
+    "length",
+    "trained_length",
+    "warmup",
+    "residuals",
+    "ffn_variants",
+)
 NAMES = TIMED + TRAINED
 # Read off published configurations: no times, no trainings, one size, no figure, the same bytes on every machine.
 READ = ("named_models",)
 # Seconds of the large setting on one H200, estimated from counted launches and bytes, not measured (METHOD.md); a
 # recording that is there replaces its estimate.
-ESTIMATED = {"roofline": 200, "decode": 30, "norm_bandwidth": 40, "sparse_attention": 100, "bottleneck": 40,
-             "root_d": 60, "word_order": 20, "leak": 90,
-             "gradient_flow": 90, "effective_depth": 100, "unit_health": 60, "loss_spike": 320, "length": 390,
-             "trained_length": 120,
-             "warmup": 320, "residuals": 230, "ffn_variants": 360}
+ESTIMATED = {
+    "roofline": 200,
+    "decode": 30,
+    "norm_bandwidth": 40,
+    "sparse_attention": 100,
+    "bottleneck": 40,
+    "root_d": 60,
+    "word_order": 20,
+    "leak": 90,
+    "gradient_flow": 90,
+    "effective_depth": 100,
+    "unit_health": 60,
+    "loss_spike": 320,
+    "length": 390,
+    "trained_length": 120,
+    "warmup": 320,
+    "residuals": 230,
+    "ffn_variants": 360,
+}
 
 
 def parse(argv=None):
@@ -43,8 +69,13 @@ def parse(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--setting", choices=SETTINGS, help="sizes; large on CUDA and small elsewhere by default")
-    parser.add_argument("--only", action="append", choices=NAMES + READ, metavar="NAME",
-                        help=f"may be repeated; of {', '.join(NAMES + READ)}")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=NAMES + READ,
+        metavar="NAME",
+        help=f"may be repeated; of {', '.join(NAMES + READ)}",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="trainings at the same time")
     parser.add_argument("--minutes", type=float, help="end in good order after so long; the next call goes on")
     parser.add_argument("--fresh", action="store_true", help="measure again what is there already")
@@ -91,8 +122,17 @@ def expected(names, options):
 
 def command(name, options, minutes):
     """The process that measures one experiment."""
-    found = [sys.executable, "-m", f"autograder.recording.experiments.{name}", "--device", options.device, "--setting",
-             options.setting, "--out", str(options.out)]
+    found = [
+        sys.executable,
+        "-m",
+        f"autograder.recording.experiments.{name}",
+        "--device",
+        options.device,
+        "--setting",
+        options.setting,
+        "--out",
+        str(options.out),
+    ]
     return found if minutes is None else [*found, "--minutes", f"{minutes:.3f}"]
 
 
@@ -135,8 +175,10 @@ def draw(options):
     try:
         from autograder.recording import figures
     except ModuleNotFoundError as error:
-        print(f"The figures were not drawn, because {error.name.split('.')[0]} is not here: "
-              "python -m autograder.recording.figures draws them where it is.")
+        print(
+            f"The figures were not drawn, because {error.name.split('.')[0]} is not here: "
+            "python -m autograder.recording.figures draws them where it is."
+        )
         return
     print(f"figures: {len(figures.write_all())}")
 

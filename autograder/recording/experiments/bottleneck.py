@@ -30,14 +30,20 @@ SIZES = {"small": Setting(), "large": Setting(lengths=(4, 8, 16, 32), sizes=(64,
 def measure(size, length, way, seed, s, device):
     """One run as a list of rows, one for each number of steps."""
     found = train_recaller(way, length, size, max(s.measured), s.measured, seed, device)
-    return [{"way": way, "size": size, "length": length, "seed": seed, "steps": steps, "accuracy": round(a, 4)}
-            for steps, a in zip(sorted(s.measured), found, strict=True)]
+    return [
+        {"way": way, "size": size, "length": length, "seed": seed, "steps": steps, "accuracy": round(a, 4)}
+        for steps, a in zip(sorted(s.measured), found, strict=True)
+    ]
 
 
 def facts(data):
     """Mean and lowest accuracy: ``attention.size16.length8`` after the longest training, ``fewer`` before."""
-    found = {"guess": 1 / VOCABULARY, "seeds": seeds(data), "steps": max(r["steps"] for r in data["rows"]),
-             "fewer_steps": min(r["steps"] for r in data["rows"])}
+    found = {
+        "guess": 1 / VOCABULARY,
+        "seeds": seeds(data),
+        "steps": max(r["steps"] for r in data["rows"]),
+        "fewer_steps": min(r["steps"] for r in data["rows"]),
+    }
     for r in data["rows"]:
         way = found.setdefault(r["way"].replace(" ", "_"), {})
         here = way if r["steps"] == found["steps"] else way.setdefault("fewer", {})
@@ -60,8 +66,11 @@ def _summarize(tree):
 def controls(data):
     """Name of a control → how many values of it were recorded."""
     count = lambda key: len({r[key] for r in data["rows"]})
-    return {"size of the state": count("size"), "length of training": count("steps"),
-            "sentence length": count("length")}
+    return {
+        "size of the state": count("size"),
+        "length of training": count("steps"),
+        "sentence length": count("length"),
+    }
 
 
 def seeds(data):
@@ -76,8 +85,11 @@ def main(argv=None, setting=None):
     s = setting or SIZES[options.setting]
     todo = list(product(s.sizes, s.lengths, WAYS, range(s.seeds)))
     kept = Rows("bottleneck", options, dataclasses.asdict(s), len(todo))
-    rows = [row for run in todo for row in kept.row("size {}, {} words, {}, seed {}".format(*run),
-                                                    lambda: measure(*run, s, options.device))]
+    rows = [
+        row
+        for run in todo
+        for row in kept.row("size {}, {} words, {}, seed {}".format(*run), lambda: measure(*run, s, options.device))
+    ]
     save("bottleneck", {"rows": rows}, options, range(s.seeds))
     kept.finish()
 

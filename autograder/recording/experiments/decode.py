@@ -33,7 +33,7 @@ SIZES = {"small": Setting(), "large": Setting(B=16, D=128, dtype="bfloat16", len
 
 def measure(S, G, s, device):
     """Milliseconds of one step on S cached tokens and G key-value heads."""
-    row, = step_times(repeat_kv, S, (G,), s.B, s.H, s.D, getattr(torch, s.dtype), device)
+    (row,) = step_times(repeat_kv, S, (G,), s.B, s.H, s.D, getattr(torch, s.dtype), device)
     return {**row, "S": S, **{name: round(row[name], 4) for name in ("copying", "copied", "grouped")}}
 
 
@@ -46,8 +46,12 @@ def facts(data):
     return {
         "in_place": {f"g{G}": r["grouped"] for G, r in last.items()},
         "copied": {f"g{G}": r["copied"] for G, r in last.items()},
-        "slower": {"held": sum(r["copied"] > r["grouped"] for r in shared), "of": len(shared),
-                   "least": min(times), "most": max(times)},
+        "slower": {
+            "held": sum(r["copied"] > r["grouped"] for r in shared),
+            "of": len(shared),
+            "least": min(times),
+            "most": max(times),
+        },
     }
 
 
@@ -58,8 +62,11 @@ def main(argv=None, setting=None):
     prepare(options.device)
     s = setting or SIZES[options.setting]
     kept = Rows("decode", options, dataclasses.asdict(s), len(s.lengths) * len(s.groups))
-    rows = [kept.row(f"{S} tokens, {G} heads", lambda: measure(S, G, s, options.device))
-            for S in s.lengths for G in s.groups]
+    rows = [
+        kept.row(f"{S} tokens, {G} heads", lambda: measure(S, G, s, options.device))
+        for S in s.lengths
+        for G in s.groups
+    ]
     facts = {"B": s.B, "H": s.H, "D": s.D, "dtype": s.dtype}
     save("decode", {"setting": facts, "rows": rows}, options, [0])
     kept.finish()

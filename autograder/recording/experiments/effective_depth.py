@@ -40,8 +40,10 @@ class Setting:
     seeds: int = 3
 
 
-SIZES = {"small": Setting(),
-         "large": Setting(depths=(12, 48, 96), width=512, runs=((12, 1e-3), (24, 1e-3)), steps=1500, warmup=200)}
+SIZES = {
+    "small": Setting(),
+    "large": Setting(depths=(12, 48, 96), width=512, runs=((12, 1e-3), (24, 1e-3)), steps=1500, warmup=200),
+}
 
 
 def rounded(values):
@@ -72,8 +74,17 @@ def trained(name, layers, peak, seed, s, device):
     for step, (model, loss) in enumerate(islice(training, s.steps), start=1):
         last.append(loss)
         while len(rows) < len(goals) and len(last) == s.window and sum(last) / s.window < goals[len(rows)]:
-            rows.append({"wiring": name, "layers": layers, "peak": peak, "seed": seed, "goal": goals[len(rows)],
-                         "step": step, **look(model, seed, device)})
+            rows.append(
+                {
+                    "wiring": name,
+                    "layers": layers,
+                    "peak": peak,
+                    "seed": seed,
+                    "goal": goals[len(rows)],
+                    "step": step,
+                    **look(model, seed, device),
+                }
+            )
         if len(rows) == len(goals):
             break
     return rows
@@ -95,20 +106,33 @@ def facts(data):
     for name in NAMES:
         factors = [f for k, r in rows[name].items() if k[:3] == best for f in experiment.late(r)]
         found[SHORT[name]] = {"median": median(factors), "min": min(factors), "max": max(factors)}
-    found["pairs"] = {"held": sum(middle("Post-LN", k) > middle("Pre-LN", k) for k in shared), "of": len(shared),
-                      "trainings": len({(n, peak, seed) for n, peak, _, seed in shared})}
-    found["faster"] = {"held": sum(rows["Pre-LN"][k]["step"] < rows["Post-LN"][k]["step"] for k in shared),
-                       "of": len(shared)}
+    found["pairs"] = {
+        "held": sum(middle("Post-LN", k) > middle("Pre-LN", k) for k in shared),
+        "of": len(shared),
+        "trainings": len({(n, peak, seed) for n, peak, _, seed in shared}),
+    }
+    found["faster"] = {
+        "held": sum(rows["Pre-LN"][k]["step"] < rows["Post-LN"][k]["step"] for k in shared),
+        "of": len(shared),
+    }
     deepest = max(data["fresh"]["Pre-LN"], key=int)
-    found["fresh"] = {SHORT[name]: {"first": mean(c[0] for c in data["fresh"][name][deepest]),
-                                    "last": mean(c[-1] for c in data["fresh"][name][deepest])} for name in NAMES}
+    found["fresh"] = {
+        SHORT[name]: {
+            "first": mean(c[0] for c in data["fresh"][name][deepest]),
+            "last": mean(c[-1] for c in data["fresh"][name][deepest]),
+        }
+        for name in NAMES
+    }
     return {**found, "seeds": seeds(data)}
 
 
 def controls(data):
     """What was varied, and how many values each has."""
-    return {"learning rate": len({r["peak"] for r in data["trained"]}),
-            "depth": len({r["layers"] for r in data["trained"]}), "goal": len({r["goal"] for r in data["trained"]})}
+    return {
+        "learning rate": len({r["peak"] for r in data["trained"]}),
+        "depth": len({r["layers"] for r in data["trained"]}),
+        "goal": len({r["goal"] for r in data["trained"]}),
+    }
 
 
 def seeds(data):
@@ -124,12 +148,26 @@ def main(argv=None, setting=None):
     device, repeats = options.device, range(s.seeds)
     todo = [(name, n, peak, seed) for n, peak in s.runs for name in NAMES for seed in repeats]
     rows = Rows("effective_depth", options, dataclasses.asdict(s), len(NAMES) * s.seeds * len(s.depths) + len(todo))
-    changes = {name: {n: [rows.row(f"fresh {name}, {n} layers, seed {seed}", lambda: fresh(name, n, seed, s, device))
-                          for seed in repeats] for n in s.depths} for name in NAMES}
-    found = [rows.row("trained {}, {} layers, peak {:g}, seed {}".format(*run), lambda: trained(*run, s, device))
-             for run in todo]
-    data = {"fresh": changes, "trained": [row for each in found for row in each], "goals": list(s.goals),
-            "tried": [list(run) for run in todo]}
+    changes = {
+        name: {
+            n: [
+                rows.row(f"fresh {name}, {n} layers, seed {seed}", lambda: fresh(name, n, seed, s, device))
+                for seed in repeats
+            ]
+            for n in s.depths
+        }
+        for name in NAMES
+    }
+    found = [
+        rows.row("trained {}, {} layers, peak {:g}, seed {}".format(*run), lambda: trained(*run, s, device))
+        for run in todo
+    ]
+    data = {
+        "fresh": changes,
+        "trained": [row for each in found for row in each],
+        "goals": list(s.goals),
+        "tried": [list(run) for run in todo],
+    }
     save("effective_depth", data, options, repeats)
     rows.finish()
 

@@ -61,16 +61,24 @@ def gated(activation, layer=GatedFeedForward):
 
 
 VARIANTS = {
-    "ReLU": plain(activations.relu), "GELU": plain(nn.functional.gelu), "SiLU": plain(nn.functional.silu),
-    "squared ReLU": plain(activations.squared_relu), "GLU": gated(activations.sigmoid),
-    "ReGLU": gated(activations.relu), "GeGLU": gated(nn.functional.gelu), "SwiGLU": gated(nn.functional.silu),
-    "bilinear": gated(activations.identity), "both activated": gated(nn.functional.silu, BothActivated),
+    "ReLU": plain(activations.relu),
+    "GELU": plain(nn.functional.gelu),
+    "SiLU": plain(nn.functional.silu),
+    "squared ReLU": plain(activations.squared_relu),
+    "GLU": gated(activations.sigmoid),
+    "ReGLU": gated(activations.relu),
+    "GeGLU": gated(nn.functional.gelu),
+    "SwiGLU": gated(nn.functional.silu),
+    "bilinear": gated(activations.identity),
+    "both activated": gated(nn.functional.silu, BothActivated),
     "gated twice": lambda d: GatedTwice(d, 2 * d, nn.functional.silu),
 }
 SWAPPED = "GELU"  # the trained layer that is also run with activations that it was not trained with
 
-SIZES = {"small": Setting(experiment.LAPTOP, (6e-3, 1.5e-2, 4e-2, 1e-1)),
-         "large": Setting(dataclasses.replace(experiment.LARGE, steps=800), (5e-4, 1e-3, 2e-3), fresh=4)}
+SIZES = {
+    "small": Setting(experiment.LAPTOP, (6e-3, 1.5e-2, 4e-2, 1e-1)),
+    "large": Setting(dataclasses.replace(experiment.LARGE, steps=800), (5e-4, 1e-3, 2e-3), fresh=4),
+}
 
 
 def wrong_constant(x):
@@ -113,8 +121,9 @@ def main(argv=None, setting=None, variants=tuple(VARIANTS)):
     rows, compared = [], []
     first, fresh = range(s.seeds), range(s.seeds, s.seeds + s.fresh)
     for name in variants:
-        tried = [kept.row(f"{name} at rate {lr:g}", lambda: measure(name, lr, first, s, options.device))
-                 for lr in s.rates]
+        tried = [
+            kept.row(f"{name} at rate {lr:g}", lambda: measure(name, lr, first, s, options.device)) for lr in s.rates
+        ]
         best = min(tried, key=lambda r: mean(r["losses"]))["lr"]
         rows += tried
         compared.append(kept.row(f"{name}, fresh seeds", lambda: measure(name, best, fresh, s, options.device)))
@@ -144,8 +153,15 @@ def key(name):
 
 
 PLAIN = ("relu", "gelu", "silu", "squared_relu")
-TOLD = (("glu", "squared_relu"), ("geglu", "swiglu"), ("gated_twice", "swiglu"), ("gated_twice", "squared_relu"),
-        ("both_activated", "swiglu"), ("both_activated", "bilinear"), ("both_activated", "gelu"))
+TOLD = (
+    ("glu", "squared_relu"),
+    ("geglu", "swiglu"),
+    ("gated_twice", "swiglu"),
+    ("gated_twice", "squared_relu"),
+    ("both_activated", "swiglu"),
+    ("both_activated", "bilinear"),
+    ("both_activated", "gelu"),
+)
 
 
 def judged(pair, bound):
@@ -160,8 +176,13 @@ def first_rates(data):
     slow = {key(r["variant"]): mean(r["losses"]) for r in data["rows"] if r["lr"] == lowest}
     best = {key(r["variant"]): mean(r["losses"]) for r in data["compared"]}
     better = lambda table: sum(v < table.get("glu", 0) for v in table.values())
-    return {"rate": lowest, "last": max(slow, key=slow.get), "others": len(slow) - 1, "better_than_glu": better(slow),
-            "better_than_glu_at_best": better(best)}
+    return {
+        "rate": lowest,
+        "last": max(slow, key=slow.get),
+        "others": len(slow) - 1,
+        "better_than_glu": better(slow),
+        "better_than_glu_at_best": better(best),
+    }
 
 
 def facts(data):
@@ -175,17 +196,31 @@ def facts(data):
     words = [pair(a, b)["says"] for a, b in couples]
     across = [pair(a, b) for a in PLAIN for b in best if a in best and b not in PLAIN]
     own = best.get(key(SWAPPED))
-    return {**{name: {"mean": mean(r["losses"]), "rate": r["lr"]} for name, r in best.items()},
-            "pair": {f"{a}_{b}": pair(a, b) for a, b in TOLD if a in best and b in best},
-            "pairs": len(couples), "limit": bound, "differ": words.count("a difference"),
-            "no_difference": words.count("no difference"), "not_settled": words.count("not settled"),
-            "by_chance": len(couples) * outside(2.0, n - 1), "variants": len(best), "rates": len(rates),
-            "lowest_rate": rates[0], "highest_rate": rates[-1], "choosing": len(data["rows"][0]["losses"]), "fresh": n,
-            "at_edge": sum(r["lr"] in (rates[0], rates[-1]) for r in best.values()),
-            "parameters": data["compared"][0]["parameters"], "slow": first_rates(data),
-            "gate": {"pairs": len(across), "lower": sum(p["mean"] > 0 for p in across),
-                     "settled": sum(p["mean"] > 0 and p["says"] == "a difference" for p in across)},
-            "swapped": {o: against(own[o], own["losses"]) for o in OTHERS} if own else {}}
+    return {
+        **{name: {"mean": mean(r["losses"]), "rate": r["lr"]} for name, r in best.items()},
+        "pair": {f"{a}_{b}": pair(a, b) for a, b in TOLD if a in best and b in best},
+        "pairs": len(couples),
+        "limit": bound,
+        "differ": words.count("a difference"),
+        "no_difference": words.count("no difference"),
+        "not_settled": words.count("not settled"),
+        "by_chance": len(couples) * outside(2.0, n - 1),
+        "variants": len(best),
+        "rates": len(rates),
+        "lowest_rate": rates[0],
+        "highest_rate": rates[-1],
+        "choosing": len(data["rows"][0]["losses"]),
+        "fresh": n,
+        "at_edge": sum(r["lr"] in (rates[0], rates[-1]) for r in best.values()),
+        "parameters": data["compared"][0]["parameters"],
+        "slow": first_rates(data),
+        "gate": {
+            "pairs": len(across),
+            "lower": sum(p["mean"] > 0 for p in across),
+            "settled": sum(p["mean"] > 0 and p["says"] == "a difference" for p in across),
+        },
+        "swapped": {o: against(own[o], own["losses"]) for o in OTHERS} if own else {},
+    }
 
 
 if __name__ == "__main__":

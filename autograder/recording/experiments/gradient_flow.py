@@ -70,13 +70,20 @@ def facts(data):
     the first, by what Pre-LN's is multiplied, and the last block's in Post-LN over that in Pre-LN."""
     narrow, wide = sorted(data["inits"]["Post-LN"]["He"], key=int)
     divided = lambda init, width: span([1 / r for r in ratios(data, "Post-LN", init, width)])
-    lasts = [mean(numbers(c)[-1] for c in data["inits"][name]["Xavier"][wide][str(depth(data))])
-             for name in ("Post-LN", "Pre-LN")]
-    return {"post_he_32": divided("He", narrow), "post_twice_xavier_32": divided("twice Xavier", narrow),
-            "post_xavier_32": divided("Xavier", narrow),
-            "post_wide": span([1 / r for init in INITS for r in ratios(data, "Post-LN", init, wide)]),
-            "pre_xavier": span([r for w in (narrow, wide) for r in ratios(data, "Pre-LN", "Xavier", w)]),
-            "last_post_over_pre": lasts[0] / lasts[1], "depth": depth(data), "seeds": seeds(data)}
+    lasts = [
+        mean(numbers(c)[-1] for c in data["inits"][name]["Xavier"][wide][str(depth(data))])
+        for name in ("Post-LN", "Pre-LN")
+    ]
+    return {
+        "post_he_32": divided("He", narrow),
+        "post_twice_xavier_32": divided("twice Xavier", narrow),
+        "post_xavier_32": divided("Xavier", narrow),
+        "post_wide": span([1 / r for init in INITS for r in ratios(data, "Post-LN", init, wide)]),
+        "pre_xavier": span([r for w in (narrow, wide) for r in ratios(data, "Pre-LN", "Xavier", w)]),
+        "last_post_over_pre": lasts[0] / lasts[1],
+        "depth": depth(data),
+        "seeds": seeds(data),
+    }
 
 
 def depth(data):
@@ -87,14 +94,23 @@ def depth(data):
 def controls(data):
     """What was varied, and how many values each has."""
     inits = data["inits"]["Post-LN"]
-    return {"initialization": len(inits), "width": len(inits["He"]), "depth": len(next(iter(inits["He"].values()))),
-            "wiring": len(data["curves"])}
+    return {
+        "initialization": len(inits),
+        "width": len(inits["He"]),
+        "depth": len(next(iter(inits["He"].values()))),
+        "wiring": len(data["curves"]),
+    }
 
 
 def seeds(data):
     """Seeds of each setting."""
-    return min(len(runs) for inits in data["inits"].values() for widths in inits.values() for depths in widths.values()
-               for runs in depths.values())
+    return min(
+        len(runs)
+        for inits in data["inits"].values()
+        for widths in inits.values()
+        for depths in widths.values()
+        for runs in depths.values()
+    )
 
 
 def main(argv=None, setting=None):
@@ -103,19 +119,24 @@ def main(argv=None, setting=None):
     prepare(options.device)
     s = setting or SIZES[options.setting]
     compared = ("Post-LN", "Pre-LN")
-    total = (len(WIRINGS) * len(s.widths) * len(s.depths)
-             + len(compared) * len(INITS) * len(s.init_widths) * len(s.init_depths))
+    total = len(WIRINGS) * len(s.widths) * len(s.depths) + len(compared) * len(INITS) * len(s.init_widths) * len(
+        s.init_depths
+    )
     rows = Rows("gradient_flow", options, dataclasses.asdict(s), total)
 
     def curves(name, width, depth, init="Xavier"):
         """One string per seed."""
-        return rows.row(f"{name}, {init}, width {width}, depth {depth}", lambda: [
-            curve(name, depth, width, init, seed, options.device) for seed in range(s.seeds)])
+        return rows.row(
+            f"{name}, {init}, width {width}, depth {depth}",
+            lambda: [curve(name, depth, width, init, seed, options.device) for seed in range(s.seeds)],
+        )
 
     data = {
         "curves": {name: {w: {n: curves(name, w, n) for n in s.depths} for w in s.widths} for name in WIRINGS},
-        "inits": {name: {i: {w: {n: curves(name, w, n, i) for n in s.init_depths} for w in s.init_widths}
-                         for i in INITS} for name in compared},
+        "inits": {
+            name: {i: {w: {n: curves(name, w, n, i) for n in s.init_depths} for w in s.init_widths} for i in INITS}
+            for name in compared
+        },
         "tokens": experiment.B * experiment.T,
     }
     save("gradient_flow", data, options, range(s.seeds))

@@ -37,9 +37,12 @@ def measure(name, seed, rate, s, device):
     """Of one run: loss curve, loss by place with and without a future, share of right sentences written."""
     model, curve = leak.train(MASKS[name], next_token_loss, s.steps, s.every, seed, device, rate)
     short = lambda values: [float(f"{v:.5g}") for v in values]
-    return {"curves": [(step, float(f"{loss:.5g}")) for step, loss in curve], "whole": short(leak.loss_by_place(model)),
-            "cut": short(leak.loss_by_place(model, future=False)),
-            "right": round(leak.share_right(leak.write(model, s.written)), 5)}
+    return {
+        "curves": [(step, float(f"{loss:.5g}")) for step, loss in curve],
+        "whole": short(leak.loss_by_place(model)),
+        "cut": short(leak.loss_by_place(model, future=False)),
+        "right": round(leak.share_right(leak.write(model, s.written)), 5),
+    }
 
 
 def seeds(data):
@@ -59,10 +62,14 @@ def facts(data):
     for name in leak.SETTINGS:
         whole, cut = ([mean(run) for t in tables for run in t[key][name]] for key in ("whole", "cut"))
         at = [dict(map(tuple, curve)) for curve in data["curves"][name]]
-        found[name] = {"at_300": median(curve[300] for curve in at), "whole": mean(whole), "cut": mean(cut),
-                       "beats": sum(loss < data["entropy"] / 2 for loss in whole),
-                       "blind": sum(loss > math.log(len(leak.WORDS)) for loss in cut),
-                       "right": mean(share for t in tables for share in t["right"][name])}
+        found[name] = {
+            "at_300": median(curve[300] for curve in at),
+            "whole": mean(whole),
+            "cut": mean(cut),
+            "beats": sum(loss < data["entropy"] / 2 for loss in whole),
+            "blind": sum(loss > math.log(len(leak.WORDS)) for loss in cut),
+            "right": mean(share for t in tables for share in t["right"][name]),
+        }
     return found
 
 
@@ -73,9 +80,12 @@ def main(argv=None, setting=None):
     s = setting or SIZES[options.setting]
     todo = [(rate, name, seed) for rate in (leak.RATE, leak.LOWER_RATE) for name in MASKS for seed in range(s.seeds)]
     rows = Rows("leak", options, dataclasses.asdict(s), len(todo))
-    found = {(rate, name, seed): rows.row(f"{name}, rate {rate:g}, seed {seed}",
-                                          lambda: measure(name, seed, rate, s, options.device))
-             for rate, name, seed in todo}
+    found = {
+        (rate, name, seed): rows.row(
+            f"{name}, rate {rate:g}, seed {seed}", lambda: measure(name, seed, rate, s, options.device)
+        )
+        for rate, name, seed in todo
+    }
     # One table per quantity, as the notebook reads them.
     table = lambda rate, key: {name: [found[rate, name, seed][key] for seed in range(s.seeds)] for name in MASKS}
     data = {key: table(leak.RATE, key) for key in KEYS}

@@ -73,7 +73,7 @@ class Shaw(nn.Module):
 
     def rows(self, first, end):
         """Views of what a causal reader takes for distances first … end − 1: (end − first, D)."""
-        return [self.rel_k[self.clip - end + 1:self.clip - first + 1]]
+        return [self.rel_k[self.clip - end + 1 : self.clip - first + 1]]
 
     def forward(self, q, k):
         return shaw_scores(q, k, self.rel_k)
@@ -104,7 +104,10 @@ class DeBERTa(nn.Module):
 
     def rows(self, first, end):
         """Views of what a causal reader takes for distances first … end − 1: (H, end − first, D) each."""
-        return [self.kr[:, self.clip + first:self.clip + end], self.qr[:, self.clip - end + 1:self.clip - first + 1]]
+        return [
+            self.kr[:, self.clip + first : self.clip + end],
+            self.qr[:, self.clip - end + 1 : self.clip - first + 1],
+        ]
 
     def forward(self, q, k):
         return deberta_scores(q, k, self.kr, self.qr)
@@ -153,8 +156,11 @@ ENDING = ("learned", "TUPE")  # tables without a row past the training length: t
 UNSETTLED = "Transformer-XL"  # had not learned the twin in some runs
 CLIPPED = {"Shaw": Shaw, "DeBERTa": DeBERTa}  # end at distance 16; here also where no tested row gets to
 SHORTER = ("RoPE", "sinusoidal", "RoPE, wrong half")  # also trained on L/2
-INTERPOLATED = Scheme(turn=lambda x, ids: rope_scaling.apply_scaled_rope(
-    x, rope_scaling.position_interpolation(ids, STRETCH).float(), rope.rope_frequencies(D, BASE)))
+INTERPOLATED = Scheme(
+    turn=lambda x, ids: rope_scaling.apply_scaled_rope(
+        x, rope_scaling.position_interpolation(ids, STRETCH).float(), rope.rope_frequencies(D, BASE)
+    )
+)
 # The base follows the length of the text: early places are read as trained.
 DYNAMIC = Scheme(turn=lambda x, ids: rope.apply_rope(x, ids, rope_scaling.dynamic_ntk_base(BASE, D, len(ids), L)))
 
@@ -165,8 +171,9 @@ def stretched(trained):
     return {
         "RoPE + PI": INTERPOLATED,
         "RoPE + NTK": Scheme(turn=lambda x, ids: rope.apply_rope(x, ids, rope_scaling.ntk_base(BASE, STRETCH, D))),
-        "RoPE + YaRN": Scheme(turn=lambda x, ids: rope_scaling.apply_scaled_rope(
-            x, ids, yarn, rope_scaling.yarn_temperature(STRETCH))),
+        "RoPE + YaRN": Scheme(
+            turn=lambda x, ids: rope_scaling.apply_scaled_rope(x, ids, yarn, rope_scaling.yarn_temperature(STRETCH))
+        ),
         f"RoPE + window of {trained}": dataclasses.replace(ROPE, window=trained),
     }
 
@@ -187,7 +194,7 @@ def measure_growing(model, s, device, scheme):
         pieces = zip(game.cards[:, :n].split(32), game.colors[:, :n].split(32), strict=True)
         logits = torch.cat([model(cards, colors, scheme)[:, -PLACES:] for cards, colors in pieces])
         for i, name in enumerate(experiment.QUESTIONS):
-            share = accuracy_by_position(logits[:, :, i], getattr(game, name)[:, n - PLACES:n], PLACES)
+            share = accuracy_by_position(logits[:, :, i], getattr(game, name)[:, n - PLACES : n], PLACES)
             curves[name].append(round(share.item(), 4))
     return curves
 
@@ -249,13 +256,19 @@ def plan(s, schemes, device):
     for seed, name in itertools.product(range(s.seeds), schemes):
         yield "schemes", f"{name}, seed {seed}", lambda name=name, seed=seed: run(name, seed, s, device)
     for seed, name in itertools.product(range(s.seeds), SHORTER):
-        yield ("shorter", f"{name}, trained on {L // 2}, seed {seed}",
-               lambda name=name, seed=seed: run_shorter(name, seed, s, device))
+        yield (
+            "shorter",
+            f"{name}, trained on {L // 2}, seed {seed}",
+            lambda name=name, seed=seed: run_shorter(name, seed, s, device),
+        )
     for seed in range(s.seeds):
         yield "ablations", f"{UNSETTLED}, longer, seed {seed}", lambda seed=seed: run_longer(seed, s, device)
         for name in CLIPPED:
-            yield ("ablations", f"{name}, every distance, seed {seed}",
-                   lambda name=name, seed=seed: run_unclipped(name, seed, s, device))
+            yield (
+                "ablations",
+                f"{name}, every distance, seed {seed}",
+                lambda name=name, seed=seed: run_unclipped(name, seed, s, device),
+            )
 
 
 def main(argv=None, setting=None, schemes=tuple(TRAINED)):
@@ -268,8 +281,12 @@ def main(argv=None, setting=None, schemes=tuple(TRAINED)):
     for part, key, measured in todo:
         for name, found in rows.row(key, measured).items():
             data.setdefault(part, {}).setdefault(name, []).append(found)
-    save("length", {**data, "steps": s.steps, "longer": s.longer, "tuning_steps": s.tuning_steps, "trained": L,
-                    "width": PLACES}, options, range(s.seeds))
+    save(
+        "length",
+        {**data, "steps": s.steps, "longer": s.longer, "tuning_steps": s.tuning_steps, "trained": L, "width": PLACES},
+        options,
+        range(s.seeds),
+    )
     rows.finish()
 
 
@@ -293,21 +310,36 @@ def facts(data):
     half = data["trained"] // 2
     return {
         **_part(data["schemes"], data["trained"] // data["width"] - 1),
-        "shorter": {**_part(data["shorter"], half // data["width"] - 1), "trained": half,
-                    "tested": str(STRETCH * half)},
-        "ablations": {_identifier(name): _told(runs, data["trained"] // data["width"] - 1)
-                      for name, runs in data["ablations"].items()},
-        "trained": data["trained"], "tested": str(STRETCH * data["trained"]), "seeds": seeds(data),
-        "steps": data["steps"], "tuning_steps": data["tuning_steps"], "longer_steps": data["longer"] * data["steps"],
+        "shorter": {
+            **_part(data["shorter"], half // data["width"] - 1),
+            "trained": half,
+            "tested": str(STRETCH * half),
+        },
+        "ablations": {
+            _identifier(name): _told(runs, data["trained"] // data["width"] - 1)
+            for name, runs in data["ablations"].items()
+        },
+        "trained": data["trained"],
+        "tested": str(STRETCH * data["trained"]),
+        "seeds": seeds(data),
+        "steps": data["steps"],
+        "tuning_steps": data["tuning_steps"],
+        "longer_steps": data["longer"] * data["steps"],
     }
 
 
 def _part(schemes, at):
     """Facts of each scheme, and of the pairs that texts compare; ``at``: the last stretch of the trained length."""
     compared = {"wrong_half_minus_right": ("RoPE, wrong half", "RoPE"), "ntk_minus_rope": ("RoPE + NTK", "RoPE")}
-    pairs = {fact: {question: paired([a[question][-1] - b[question][-1]
-                                           for a, b in zip(schemes[one], schemes[other], strict=True)])
-                    for question in experiment.QUESTIONS} for fact, (one, other) in compared.items()}
+    pairs = {
+        fact: {
+            question: paired(
+                [a[question][-1] - b[question][-1] for a, b in zip(schemes[one], schemes[other], strict=True)]
+            )
+            for question in experiment.QUESTIONS
+        }
+        for fact, (one, other) in compared.items()
+    }
     return {_identifier(name): _told(runs, at) for name, runs in schemes.items()} | pairs
 
 
@@ -320,14 +352,21 @@ def _told(runs, at):
     told = {"of": len(runs)} | {k: _over([r[k] for r in runs]) for k in ("near", "far") if k in runs[0]}
     for question in experiment.QUESTIONS:
         curves = [r[question] for r in runs]
-        told[question] = {"trained": _over([c[at] for c in curves]), "end": _over([c[-1] for c in curves]),
-                          "anywhere": _over(list(itertools.chain(*curves)))}
+        told[question] = {
+            "trained": _over([c[at] for c in curves]),
+            "end": _over([c[-1] for c in curves]),
+            "anywhere": _over(list(itertools.chain(*curves))),
+        }
     return told
 
 
 def _over(values):
-    return {"mean": sum(values) / len(values), "min": min(values), "max": max(values),
-            "right": sum(v >= 0.95 for v in values)}
+    return {
+        "mean": sum(values) / len(values),
+        "min": min(values),
+        "max": max(values),
+        "right": sum(v >= 0.95 for v in values),
+    }
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ from autograder.reference import optim, stability
 
 SEEDS = range(8)
 EVERY = 4  # of all curves but the loss, only every fourth number is kept
-REMEDIES = experiment.remedies(stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups,
-                               optim.clip_by_global_norm)
+REMEDIES = experiment.remedies(
+    stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups, optim.clip_by_global_norm
+)
 
 
 def short(values):
@@ -66,9 +67,13 @@ def facts(data):
     other = [e for n in ("z-loss", "soft cap on logits") for e in ends[n]]
     found = {re.sub(r"\W", "_", name.lower()): facts for name, facts in remedies.items()}
     found["clipping"]["better"] = sum(c < n for c, n in zip(ends["clipping"], ends["nothing"], strict=True))
-    return {"seeds": seeds(data), "puzzle": {f"step_{i}": first[i] for i in (0, 20, 30, 40)}, **found,
-            "cures": {"runs": len(cures), "held": sum(e < 0.05 for e in cures)},
-            "elsewhere": {"runs": len(other), "held": sum(e < 0.05 for e in other)}}
+    return {
+        "seeds": seeds(data),
+        "puzzle": {f"step_{i}": first[i] for i in (0, 20, 30, 40)},
+        **found,
+        "cures": {"runs": len(cures), "held": sum(e < 0.05 for e in cures)},
+        "elsewhere": {"runs": len(other), "held": sum(e < 0.05 for e in other)},
+    }
 
 
 def _losses(data, name):
@@ -83,13 +88,20 @@ def _ends(data, name):
 def _facts_of(data, name):
     ends, alarms = _ends(data, name), experiment.recorded_alarms(data, name)
     scores = [r["largest_score"] for r in data["rows"] if r["remedy"] == name]
-    return {"end_min": min(ends), "end_median": median(ends), "end_max": max(ends), "score_median": median(scores),
-            "above_005": sum(e > 0.05 for e in ends), "below_005": sum(e < 0.05 for e in ends),
-            "below_001": sum(e < 0.01 for e in ends),
-            **{f"{what}_alarms": sum(a[what] is not None for a in alarms) for what in alarms[0]},
-            "gradient_missed": sum(a["gradient"] is None for a in alarms),
-            "gradient_after_score": sum(None not in (a["gradient"], a["score"]) and a["gradient"] > a["score"]
-                                        for a in alarms)}
+    return {
+        "end_min": min(ends),
+        "end_median": median(ends),
+        "end_max": max(ends),
+        "score_median": median(scores),
+        "above_005": sum(e > 0.05 for e in ends),
+        "below_005": sum(e < 0.05 for e in ends),
+        "below_001": sum(e < 0.01 for e in ends),
+        **{f"{what}_alarms": sum(a[what] is not None for a in alarms) for what in alarms[0]},
+        "gradient_missed": sum(a["gradient"] is None for a in alarms),
+        "gradient_after_score": sum(
+            None not in (a["gradient"], a["score"]) and a["gradient"] > a["score"] for a in alarms
+        ),
+    }
 
 
 def main(argv=None, setting=None, seeds=SEEDS, names=tuple(REMEDIES)):
@@ -99,8 +111,11 @@ def main(argv=None, setting=None, seeds=SEEDS, names=tuple(REMEDIES)):
     setting = setting or (experiment.LARGE if options.setting == "large" else experiment.LAPTOP)
     facts = dataclasses.asdict(setting)
     kept = Rows("loss_spike", options, facts, len(seeds) * len(names))
-    rows = [kept.row(f"{name}, seed {seed}", lambda: measure(name, seed, setting, options.device))
-            for name in names for seed in seeds]
+    rows = [
+        kept.row(f"{name}, seed {seed}", lambda: measure(name, seed, setting, options.device))
+        for name in names
+        for seed in seeds
+    ]
     print("\n".join(summary(rows)))
     save("loss_spike", {"setting": facts, "remedies": list(names), "every": EVERY, "rows": rows}, options, seeds)
     kept.finish()

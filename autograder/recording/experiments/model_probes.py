@@ -31,15 +31,26 @@ class Places:
 
 GPT = Places("attn.c_attn", "attn.c_proj", "mlp.c_proj", "attn.c_attn", "thirds")
 PLACES = {
-    "OpenAIGPTModel": GPT, "GPT2LMHeadModel": GPT,
+    "OpenAIGPTModel": GPT,
+    "GPT2LMHeadModel": GPT,
     "OPTForCausalLM": Places("self_attn.q_proj", "self_attn.out_proj", "fc2"),
     "BertModel": Places("attention.self.query", "attention.output.dense", "output.dense", "attention.self.key"),
-    "T5ForConditionalGeneration": Places("layer.0.SelfAttention.q", "layer.0.SelfAttention.o",
-                                         "layer.{last}.DenseReluDense.wo", "layer.0.SelfAttention.k"),
-    "BloomForCausalLM": Places("self_attention.query_key_value", "self_attention.dense", "mlp.dense_4h_to_h",
-                               "self_attention.query_key_value", "interleaved"),
-    "DebertaModel": Places("attention.self.in_proj", "attention.output.dense", "output.dense",
-                           "attention.self.in_proj", "interleaved"),
+    "T5ForConditionalGeneration": Places(
+        "layer.0.SelfAttention.q",
+        "layer.0.SelfAttention.o",
+        "layer.{last}.DenseReluDense.wo",
+        "layer.0.SelfAttention.k",
+    ),
+    "BloomForCausalLM": Places(
+        "self_attention.query_key_value",
+        "self_attention.dense",
+        "mlp.dense_4h_to_h",
+        "self_attention.query_key_value",
+        "interleaved",
+    ),
+    "DebertaModel": Places(
+        "attention.self.in_proj", "attention.output.dense", "output.dense", "attention.self.in_proj", "interleaved"
+    ),
     "CLIPModel": Places("self_attn.q_proj", "self_attn.out_proj", "mlp.fc2"),
     "DeepseekV3ForCausalLM": Places("self_attn.q_a_proj", "self_attn.o_proj", "mlp.down_proj", ""),
 }
@@ -72,11 +83,19 @@ def cross_attention_modules(model):
 def position_scheme(model):
     """How positions enter, as far as parameters and modules show it."""
     names = " ".join(n for n, _ in model.named_modules()).lower()
-    signs = {"relative_attention_bias": "learned bias per distance", "rel_embeddings": "relative vectors",
-             "rotary": "rotary", "wpe": "learned table", "position_embedding": "learned table",
-             "embed_positions": "learned table", "positions_embed": "learned table"}
-    return next((scheme for sign, scheme in signs.items() if sign in names),
-                "alibi" if hasattr(model.base_model, "build_alibi_tensor") else "none")
+    signs = {
+        "relative_attention_bias": "learned bias per distance",
+        "rel_embeddings": "relative vectors",
+        "rotary": "rotary",
+        "wpe": "learned table",
+        "position_embedding": "learned table",
+        "embed_positions": "learned table",
+        "positions_embed": "learned table",
+    }
+    return next(
+        (scheme for sign, scheme in signs.items() if sign in names),
+        "alibi" if hasattr(model.base_model, "build_alibi_tensor") else "none",
+    )
 
 
 def randomized(model, seed=0):
@@ -134,10 +153,12 @@ def sees_future(model, block, run=None):
 def edit(module, change, before=False):
     """Hook that replaces a module's input (``before``) or output; returns its handle."""
     if before:
+
         def replaced(_, args, kwargs):
             if args:
                 return (change(args[0]), *args[1:]), kwargs
             return args, {**kwargs, "hidden_states": change(kwargs["hidden_states"])}
+
         return module.register_forward_pre_hook(replaced, with_kwargs=True)
     return module.register_forward_hook(lambda _, __, out: change(out))
 
@@ -162,8 +183,17 @@ def norm_placement(model, block, run=None):
     at = places(model, block)
     reads, writes, ffn = (block.get_submodule(n) for n in (at.attention_in, at.attention_out, at.ffn_out))
     others = [m for n, m in block.named_modules() if n.endswith("EncDecAttention.o")]
-    stream = torch.randn(1, T, ffn.weight.shape[0] if isinstance(ffn, nn.Linear) else ffn.nf, dtype=torch.float64,
-                         generator=torch.Generator().manual_seed(3)) * 2 + 0.5
+    stream = (
+        torch.randn(
+            1,
+            T,
+            ffn.weight.shape[0] if isinstance(ffn, nn.Linear) else ffn.nf,
+            dtype=torch.float64,
+            generator=torch.Generator().manual_seed(3),
+        )
+        * 2
+        + 0.5
+    )
     given = lambda factor: (block, lambda x: factor * stream, True)
     silent = [(m, torch.zeros_like) for m in (writes, ffn, *others)]
     out = functools.partial(through, model, block, run=run)
@@ -186,7 +216,7 @@ def norm_placement(model, block, run=None):
 
 
 def norm_kind(block):
-    """"LayerNorm" where adding a constant to all entries changes nothing, "RMSNorm" where it does."""
+    """ "LayerNorm" where adding a constant to all entries changes nothing, "RMSNorm" where it does."""
     norm = next(m for _, m in block.named_modules() if "norm" in type(m).__name__.lower())
     x = torch.randn(3, norm.weight.numel(), dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     return "LayerNorm" if (norm(x + 5) - norm(x)).abs().max() < 1e-4 else "RMSNorm"
@@ -195,8 +225,12 @@ def norm_kind(block):
 def scores(model, block, ids):
     """(q·k of the first block without any factor, log of its attention weights), each (H, T, T)."""
     at, found = places(model, block), {}
-    handles = [block.get_submodule(n).register_forward_hook(functools.partial(
-        lambda name, _, __, out: found.setdefault(name, out), n)) for n in {at.attention_in, at.key}]
+    handles = [
+        block.get_submodule(n).register_forward_hook(
+            functools.partial(lambda name, _, __, out: found.setdefault(name, out), n)
+        )
+        for n in {at.attention_in, at.key}
+    ]
     # All positions 0: rotary models turn nothing.
     still = {"position_ids": torch.zeros_like(ids)} if "rotary" in position_scheme(model) else {}
     with torch.no_grad():
@@ -236,7 +270,7 @@ def score_factor(model, block):
     factor = ((x * y).sum() / (x * x).sum()).item()
     if (y - factor * x).abs().max() > 1e-6:
         raise ValueError(f"{type(model).__name__}: its scores are no multiple of q·k plus a bias")
-    names = {"1/√d": d ** -0.5, "1/√(3d)": (3 * d) ** -0.5, NOT_SCALED: 1.0}
+    names = {"1/√d": d**-0.5, "1/√(3d)": (3 * d) ** -0.5, NOT_SCALED: 1.0}
     name = next(n for n, value in names.items() if math.isclose(value, factor, rel_tol=1e-6))
     return name, centered(logs - factor * raw, seen), seen
 
@@ -259,8 +293,12 @@ def text_depends_on_image(model):
     size = model.config.vision_config.image_size
     generator = torch.Generator().manual_seed(6)
     with torch.no_grad():
-        one, other = (model(input_ids=tokens(), pixel_values=torch.randn(1, 3, size, size, generator=generator).double()
-                            ).text_embeds for _ in range(2))
+        one, other = (
+            model(
+                input_ids=tokens(), pixel_values=torch.randn(1, 3, size, size, generator=generator).double()
+            ).text_embeds
+            for _ in range(2)
+        )
     return not torch.equal(one, other)
 
 
@@ -272,5 +310,8 @@ def swiglu_factors(model):
         theirs = mlp(x)
         product = nn.functional.silu(mlp.gate_proj(x)) * mlp.up_proj(x)
         far = lambda beta: ((theirs - mlp.down_proj(beta * product)).abs().max() / theirs.abs().max()).item()
-        return {"mlp_without_factor": round(far(1.0), 4), "mlp_with_half_sqrt": round(far(math.sqrt(0.5)), 4),
-                "mlp_with_two_thirds": round(far(2 / 3), 4)}
+        return {
+            "mlp_without_factor": round(far(1.0), 4),
+            "mlp_with_half_sqrt": round(far(math.sqrt(0.5)), 4),
+            "mlp_with_two_thirds": round(far(2 / 3), 4),
+        }

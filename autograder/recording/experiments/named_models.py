@@ -50,9 +50,15 @@ def sizes(entry, model):
     stack, config = probes.main_stack(model), getattr(model.config, "text_config", model.config)
     at, heads = probes.places(model, stack[0]), config.num_attention_heads
     d_ff, d_model = sorted(stack[0].get_submodule(at.ffn_out).weight.shape, reverse=True)
-    facts = {"layers": len(stack), "d_model": d_model, "d_ff": d_ff, "heads": heads, **stack_counts(model),
-             "cross_attention_modules": probes.cross_attention_modules(model),
-             "positions": probes.position_scheme(model)}
+    facts = {
+        "layers": len(stack),
+        "d_model": d_model,
+        "d_ff": d_ff,
+        "heads": heads,
+        **stack_counts(model),
+        "cross_attention_modules": probes.cross_attention_modules(model),
+        "positions": probes.position_scheme(model),
+    }
     if entry.latent:  # MLA keeps one latent vector for all heads
         facts |= {"d_head": config.qk_nope_head_dim + config.qk_rope_head_dim, "kv_latent": config.kv_lora_rank}
     else:
@@ -75,8 +81,11 @@ def behavior(entry):
     """What the small model does."""
     model = probes.randomized(build(entry, entry.tiny, "cpu"))
     stack = probes.main_stack(model)
-    facts = {"sees_future": probes.sees_future(model, stack[-1]), "norm": probes.norm_placement(model, stack[0]),
-             "norm_kind": probes.norm_kind(stack[0])}
+    facts = {
+        "sees_future": probes.sees_future(model, stack[-1]),
+        "norm": probes.norm_placement(model, stack[0]),
+        "norm_kind": probes.norm_kind(stack[0]),
+    }
     if entry.model.startswith("T5"):
         encoder, own = probes.stacks(model)["encoder.block"], lambda s: {id(p) for p in s.parameters()}
         facts["encoder_sees_future"] = probes.sees_future(model, encoder[-1], probes.encode)
@@ -110,8 +119,13 @@ def palm():
     table = c["positions_2048"] * c["d_model"]
     found = {"counted": matrices + gains, "matrices": matrices, "with_learned_positions": matrices + gains + table}
     billions = {f"{name}_billions": round(n / 1e9, 2) for name, n in found.items()}
-    return {**found, **billions, "counted_by": "arithmetic", "positions": "rotary",
-            **{k: c[k] for k in ("layers", "d_model", "d_ff", "heads", "kv_heads", "d_head")}}
+    return {
+        **found,
+        **billions,
+        "counted_by": "arithmetic",
+        "positions": "rotary",
+        **{k: c[k] for k in ("layers", "d_model", "d_ff", "heads", "kv_heads", "d_head")},
+    }
 
 
 def measure(entry):
@@ -134,8 +148,14 @@ def record(names=None):
 
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()  # it warns of token ids that a small vocabulary lacks
-    made = {"command": f"python -m autograder.recording.experiments.{NAME}", "dtype": "float64", "seeds": [0],
-            "tf32": False, "torch": torch.__version__.split("+")[0], "transformers": transformers.__version__}
+    made = {
+        "command": f"python -m autograder.recording.experiments.{NAME}",
+        "dtype": "float64",
+        "seeds": [0],
+        "tf32": False,
+        "torch": torch.__version__.split("+")[0],
+        "transformers": transformers.__version__,
+    }
     return {"made": made, "models": {n: measure(e) for n, e in MODELS.items() if names is None or n in names}}
 
 
@@ -147,15 +167,17 @@ def contents(data):
 def facts(data):
     """model → its numbers and words, flat, by names that an identifier may have: ``bert_base.counted``."""
     key = lambda name: name.replace("-", "_").replace(".", "_")
-    flat = lambda entry: {k: v for k, v in {**entry, **entry.get("probe", {})}.items()
-                          if k not in ("probe", "configuration")}
+    flat = lambda entry: {
+        k: v for k, v in {**entry, **entry.get("probe", {})}.items() if k not in ("probe", "configuration")
+    }
     return {key(name): flat(entry) for name, entry in data["models"].items()}
 
 
 def main(argv=None):
     """Command line: takes every experiment's options, of which only --out matters; there is one size."""
-    options = arguments(__doc__.splitlines()[0]).parse_args([*(sys.argv[1:] if argv is None else argv),
-                                                             "--setting", "small"])
+    options = arguments(__doc__.splitlines()[0]).parse_args(
+        [*(sys.argv[1:] if argv is None else argv), "--setting", "small"]
+    )
     options.out.mkdir(parents=True, exist_ok=True)
     replace(options.out / f"{NAME}.json", contents(record()))
     print(f"{NAME}.json: {len(MODELS)} models")

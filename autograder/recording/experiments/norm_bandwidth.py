@@ -27,8 +27,12 @@ class Setting:
     rounds: int = 8
 
 
-SIZES = {"small": Setting(), "large": Setting(((256, 4096), (1024, 4096), (4096, 4096), (16384, 4096), (65536, 4096)),
-                                              ("float32", "bfloat16"), 4)}
+SIZES = {
+    "small": Setting(),
+    "large": Setting(
+        ((256, 4096), (1024, 4096), (4096, 4096), (16384, 4096), (65536, 4096)), ("float32", "bfloat16"), 4
+    ),
+}
 
 
 def plain_layer_norm(x, weight, bias, eps=1e-5):
@@ -42,8 +46,11 @@ def plain_rms_norm(x, weight, bias, eps=1e-6):
     return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight
 
 
-NORMS = {"LayerNorm by steps": plain_layer_norm, "RMSNorm by steps": plain_rms_norm,
-         "torch's RMSNorm": lambda x, weight, bias: F.rms_norm(x, (x.shape[-1],), weight, 1e-6)}
+NORMS = {
+    "LayerNorm by steps": plain_layer_norm,
+    "RMSNorm by steps": plain_rms_norm,
+    "torch's RMSNorm": lambda x, weight, bias: F.rms_norm(x, (x.shape[-1],), weight, 1e-6),
+}
 
 
 def keep_memory():
@@ -71,8 +78,13 @@ def row(tokens, d, dtype, rounds, device):
     """Nanoseconds and bytes per entry at one size."""
     found = [measure(NORMS, tokens, d, dtype, device) for _ in range(rounds)]
     times = {name: round(min(r[name] for r in found), 4) for name in found[0]}
-    return {"tokens": tokens, "d": d, "dtype": str(dtype).removeprefix("torch."), "ns_per_entry": times,
-            "bytes_per_entry": bytes_per_entry(d, dtype, device)}
+    return {
+        "tokens": tokens,
+        "d": d,
+        "dtype": str(dtype).removeprefix("torch."),
+        "ns_per_entry": times,
+        "bytes_per_entry": bytes_per_entry(d, dtype, device),
+    }
 
 
 def report(rows):
@@ -82,8 +94,10 @@ def report(rows):
         for name, size in r["bytes_per_entry"].items():
             time = r["ns_per_entry"][name]
             share = size / time / (2 * getattr(torch, r["dtype"]).itemsize / copy)
-            yield (f"{r['dtype']:9} {name:20} {size:6.1f} bytes and {time:.4f} ns per entry: {time / copy:5.1f} "
-                   f"copies, {share:4.0%} of the copy's bytes per second")
+            yield (
+                f"{r['dtype']:9} {name:20} {size:6.1f} bytes and {time:.4f} ns per entry: {time / copy:5.1f} "
+                f"copies, {share:4.0%} of the copy's bytes per second"
+            )
 
 
 def facts(data):
@@ -93,10 +107,12 @@ def facts(data):
     per_operation, per_pass = at["matrix product"] / (2 * row["d"]), at["copy"] / 2
     by_operations = [operations * per_operation / at[name] for name, operations, _ in steps]
     by_passes = [passes * per_pass / at[name] for name, _, passes in steps]
-    return {"by_operations": {"least": min(by_operations), "most": max(by_operations)},
-            "by_passes": {"least": min(by_passes), "most": max(by_passes)},
-            "fused_to_rms": at["fused LayerNorm"] / at["RMSNorm by steps"],
-            "fused_to_copy": at["fused LayerNorm"] / at["copy"]}
+    return {
+        "by_operations": {"least": min(by_operations), "most": max(by_operations)},
+        "by_passes": {"least": min(by_passes), "most": max(by_passes)},
+        "fused_to_rms": at["fused LayerNorm"] / at["RMSNorm by steps"],
+        "fused_to_copy": at["fused LayerNorm"] / at["copy"],
+    }
 
 
 def main(argv=None, setting=None):
@@ -107,8 +123,10 @@ def main(argv=None, setting=None):
     s = setting or SIZES[options.setting]
     todo = [(tokens, d, getattr(torch, dtype)) for dtype in s.dtypes for tokens, d in s.sizes]
     kept = Rows("norm_bandwidth", options, dataclasses.asdict(s), len(todo))
-    rows = [kept.row(f"({tokens}, {d}) {dtype}", lambda: row(tokens, d, dtype, s.rounds, options.device))
-            for tokens, d, dtype in todo]
+    rows = [
+        kept.row(f"({tokens}, {d}) {dtype}", lambda: row(tokens, d, dtype, s.rounds, options.device))
+        for tokens, d, dtype in todo
+    ]
     print("\n".join(report(rows)))
     save("norm_bandwidth", {"rows": rows}, options, [0])
     kept.finish()

@@ -42,8 +42,13 @@ def measure(depth, peak, with_residual, seed, s, device):
     """One run as a row."""
     functions = {"pre_ln": STEPS[with_residual]}
     _, losses = warmup.train(functions, "Pre-LN", depth, lambda step: peak, s.steps, seed, device=device)
-    return {"residual": with_residual, "depth": depth, "peak": peak, "seed": seed,
-            "losses": " ".join(f"{v:.4f}" for v in warmup.smooth(losses, EVERY))}
+    return {
+        "residual": with_residual,
+        "depth": depth,
+        "peak": peak,
+        "seed": seed,
+        "losses": " ".join(f"{v:.4f}" for v in warmup.smooth(losses, EVERY)),
+    }
 
 
 LEARNED, NOTHING = 0.5, 2.7  # nats; knowing nothing is ln 16 = 2.77
@@ -53,8 +58,14 @@ RATES = ("low", "high")
 def told(rows):
     """What sentences tell of some runs: their last losses, how many have learned, how many know nothing."""
     last = [float(r["losses"].split()[-1]) for r in rows]
-    return {"min": min(last), "max": max(last), "median": median(last), "of": len(last),
-            "learned": sum(v < LEARNED for v in last), "nothing": sum(v > NOTHING for v in last)}
+    return {
+        "min": min(last),
+        "max": max(last),
+        "median": median(last),
+        "of": len(last),
+        "learned": sum(v < LEARNED for v in last),
+        "nothing": sum(v > NOTHING for v in last),
+    }
 
 
 def facts(data):
@@ -71,8 +82,11 @@ def facts(data):
 
 def controls(data):
     """What was varied, and how many values each has; the length of the training is read off each curve."""
-    return {"learning rate": len({r["peak"] for r in data["rows"]}), "depth": len({r["depth"] for r in data["rows"]}),
-            "length of training": data["steps"] // data["every"]}
+    return {
+        "learning rate": len({r["peak"] for r in data["rows"]}),
+        "depth": len({r["depth"] for r in data["rows"]}),
+        "length of training": data["steps"] // data["every"],
+    }
 
 
 def seeds(data):
@@ -88,8 +102,10 @@ def main(argv=None, setting=None):
     seeds = range(s.seeds)
     todo = [(depth, peak, on, seed) for depth in s.depths for peak in s.peaks for on in STEPS for seed in seeds]
     kept = Rows("residuals", options, dataclasses.asdict(s), len(todo))
-    rows = [kept.row("{} layers, rate {:g}, residual {}, seed {}".format(*run),
-                     lambda: measure(*run, s, options.device)) for run in todo]
+    rows = [
+        kept.row("{} layers, rate {:g}, residual {}, seed {}".format(*run), lambda: measure(*run, s, options.device))
+        for run in todo
+    ]
     save("residuals", {"rows": rows, "steps": s.steps, "every": EVERY}, options, seeds)
     kept.finish()
 

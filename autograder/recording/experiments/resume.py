@@ -54,8 +54,7 @@ class Rows:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([key, self.rows[key], round(seconds, 3)]) + "\n")
             left = sum(self.fresh) / len(self.fresh) * (self.total - self.done)
-            print(f"{self.name} [{self.done}/{self.total}] {key}  {seconds:.1f} s, about {left:.0f} s left",
-                  flush=True)
+            print(f"{self.name} [{self.done}/{self.total}] {key}  {seconds:.1f} s, about {left:.0f} s left", flush=True)
         return self.rows[key]
 
     def _stop_in_time(self):
@@ -64,8 +63,10 @@ class Rows:
         # Rows differ in length; the last one is nearest in size to the next.
         left = 60 * self.options.minutes - (time.monotonic() - self.start)
         if left < (1.5 * self.fresh[-1] if self.fresh else 0):
-            print(f"{self.name}: out of time with {len(self.rows)} of {self.total} rows; the next call goes on.",
-                  flush=True)
+            print(
+                f"{self.name}: out of time with {len(self.rows)} of {self.total} rows; the next call goes on.",
+                flush=True,
+            )
             sys.exit(OUT_OF_TIME)
 
     def finish(self):

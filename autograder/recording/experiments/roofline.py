@@ -50,9 +50,24 @@ class Setting:
 
 
 LAPTOP = Setting()
-LARGE = Setting(d_model=4096, heads=32, groups=8, head_dim=128, d_ff=11008, latent=512, rotary=64, users=16,
-                contexts=(1024, 4096, 16384, 65536), prompts=(16, 64, 256, 1024, 4096), batches=(1, 4, 16, 64, 256),
-                roofline_context=2048, copied=2**30, square=8192, dtype="bfloat16", repeats=15)
+LARGE = Setting(
+    d_model=4096,
+    heads=32,
+    groups=8,
+    head_dim=128,
+    d_ff=11008,
+    latent=512,
+    rotary=64,
+    users=16,
+    contexts=(1024, 4096, 16384, 65536),
+    prompts=(16, 64, 256, 1024, 4096),
+    batches=(1, 4, 16, 64, 256),
+    roofline_context=2048,
+    copied=2**30,
+    square=8192,
+    dtype="bfloat16",
+    repeats=15,
+)
 
 
 TARGET = 0.8  # of the copy's bytes per second: what reading a long cache should reach on a GPU
@@ -103,8 +118,9 @@ def machine(s, device, dtype):
 def layer(kind, s):
     """A LLaMA layer with the attention of that kind."""
     if kind == "MLA":
-        attention = DecodingLatentAttention(s.d_model, s.heads, 3 * s.latent, s.latent, s.head_dim, s.rotary,
-                                            s.head_dim)
+        attention = DecodingLatentAttention(
+            s.d_model, s.heads, 3 * s.latent, s.latent, s.head_dim, s.rotary, s.head_dim
+        )
     else:
         attention = RotaryAttention(s.d_model, s.heads, kinds(s)[kind][0])
     return PreLN(s.d_model, attention, GatedFeedForward(s.d_model, s.d_ff), RMSNorm)
@@ -129,7 +145,7 @@ def attention_calls(kind, S, s, device, dtype):
     if kind == "MLA":
         cache = torch.randn(s.users, 1, S, numbers, device=device, dtype=dtype)
         q = torch.randn(s.users, 1, s.heads, numbers, device=device, dtype=dtype) / numbers**0.5
-        k, v, scale = cache, cache[..., :s.latent], 1.0
+        k, v, scale = cache, cache[..., : s.latent], 1.0
         calls = {"reference": lambda: attention_weights(q @ k.transpose(-2, -1)) @ v}
     else:
         k, v = torch.randn(2, s.users, G, S, s.head_dim, device=device, dtype=dtype)
@@ -172,25 +188,33 @@ def layer_row(kind, S, s, device, dtype):
     block = layer(kind, s).to(device, dtype)
     x = torch.randn(s.users, 1, s.d_model, device=device, dtype=dtype)
     positions = torch.tensor([S - 1], device=device)
-    return {"kind": kind, "context": S,
-            "seconds": timed(lambda: block(x, position_ids=positions, cache=cache), s, device)}
+    return {
+        "kind": kind,
+        "context": S,
+        "seconds": timed(lambda: block(x, position_ids=positions, cache=cache), s, device),
+    }
 
 
 def report(data, s):
     """Printed lines: each measurement beside its limit."""
     found = data["machine"]
-    yield (f"copy {found['copy'] / 1e9:.1f} GB/s, read {found['read'] / 1e9:.1f} GB/s, "
-           f"{found['flops'] / 1e9:.0f} GFLOP/s")
+    yield (
+        f"copy {found['copy'] / 1e9:.1f} GB/s, read {found['read'] / 1e9:.1f} GB/s, {found['flops'] / 1e9:.0f} GFLOP/s"
+    )
     for r in data["roofline"]:
         limit = max(r["flops"] / found["flops"], r["bytes"] / found["copy"])
-        yield (f"{r['phase']:8} B={r['B']:<3} T={r['T']:<5} {r['flops'] / r['bytes']:7.1f} FLOP/byte  "
-               f"{limit / min(r['seconds']):4.0%} of the roofline")
+        yield (
+            f"{r['phase']:8} B={r['B']:<3} T={r['T']:<5} {r['flops'] / r['bytes']:7.1f} FLOP/byte  "
+            f"{limit / min(r['seconds']):4.0%} of the roofline"
+        )
     for r, whole in zip(data["attention"], data["layer"], strict=True):
         way, best = min(((n, min(t)) for n, t in r["seconds"].items()), key=lambda item: item[1])
         target = f" (target on a GPU {TARGET:.0%})" if r["context"] == max(s.contexts) else ""
-        yield (f"{r['kind']} context {r['context']:>6}: {r['bytes'] / best / 1e9:6.1f} GB/s with {way}, "
-               f"{r['bytes'] / best / found['copy']:4.0%} of the copy{target}; "
-               f"{s.users / min(whole['seconds']):8.0f} tokens/s and layer")
+        yield (
+            f"{r['kind']} context {r['context']:>6}: {r['bytes'] / best / 1e9:6.1f} GB/s with {way}, "
+            f"{r['bytes'] / best / found['copy']:4.0%} of the copy{target}; "
+            f"{s.users / min(whole['seconds']):8.0f} tokens/s and layer"
+        )
 
 
 def main(argv=None, setting=None):
@@ -209,10 +233,8 @@ def main(argv=None, setting=None):
         "setting": facts,
         "numbers_per_token": {kind: numbers for kind, (_, numbers) in kinds(s).items()},
         "machine": rows.row("machine", lambda: machine(s, device, dtype)),
-        "roofline": [rows.row(f"{p[0]} B={p[1]} T={p[2]}", lambda: roofline_row(*p, s, device, dtype))
-                     for p in phases],
-        "attention": [rows.row(f"attention {k} {S}", lambda: attention_row(k, S, s, device, dtype))
-                      for k, S in pairs],
+        "roofline": [rows.row(f"{p[0]} B={p[1]} T={p[2]}", lambda: roofline_row(*p, s, device, dtype)) for p in phases],
+        "attention": [rows.row(f"attention {k} {S}", lambda: attention_row(k, S, s, device, dtype)) for k, S in pairs],
         "layer": [rows.row(f"layer {k} {S}", lambda: layer_row(k, S, s, device, dtype)) for k, S in pairs],
     }
     print("\n".join(report(data, s)))

@@ -29,8 +29,13 @@ SIZES = {"small": Setting(), "large": Setting(head_dims=(64, 256, 1024), steps=5
 def measure(head_dim, rate, way, seed, s, device):
     """One run as a row."""
     found = train_lookup(head_dim, way, rate, s.steps, seed, device)
-    return {"head_dim": head_dim, "rate": rate, "way": way, "seed": seed,
-            **{name: round(value, 5) for name, value in found.items()}}
+    return {
+        "head_dim": head_dim,
+        "rate": rate,
+        "way": way,
+        "seed": seed,
+        **{name: round(value, 5) for name, value in found.items()},
+    }
 
 
 def values(data, what, **where):
@@ -58,12 +63,22 @@ def facts(data):
     for way in WAYS:
         pairs = [compare(data, D, rate, way) for D, rate in product(dims, rates)]
         found[way.replace(" ", "_")] = {
-            **{f"d{D}": {"spread": _mean(values(data, "spread", way=way, head_dim=D)),
-                         **{f"rate{i}": {"accuracy": _mean(values(data, "accuracy", head_dim=D, rate=rate, way=way))}
-                            for i, rate in enumerate(rates)}} for D in dims},
-            "worse": sum(p["worse"] for p in pairs), "of": sum(p["pairs"] for p in pairs),
-            "clear": sum(p["mean"] > 2 * p["error"] for p in pairs), "settings": len(pairs),
-            "lowest_at_rate0": min(values(data, "accuracy", way=way, rate=rates[0]))}
+            **{
+                f"d{D}": {
+                    "spread": _mean(values(data, "spread", way=way, head_dim=D)),
+                    **{
+                        f"rate{i}": {"accuracy": _mean(values(data, "accuracy", head_dim=D, rate=rate, way=way))}
+                        for i, rate in enumerate(rates)
+                    },
+                }
+                for D in dims
+            },
+            "worse": sum(p["worse"] for p in pairs),
+            "of": sum(p["pairs"] for p in pairs),
+            "clear": sum(p["mean"] > 2 * p["error"] for p in pairs),
+            "settings": len(pairs),
+            "lowest_at_rate0": min(values(data, "accuracy", way=way, rate=rates[0])),
+        }
     return found
 
 
@@ -89,8 +104,10 @@ def main(argv=None, setting=None):
     s = setting or SIZES[options.setting]
     todo = list(product(s.head_dims, s.rates, WAYS, range(s.seeds)))
     kept = Rows("root_d", options, dataclasses.asdict(s), len(todo))
-    rows = [kept.row("head dim {}, rate {:g}, {}, seed {}".format(*run), lambda: measure(*run, s, options.device))
-            for run in todo]
+    rows = [
+        kept.row("head dim {}, rate {:g}, {}, seed {}".format(*run), lambda: measure(*run, s, options.device))
+        for run in todo
+    ]
     save("root_d", {"rows": rows, "steps": s.steps}, options, range(s.seeds))
     kept.finish()
 

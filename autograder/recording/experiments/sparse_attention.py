@@ -42,8 +42,16 @@ class Setting:
 
 
 LAPTOP = Setting()
-LARGE = Setting(heads=16, head_dim=128, window=1024, lengths=(2048, 4096, 8192, 16384, 32768, 65536),
-                longest_dense=8192, dtype="bfloat16", rounds=5, repeats=10)
+LARGE = Setting(
+    heads=16,
+    head_dim=128,
+    window=1024,
+    lengths=(2048, 4096, 8192, 16384, 32768, 65536),
+    longest_dense=8192,
+    dtype="bfloat16",
+    rounds=5,
+    repeats=10,
+)
 FLEX_BLOCK = 128  # FlexAttention's kernel works in blocks of so many queries and keys
 
 
@@ -56,8 +64,9 @@ def ways(T, s, device):
     """name → (function of q, k and v, how many pairs it has to score). Masks are made at the first call."""
     w, n = s.window, T // s.window
     blocks = torch.ones(n, n, dtype=torch.bool, device=device).tril().triu(-1)
-    found = {"SDPA, full causal": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-                                   T * (T + 1) // 2)}
+    found = {
+        "SDPA, full causal": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), T * (T + 1) // 2)
+    }
     if T <= s.longest_dense:
         mask = functools.cache(lambda: local_causal_mask(T, w, device))
         found["dense, no mask"] = (plain, T * T)
@@ -159,23 +168,34 @@ def measured(name, T, s, device):
         seconds = [float(f"{best_time(call, device, s.repeats):.4g}") for _ in range(s.rounds)]
     # Of a compiled kernel the operations are not seen; it reads q, k and v and writes the result, at the least.
     moved = 4 * q.nbytes if name == "FlexAttention" else traffic(call)
-    return {"way": name, "T": T, "seconds": seconds, "bytes": memory, "moved": moved, "pairs": computed,
-            "allowed": local_causal_pairs(T, s.window)}
+    return {
+        "way": name,
+        "T": T,
+        "seconds": seconds,
+        "bytes": memory,
+        "moved": moved,
+        "pairs": computed,
+        "allowed": local_causal_pairs(T, s.window),
+    }
 
 
 def facts(data):
     """What text tells, at the longest length that the dense ways have: seconds, bytes and pairs, as ratios."""
     T = data["setting"]["longest_dense"]
     at = {r["way"]: r for r in data["rows"] if r["T"] == T}
-    plain, kernel, causal, masked = (at[n] for n in ("dense, no mask", "SDPA, no mask", "SDPA, full causal",
-                                                     "dense, masked"))
+    plain, kernel, causal, masked = (
+        at[n] for n in ("dense, no mask", "SDPA, no mask", "SDPA, full causal", "dense, masked")
+    )
     ms = lambda row: 1e3 * min(row["seconds"])
     return {
         "plain": {"ms": ms(plain), "held_mb": plain["bytes"] / 1e6, "moved_mb": plain["moved"] / 1e6},
         "kernel": {"ms": ms(kernel), "held_mb": kernel["bytes"] / 1e6, "moved_mb": kernel["moved"] / 1e6},
         "causal": {"ms": ms(causal), "pairs": causal["pairs"] / kernel["pairs"], "faster": ms(kernel) / ms(causal)},
-        "same_pairs": {"faster": ms(plain) / ms(kernel), "less_held": plain["bytes"] / kernel["bytes"],
-                       "less_moved": plain["moved"] / kernel["moved"]},
+        "same_pairs": {
+            "faster": ms(plain) / ms(kernel),
+            "less_held": plain["bytes"] / kernel["bytes"],
+            "less_moved": plain["moved"] / kernel["moved"],
+        },
         "masked": {"ms": ms(masked), "slower": ms(masked) / ms(plain)},
     }
 
@@ -199,8 +219,10 @@ def report(rows):
         grows = len({r["pairs"] for r in mine[-2:]}) > 1
         power = f"; time ∝ pairs^{growth(mine, lambda r: min(r['seconds'])):.2f}" if grows else ""
         against = per_pair[-1] / fastest[mine[-1]["T"]]
-        yield (f"{name:18} {per_pair[-1] * 1e12:7.1f} ps per pair at the longest, {against:.2f} times dense SDPA's; "
-               f"time per pair against that: {ratios}{power}")
+        yield (
+            f"{name:18} {per_pair[-1] * 1e12:7.1f} ps per pair at the longest, {against:.2f} times dense SDPA's; "
+            f"time per pair against that: {ratios}{power}"
+        )
 
 
 def main(argv=None, setting=None):

@@ -53,21 +53,27 @@ def facts(data):
     rows = data["rows"]
     found = {"seeds": seeds(data), "steps": data["setting"]["steps"]}
     for scheme, name in NAMES.items():
-        found[name] = {f"on{n}": _shares([r for r in rows if (r["scheme"], r["trained"]) == (scheme, n)], data["width"])
-                       for n in data["setting"]["lengths"]}
+        found[name] = {
+            f"on{n}": _shares([r for r in rows if (r["scheme"], r["trained"]) == (scheme, n)], data["width"])
+            for n in data["setting"]["lengths"]
+        }
     kept = [r for r in rows if r["scheme"] in ("T5 bias", "ALiBi")]
     found["both_runs"] = len(kept)
-    found["twin_missed"] = max(1 - mean(r["twin"][r["trained"] // data["width"]:]) for r in kept)
+    found["twin_missed"] = max(1 - mean(r["twin"][r["trained"] // data["width"] :]) for r in kept)
     short = [r for r in rows if "filled" in r]
     looks_back = [max(zip(*r["table"], strict=True), key=lambda head: head[experiment.BACK]) for r in short]
     gains = [r["filled"]["back"][-1] - r["back"][-1] for r in short]
     found["t5"] |= {
-        "first": short[0]["unreached"][0], "last": short[0]["unreached"][-1],
+        "first": short[0]["unreached"][0],
+        "last": short[0]["unreached"][-1],
         "third": mean(head[experiment.BACK] for head in looks_back),
-        "lowered": -mean(mean(head[experiment.BACK + 1:short[0]["unreached"][0]]) for head in looks_back),
+        "lowered": -mean(mean(head[experiment.BACK + 1 : short[0]["unreached"][0]]) for head in looks_back),
         "unchanged": sum(r["unchanged"] == r["unreached"] for r in short),
-        "filled_end": mean(r["filled"]["back"][-1] for r in short), "gained": sum(gain > 0 for gain in gains),
-        "gain": paired(gains)["mean"], "gain_error": paired(gains)["error"]}
+        "filled_end": mean(r["filled"]["back"][-1] for r in short),
+        "gained": sum(gain > 0 for gain in gains),
+        "gain": paired(gains)["mean"],
+        "gain_error": paired(gains)["error"],
+    }
     return found
 
 
@@ -78,11 +84,15 @@ def _shares(rows, width):
     for question in experiment.QUESTIONS:
         edge = rows[0]["trained"] // width
         inside, beyond = ([mean(r[question][part]) for r in rows] for part in (slice(edge), slice(edge, None)))
-        found |= {f"{question}_inside": mean(inside), f"{question}_beyond": mean(beyond),
-                  f"{question}_beyond_lowest": min(beyond), f"{question}_beyond_highest": max(beyond),
-                  f"{question}_end": mean(r[question][-1] for r in rows),
-                  f"{question}_learned": sum(a > LEARNED for a in inside),
-                  f"{question}_fell": sum(a - b > 0.1 for a, b in zip(inside, beyond, strict=True))}
+        found |= {
+            f"{question}_inside": mean(inside),
+            f"{question}_beyond": mean(beyond),
+            f"{question}_beyond_lowest": min(beyond),
+            f"{question}_beyond_highest": max(beyond),
+            f"{question}_end": mean(r[question][-1] for r in rows),
+            f"{question}_learned": sum(a > LEARNED for a in inside),
+            f"{question}_fell": sum(a - b > 0.1 for a, b in zip(inside, beyond, strict=True)),
+        }
     return found
 
 
@@ -95,13 +105,18 @@ def run(scheme, length, seed, s, device):
     """One row: training on ``length`` places, both questions along rows of ``s.tested``."""
     torch.manual_seed(seed)  # modules draw their first weights when they are made
     model, _ = experiment.train(TRAINED[scheme](), s.steps, length, PER_STEP // length, seed, device=device)
-    test = lambda: {name: [round(v, 4) for v in values] for name, values in experiment.test(
-        model, accuracy_by_position, None, s.tested, s.rows, PLACES, device).items()}
+    test = lambda: {
+        name: [round(v, 4) for v in values]
+        for name, values in experiment.test(model, accuracy_by_position, None, s.tested, s.rows, PLACES, device).items()
+    }
     row = {"scheme": scheme, "trained": length, "seed": seed, **test()}
     if scheme == "T5 bias":
         table, empty = model.scheme.bias.table.weight.data, unreached(length)
-        row |= {"table": [[round(v, 4) for v in bucket] for bucket in table.tolist()], "unreached": empty,
-                "unchanged": (table == 0).all(1).nonzero().flatten().tolist()}
+        row |= {
+            "table": [[round(v, 4) for v in bucket] for bucket in table.tolist()],
+            "unreached": empty,
+            "unchanged": (table == 0).all(1).nonzero().flatten().tolist(),
+        }
         if empty:
             table[empty] = table[min(empty) - 1].clone()
             row["filled"] = test()
@@ -114,9 +129,12 @@ def main(argv=None, setting=None):
     prepare(options.device)
     s = setting or SIZES[options.setting]
     rows = Rows("trained_length", options, dataclasses.asdict(s), len(SCHEMES) * len(s.lengths) * s.seeds)
-    found = [rows.row(f"{scheme}, trained on {length}, seed {seed}",
-                      lambda: run(scheme, length, seed, s, options.device))
-             for scheme in SCHEMES for length in s.lengths for seed in range(s.seeds)]
+    found = [
+        rows.row(f"{scheme}, trained on {length}, seed {seed}", lambda: run(scheme, length, seed, s, options.device))
+        for scheme in SCHEMES
+        for length in s.lengths
+        for seed in range(s.seeds)
+    ]
     save("trained_length", {"rows": found, "setting": dataclasses.asdict(s), "width": PLACES}, options, range(s.seeds))
     rows.finish()
 

@@ -40,17 +40,16 @@ SIZES = {"small": Setting(), "large": Setting(WIDE, (1e-2, 3e-3), (50, 200, 800)
 def never_awake(model, setting, device):
     """(d_ff,) boolean: units of the observed layer that are 0 for every training window."""
     ids, awake = windows(setting)[0][:, :-1].to(device), []
-    hook = model.layers[LAYER].down_proj.register_forward_pre_hook(
-        lambda _, args: awake.append((args[0] != 0).any(0)))
+    hook = model.layers[LAYER].down_proj.register_forward_pre_hook(lambda _, args: awake.append((args[0] != 0).any(0)))
     for start in range(0, len(ids), CHUNK):
-        model(ids[start:start + CHUNK])
+        model(ids[start : start + CHUNK])
     hook.remove()
     return ~torch.stack(awake).any(0)
 
 
 def freeze_below(model):
     """What the observed layer reads does not change any more; its own weights still learn."""
-    for part in (model.embed, *model.layers[:LAYER], *model.norms[:LAYER + 1]):
+    for part in (model.embed, *model.layers[:LAYER], *model.norms[: LAYER + 1]):
         part.requires_grad_(False)
 
 
@@ -67,9 +66,19 @@ def measure(lr, frozen, seed, s, device):
     layer = lambda d: FeedForward(d, 4 * d, relu, bias=False)
     model, row = train(layer, seed, model_setting, device, look)
     end = never_awake(model, model_setting, device)
-    return [{"lr": lr, "frozen": frozen, "seed": seed, "step": step, "dead": int(d.sum()),
-             "alive_at_the_end": int((d & ~end).sum()), "dead_at_the_end": int(end.sum()),
-             "loss": round(row["loss"], 5)} for step, d in dead.items()]
+    return [
+        {
+            "lr": lr,
+            "frozen": frozen,
+            "seed": seed,
+            "step": step,
+            "dead": int(d.sum()),
+            "alive_at_the_end": int((d & ~end).sum()),
+            "dead_at_the_end": int(end.sum()),
+            "loss": round(row["loss"], 5),
+        }
+        for step, d in dead.items()
+    ]
 
 
 def main(argv=None, setting=None):
@@ -77,14 +86,26 @@ def main(argv=None, setting=None):
     options = arguments(__doc__.splitlines()[0]).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
-    todo = [(lr, frozen, seed) for lr, frozen in [(lr, False) for lr in s.rates] + [(s.rates[0], True)]
-            for seed in range(s.seeds)]
+    todo = [
+        (lr, frozen, seed)
+        for lr, frozen in [(lr, False) for lr in s.rates] + [(s.rates[0], True)]
+        for seed in range(s.seeds)
+    ]
     kept = Rows("unit_health", options, dataclasses.asdict(s), len(todo))
-    rows = [row for lr, frozen, seed in todo
-            for row in kept.row(f"rate {lr:g}{', frozen below' * frozen}, seed {seed}",
-                                lambda: measure(lr, frozen, seed, s, options.device))]
-    data = {"windows": len(windows(s.model)[0]), "layer": LAYER, "units": 4 * s.model.d_model, "steps": s.model.steps,
-            "rows": rows}
+    rows = [
+        row
+        for lr, frozen, seed in todo
+        for row in kept.row(
+            f"rate {lr:g}{', frozen below' * frozen}, seed {seed}", lambda: measure(lr, frozen, seed, s, options.device)
+        )
+    ]
+    data = {
+        "windows": len(windows(s.model)[0]),
+        "layer": LAYER,
+        "units": 4 * s.model.d_model,
+        "steps": s.model.steps,
+        "rows": rows,
+    }
     save("unit_health", data, options, range(s.seeds))
     kept.finish()
 
@@ -102,20 +123,36 @@ def seeds(data):
 def counted(rows):
     """Units that are dead at the first count, and what becomes of them, over all seeds."""
     dead, back = ([r[name] for r in rows] for name in ("dead", "alive_at_the_end"))
-    return {"dead_min": min(dead), "dead_max": max(dead), "dead": sum(dead), "back": sum(back),
-            "back_min": min(back), "back_max": max(back), "share": sum(back) / max(1, sum(dead)),
-            "end_min": min(r["dead_at_the_end"] for r in rows), "end_max": max(r["dead_at_the_end"] for r in rows)}
+    return {
+        "dead_min": min(dead),
+        "dead_max": max(dead),
+        "dead": sum(dead),
+        "back": sum(back),
+        "back_min": min(back),
+        "back_max": max(back),
+        "share": sum(back) / max(1, sum(dead)),
+        "end_min": min(r["dead_at_the_end"] for r in rows),
+        "end_max": max(r["dead_at_the_end"] for r in rows),
+    }
 
 
 def facts(data):
     """What texts tell: dead at the first count at each rate (high, half, fifth), and with everything below frozen."""
     first = min(r["step"] for r in data["rows"])
     rates = sorted({r["lr"] for r in data["rows"]}, reverse=True)
-    at = lambda lr, frozen: counted([r for r in data["rows"]
-                                     if (r["lr"], r["frozen"], r["step"]) == (lr, frozen, first)])
+    at = lambda lr, frozen: counted(
+        [r for r in data["rows"] if (r["lr"], r["frozen"], r["step"]) == (lr, frozen, first)]
+    )
     found = {name: {"rate": lr, **at(lr, False)} for name, lr in zip(("high", "half", "fifth"), rates, strict=False)}
-    return {**found, "frozen": at(rates[0], True), "step": first, "windows": data["windows"], "units": data["units"],
-            "seeds": seeds(data), "rates": len(rates)}
+    return {
+        **found,
+        "frozen": at(rates[0], True),
+        "step": first,
+        "windows": data["windows"],
+        "units": data["units"],
+        "seeds": seeds(data),
+        "rates": len(rates),
+    }
 
 
 if __name__ == "__main__":

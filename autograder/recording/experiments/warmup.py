@@ -21,10 +21,23 @@ FUNCTIONS = {"post_ln": residual.post_ln, "pre_ln": residual.pre_ln, "deepnorm":
 
 # Depth, peak learning rate, wiring, steps of warm-up, factor of the loss, number of seeds. The first three are the
 # models of the notebook's puzzle.
-SMALL = ((12, 3e-3, "Post-LN", 0, 1.0, 5), (12, 3e-3, "Post-LN", 100, 1.0, 5), (12, 3e-3, "Pre-LN", 0, 1.0, 3),
-         (12, 3e-3, "Post-LN", 0, 0.01, 3), (12, 1e-3, "Post-LN", 0, 1.0, 3), (12, 3e-3, "DeepNorm", 0, 1.0, 3))
-LARGE = (*((depth, peak, name, warmup, 1.0, 3) for depth, peak in ((24, 3e-3), (24, 1e-3), (48, 1e-3))
-           for name in WIRINGS for warmup in (0, 100)), (24, 3e-3, "Post-LN", 0, 0.01, 3))
+SMALL = (
+    (12, 3e-3, "Post-LN", 0, 1.0, 5),
+    (12, 3e-3, "Post-LN", 100, 1.0, 5),
+    (12, 3e-3, "Pre-LN", 0, 1.0, 3),
+    (12, 3e-3, "Post-LN", 0, 0.01, 3),
+    (12, 1e-3, "Post-LN", 0, 1.0, 3),
+    (12, 3e-3, "DeepNorm", 0, 1.0, 3),
+)
+LARGE = (
+    *(
+        (depth, peak, name, warmup, 1.0, 3)
+        for depth, peak in ((24, 3e-3), (24, 1e-3), (48, 1e-3))
+        for name in WIRINGS
+        for warmup in (0, 100)
+    ),
+    (24, 3e-3, "Post-LN", 0, 0.01, 3),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,15 +65,29 @@ def measure(depth, peak, name, warmup, factor, seed, s, device):
     """One run as a row; the losses are the mean of every 10 steps."""
     rate = lambda step: residual.warmup_rate(step, peak, warmup)
     _, losses = experiment.train(FUNCTIONS, name, depth, rate, s.steps, seed, scale(name, depth), device, factor)
-    return {"wiring": name, "depth": depth, "peak": peak, "warmup": warmup, "factor": factor, "seed": seed,
-            "losses": " ".join(f"{v:.4f}" for v in experiment.smooth(losses))}
+    return {
+        "wiring": name,
+        "depth": depth,
+        "peak": peak,
+        "warmup": warmup,
+        "factor": factor,
+        "seed": seed,
+        "losses": " ".join(f"{v:.4f}" for v in experiment.smooth(losses)),
+    }
 
 
 def first(depth, rate, name, factor, seed, device):
     """The first step of a fresh model as a row."""
     gradient, moved = experiment.first_step(FUNCTIONS, name, depth, rate, seed, scale(name, depth), device, factor)
-    return {"wiring": name, "depth": depth, "rate": rate, "factor": factor, "seed": seed,
-            "gradient": float(f"{gradient:.4g}"), "moved": float(f"{moved:.4g}")}
+    return {
+        "wiring": name,
+        "depth": depth,
+        "rate": rate,
+        "factor": factor,
+        "seed": seed,
+        "gradient": float(f"{gradient:.4g}"),
+        "moved": float(f"{moved:.4g}"),
+    }
 
 
 STALLED = 2.0  # nats; knowing nothing is 2.77
@@ -74,28 +101,45 @@ def numbers(text):
 
 def ends(data, name, warm, peak, factor=1.0):
     """The mean of the last ten losses of each seed."""
-    return [numbers(r["losses"])[-1] for r in data["rows"] if (r["wiring"], bool(r["warmup"]), r["peak"], r["factor"])
-            == (name, warm, peak, factor)]
+    return [
+        numbers(r["losses"])[-1]
+        for r in data["rows"]
+        if (r["wiring"], bool(r["warmup"]), r["peak"], r["factor"]) == (name, warm, peak, factor)
+    ]
 
 
 def described(values):
     """What sentences tell of the last losses of some runs."""
-    return {"median": median(values), "min": min(values), "max": max(values), "of": len(values),
-            "stalled": sum(v > STALLED for v in values)}
+    return {
+        "median": median(values),
+        "min": min(values),
+        "max": max(values),
+        "of": len(values),
+        "stalled": sum(v > STALLED for v in values),
+    }
 
 
 def facts(data):
     """Numbers for sentences: the last losses of each kind of run, and the first step of Adam by wiring and depth."""
     peak = max(r["peak"] for r in data["rows"])
     low = min(r["peak"] for r in data["rows"])
-    runs = {"post_none": ("Post-LN", False, peak), "post_warm": ("Post-LN", True, peak),
-            "pre_none": ("Pre-LN", False, peak), "deep_none": ("DeepNorm", False, peak),
-            "post_low_none": ("Post-LN", False, low),
-            "post_scaled": ("Post-LN", False, peak, min(r["factor"] for r in data["rows"]))}
+    runs = {
+        "post_none": ("Post-LN", False, peak),
+        "post_warm": ("Post-LN", True, peak),
+        "pre_none": ("Pre-LN", False, peak),
+        "deep_none": ("DeepNorm", False, peak),
+        "post_low_none": ("Post-LN", False, low),
+        "post_scaled": ("Post-LN", False, peak, min(r["factor"] for r in data["rows"])),
+    }
     found = {name: described(ends(data, *key)) for name, key in runs.items()}
     found["no_need"] = described(ends(data, "Pre-LN", False, peak) + ends(data, "DeepNorm", False, peak))
-    return {**found, "steps": data["steps"], "seeds": seeds(data), "first": first_facts(data["first"]),
-            "first_seeds": len({r["seed"] for r in data["first"]})}
+    return {
+        **found,
+        "steps": data["steps"],
+        "seeds": seeds(data),
+        "first": first_facts(data["first"]),
+        "first_seeds": len({r["seed"] for r in data["first"]}),
+    }
 
 
 def first_facts(rows):
@@ -105,15 +149,24 @@ def first_facts(rows):
     asked = {"moved": (rates[-1], factors[-1]), "scaled": (rates[-1], factors[0]), "soft": (rates[0], factors[-1])}
     key = lambda r: (r["wiring"], r["depth"], r["rate"], r["factor"])
     moved = lambda *wanted: mean(r["moved"] for r in rows if key(r) == wanted)
-    return {short: {f"n{depth}": {what: moved(name, depth, *place) for what, place in asked.items()}
-                    for depth in sorted({r["depth"] for r in rows})} for name, short in SHORT.items()}
+    return {
+        short: {
+            f"n{depth}": {what: moved(name, depth, *place) for what, place in asked.items()}
+            for depth in sorted({r["depth"] for r in rows})
+        }
+        for name, short in SHORT.items()
+    }
 
 
 def controls(data):
     """What was varied in Post-LN without warm-up, and how many values each has."""
     rows = [r for r in data["rows"] if r["wiring"] == "Post-LN" and not r["warmup"]]
-    return {"learning rate": len({r["peak"] for r in rows}), "scale of the loss": len({r["factor"] for r in rows}),
-            "wiring": len({r["wiring"] for r in data["rows"]}), "warm-up": len({r["warmup"] for r in data["rows"]})}
+    return {
+        "learning rate": len({r["peak"] for r in rows}),
+        "scale of the loss": len({r["factor"] for r in rows}),
+        "wiring": len({r["wiring"] for r in data["rows"]}),
+        "warm-up": len({r["warmup"] for r in data["rows"]}),
+    }
 
 
 def seeds(data):
@@ -127,15 +180,34 @@ def main(argv=None, setting=None):
     prepare(options.device)
     s, device = setting or SIZES[options.setting], options.device
     todo = [(*run, seed) for *run, seeds in s.runs for seed in range(seeds)]
-    steps = [(depth, rate, name, factor, seed) for depth in s.first_depths for rate in s.first_rates
-             for name in WIRINGS for factor in (1.0, s.factor) for seed in range(s.first_seeds)]
+    steps = [
+        (depth, rate, name, factor, seed)
+        for depth in s.first_depths
+        for rate in s.first_rates
+        for name in WIRINGS
+        for factor in (1.0, s.factor)
+        for seed in range(s.first_seeds)
+    ]
     kept = Rows("warmup", options, dataclasses.asdict(s), len(todo) + len(steps))
-    rows = [kept.row("{} layers, peak {:g}, {}, warm-up {}, loss times {:g}, seed {}".format(*run),
-                     lambda: measure(*run, s, device)) for run in todo]
-    firsts = [kept.row("first step: {} layers, rate {:g}, {}, loss times {:g}, seed {}".format(*run),
-                       lambda: first(*run, device)) for run in steps]
-    save("warmup", {"rows": rows, "first": firsts, "steps": s.steps, "every": 10}, options,
-         range(max(run[-1] for run in s.runs)))
+    rows = [
+        kept.row(
+            "{} layers, peak {:g}, {}, warm-up {}, loss times {:g}, seed {}".format(*run),
+            lambda: measure(*run, s, device),
+        )
+        for run in todo
+    ]
+    firsts = [
+        kept.row(
+            "first step: {} layers, rate {:g}, {}, loss times {:g}, seed {}".format(*run), lambda: first(*run, device)
+        )
+        for run in steps
+    ]
+    save(
+        "warmup",
+        {"rows": rows, "first": firsts, "steps": s.steps, "every": 10},
+        options,
+        range(max(run[-1] for run in s.runs)),
+    )
     kept.finish()
 
 

@@ -49,9 +49,15 @@ def facts(data):
         ends = [curve[-1][1] for curve in data["curves"][name]]
         every = [end for row in data["rows"] if row["setting"] == name for end in row["ends"]]
         found[name.replace(" ", "_")] = {
-            "mean": sum(ends) / len(ends), "lowest": min(ends), "highest": max(ends), "seeds": len(ends),
-            "found": sum(end >= LEARNED for end in every), "of": len(every), "lowest_of_all": min(every),
-            "highest_of_all": max(every)}
+            "mean": sum(ends) / len(ends),
+            "lowest": min(ends),
+            "highest": max(ends),
+            "seeds": len(ends),
+            "found": sum(end >= LEARNED for end in every),
+            "of": len(every),
+            "lowest_of_all": min(every),
+            "highest_of_all": max(every),
+        }
     return found
 
 
@@ -63,16 +69,35 @@ def main(argv=None, setting=None):
     rows = Rows("word_order", options, dataclasses.asdict(s), len(SETTINGS) * s.seeds * (1 + len(s.rates)))
 
     def measure(name, seed, length, rate, every):
-        return rows.row(f"{name}, {length} words, rate {rate:g}, seed {seed}", lambda: train_reader(
-            MultiHeadAttention, **SETTINGS[name], length=length, steps=s.steps, every=every, seed=seed, rate=rate,
-            device=options.device))
+        return rows.row(
+            f"{name}, {length} words, rate {rate:g}, seed {seed}",
+            lambda: train_reader(
+                MultiHeadAttention,
+                **SETTINGS[name],
+                length=length,
+                steps=s.steps,
+                every=every,
+                seed=seed,
+                rate=rate,
+                device=options.device,
+            ),
+        )
 
     curves = {name: [measure(name, seed, s.length, s.rate, s.every) for seed in range(s.seeds)] for name in SETTINGS}
-    ends = [{"setting": name, "length": s.short, "rate": rate,
-             "ends": [measure(name, seed, s.short, rate, s.steps)[-1][1] for seed in range(s.seeds)]}
-            for rate in s.rates for name in SETTINGS]
-    ends += [{"setting": name, "length": s.length, "rate": s.rate, "ends": [curve[-1][1] for curve in runs]}
-             for name, runs in curves.items()]
+    ends = [
+        {
+            "setting": name,
+            "length": s.short,
+            "rate": rate,
+            "ends": [measure(name, seed, s.short, rate, s.steps)[-1][1] for seed in range(s.seeds)],
+        }
+        for rate in s.rates
+        for name in SETTINGS
+    ]
+    ends += [
+        {"setting": name, "length": s.length, "rate": s.rate, "ends": [curve[-1][1] for curve in runs]}
+        for name, runs in curves.items()
+    ]
     save("word_order", {"length": s.length, "curves": curves, "rows": ends}, options, range(s.seeds))
     rows.finish()
 

@@ -36,8 +36,12 @@ def arguments(description):
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--setting", choices=SETTINGS, help="sizes; large on CUDA and small elsewhere by default")
     parser.add_argument("--minutes", type=float, help="start no new row after so long; the next call goes on")
-    parser.add_argument("--out", default=ROOT / "assets" / "experiments", type=type(ROOT),
-                        help="folder; the large setting writes into its subfolder large")
+    parser.add_argument(
+        "--out",
+        default=ROOT / "assets" / "experiments",
+        type=type(ROOT),
+        help="folder; the large setting writes into its subfolder large",
+    )
     return parser
 
 
@@ -55,8 +59,15 @@ def save(name, data, options, seeds):
     ``dtype`` in ``made`` is the setting's where it names one, else float32, in which all trainings run.
     """
     command = f"python -m autograder.recording.experiments.{name} --device {options.device} --setting {options.setting}"
-    made = {**device_facts(options.device), "dtype": dtypes(data), "setting": options.setting, "seeds": list(seeds),
-            "tf32": False, "date": datetime.date.today().isoformat(), "command": command}
+    made = {
+        **device_facts(options.device),
+        "dtype": dtypes(data),
+        "setting": options.setting,
+        "seeds": list(seeds),
+        "tf32": False,
+        "date": datetime.date.today().isoformat(),
+        "command": command,
+    }
     if hasattr(options, "seconds"):  # what all rows together took, interruptions left out
         made["seconds"] = round(options.seconds)
     options.out.mkdir(parents=True, exist_ok=True)

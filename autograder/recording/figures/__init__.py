@@ -14,11 +14,28 @@ from anatomy import plots
 from autograder.recording.figures import attention, buckets, depth, lengths, machine, training
 from autograder.recording.record import ROOT, replace
 
-DRAWINGS = {function.__name__: function for function in (
-    attention.bottleneck, attention.root_d, buckets.trained_length,
-    depth.effective_depth, depth.gradient_flow, depth.residuals, depth.warmup, lengths.length, machine.decode,
-    machine.norm_bandwidth, machine.roofline, machine.sparse_attention, training.ffn_variants, training.leak,
-    training.loss_spike, training.unit_health, training.word_order)}
+DRAWINGS = {
+    function.__name__: function
+    for function in (
+        attention.bottleneck,
+        attention.root_d,
+        buckets.trained_length,
+        depth.effective_depth,
+        depth.gradient_flow,
+        depth.residuals,
+        depth.warmup,
+        lengths.length,
+        machine.decode,
+        machine.norm_bandwidth,
+        machine.roofline,
+        machine.sparse_attention,
+        training.ffn_variants,
+        training.leak,
+        training.loss_spike,
+        training.unit_health,
+        training.word_order,
+    )
+}
 
 TABLES = ("named_models",)  # notebooks print rows of these
 

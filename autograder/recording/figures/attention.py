@@ -12,32 +12,49 @@ def bottleneck(data):
     for ax, size in zip(axes, sizes, strict=True):
         for way, marker in (("attention", "o"), ("last state", "s")):
             rows = [r for r in data["rows"] if (r["size"], r["way"], r["steps"]) == (size, way, last)]
-            runs = [[r["accuracy"] for n in lengths for r in rows if (r["seed"], r["length"]) == (seed, n)]
-                    for seed in sorted({r["seed"] for r in rows})]
+            runs = [
+                [r["accuracy"] for n in lengths for r in rows if (r["seed"], r["length"]) == (seed, n)]
+                for seed in sorted({r["seed"] for r in rows})
+            ]
             band(ax, range(len(lengths)), runs, way, marker=marker, ms=4)
             told.append(f"{way}, {size} numbers: " + ", ".join(f"{mean(c):.2f}" for c in zip(*runs, strict=True)))
         ax.set_xticks(range(len(lengths)), lengths)
         ax.set(xlabel="words in the sentence", ylim=(0, 1.05))
     axes[0].set_ylabel("accuracy")
     legend(figure, axes)
-    return figure, (f"Accuracy after {last} steps for sentences of {', '.join(map(str, lengths))} words, mean of the "
-                    f"seeds and their range. {'; '.join(told)}.")
+    return figure, (
+        f"Accuracy after {last} steps for sentences of {', '.join(map(str, lengths))} words, mean of the "
+        f"seeds and their range. {'; '.join(told)}."
+    )
 
 
 def root_d(data):
     """Accuracy at the end against head dim, one panel for each learning rate."""
     rates, dims = (sorted({r[k] for r in data["rows"]}) for k in ("rate", "head_dim"))
-    figure, axes = panels(f"With and without the division by √D, {data['steps']} steps",
-                          *(f"learning rate {rate:g}" for rate in rates), width=3.3)
+    figure, axes = panels(
+        f"With and without the division by √D, {data['steps']} steps",
+        *(f"learning rate {rate:g}" for rate in rates),
+        width=3.3,
+    )
     told = []
     for ax, rate in zip(axes, rates, strict=True):
         for i, way in enumerate(dict.fromkeys(r["way"] for r in data["rows"])):
-            ends = [[r["accuracy"] for r in data["rows"] if (r["rate"], r["way"], r["head_dim"]) == (rate, way, D)]
-                    for D in dims]
+            ends = [
+                [r["accuracy"] for r in data["rows"] if (r["rate"], r["way"], r["head_dim"]) == (rate, way, D)]
+                for D in dims
+            ]
             errors = list(zip(*(spread(e) for e in ends), strict=True))
             errors = [[b[0] for b in side] for side in errors]
-            ax.errorbar([x + 0.08 * (i - 1) for x in range(len(dims))], [mean(e) for e in ends], yerr=errors,
-                        marker="os^"[i], ls=("-", "--", "-.")[i], ms=5, capsize=3, label=way)
+            ax.errorbar(
+                [x + 0.08 * (i - 1) for x in range(len(dims))],
+                [mean(e) for e in ends],
+                yerr=errors,
+                marker="os^"[i],
+                ls=("-", "--", "-.")[i],
+                ms=5,
+                capsize=3,
+                label=way,
+            )
             told.append(f"{way} at rate {rate:g}: " + ", ".join(f"{mean(e):.2f}" for e in ends))
         ax.set_xticks(range(len(dims)), dims)
         ax.set(xlabel="head dim D", ylim=(0, 1.05))

@@ -17,8 +17,10 @@ def trained_length(data):
     for axes, length in zip(grid, lengths, strict=True):
         rows = [r for r in data["rows"] if r["trained"] == length]
         for ax, (question, words) in zip(axes, questions.items(), strict=True):
-            runs = {name: [r[question] for r in rows if r["scheme"] == name]
-                    for name in dict.fromkeys(r["scheme"] for r in rows)}
+            runs = {
+                name: [r[question] for r in rows if r["scheme"] == name]
+                for name in dict.fromkeys(r["scheme"] for r in rows)
+            }
             filled = [r["filled"][question] for r in rows if "filled" in r]
             if filled:
                 runs["T5 bias, filled"] = filled
@@ -33,6 +35,8 @@ def trained_length(data):
     for ax in grid[-1]:
         ax.set_xlabel("position (tokens)")
     grid[0][0].legend(fontsize=9)
-    return figure, ("Accuracy over position, band from lowest to highest seed; line: end of the training length, "
-                    f"dotted: chance. At the last positions, {'; '.join(told)}. Filled: buckets that no training row "
-                    "reaches hold the number of the last one reached.")
+    return figure, (
+        "Accuracy over position, band from lowest to highest seed; line: end of the training length, "
+        f"dotted: chance. At the last positions, {'; '.join(told)}. Filled: buckets that no training row "
+        "reaches hold the number of the last one reached."
+    )

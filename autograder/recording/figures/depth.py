@@ -19,12 +19,16 @@ def gradient_flow(data):
     ticks(axes[1].yaxis)
     axes[0].set_ylabel("norm of the weights' gradient")
     legend(figure, axes)
-    last = {name: [mean(numbers(run)[-1] for run in data["curves"][name][width][str(n)])
-                   for n in (depths[0], depths[-1])] for name in ("Post-LN", "Pre-LN")}
+    last = {
+        name: [mean(numbers(run)[-1] for run in data["curves"][name][width][str(n)]) for n in (depths[0], depths[-1])]
+        for name in ("Post-LN", "Pre-LN")
+    }
     told = "; ".join(f"{name} {a:.2f} and {b:.2f}" for name, (a, b) in last.items())
-    return figure, (f"Gradient norm of the first and the last block's weights before training, {depths[0]} to "
-                    f"{depths[-1]} blocks, width {width}, {len(data['curves'])} wirings, band from smallest to largest "
-                    f"seed. Last block at {depths[0]} and {depths[-1]} blocks: {told}.")
+    return figure, (
+        f"Gradient norm of the first and the last block's weights before training, {depths[0]} to "
+        f"{depths[-1]} blocks, width {width}, {len(data['curves'])} wirings, band from smallest to largest "
+        f"seed. Last block at {depths[0]} and {depths[-1]} blocks: {told}."
+    )
 
 
 def warmup(data):
@@ -61,8 +65,11 @@ def residuals(data):
     for ax, (peak, depth) in zip(axes, places, strict=True):
         ends = {}
         for on in (True, False):
-            runs = [numbers(r["losses"]) for r in data["rows"]
-                    if (r["peak"], r["depth"], r["residual"]) == (peak, depth, on)]
+            runs = [
+                numbers(r["losses"])
+                for r in data["rows"]
+                if (r["peak"], r["depth"], r["residual"]) == (peak, depth, on)
+            ]
             x = [data["every"] * (i + 1) for i in range(len(runs[0]))]
             band(ax, x, runs, "with residuals" if on else "without")
             ends[on] = mean(run[-1] for run in runs)
@@ -70,8 +77,10 @@ def residuals(data):
         told.append(f"{depth} blocks at rate {peak:g} {ends[True]:.2f} with and {ends[False]:.2f} without")
     axes[0].set_ylabel("loss (nats)")
     legend(figure, axes)
-    return figure, ("Loss over training steps of a copying task, mean of the seeds and their range. Last mean loss: "
-                    f"{'; '.join(told)}.")
+    return figure, (
+        "Loss over training steps of a copying task, mean of the seeds and their range. Last mean loss: "
+        f"{'; '.join(told)}."
+    )
 
 
 def effective_depth(data):
@@ -80,8 +89,12 @@ def effective_depth(data):
     place = lambda r: (r["layers"], r["peak"], -r["goal"])
     both = set.intersection(*({place(r) for r in data["trained"] if r["wiring"] == name} for name in data["fresh"]))
     layers, peak, goal = max(both)
-    figure, axes = panels("What each layer changes", f"fresh, {depth} layers: size of the change",
-                          f"trained to a loss below {-goal:g}: loss without a layer", width=4.2)
+    figure, axes = panels(
+        "What each layer changes",
+        f"fresh, {depth} layers: size of the change",
+        f"trained to a loss below {-goal:g}: loss without a layer",
+        width=4.2,
+    )
     for name, stacks in data["fresh"].items():
         band(axes[0], range(1, depth + 1), stacks[str(depth)], name)
     costs = {}
@@ -89,16 +102,24 @@ def effective_depth(data):
         rows = [r for r in data["trained"] if r["wiring"] == name and place(r) == (layers, peak, goal)]
         line = band(axes[1], range(1, layers + 1), [r["without"] for r in rows], name)
         costs[name] = [mean(c) for c in zip(*(r["without"] for r in rows), strict=True)], mean(r["loss"] for r in rows)
-        axes[1].axhline(costs[name][1], color=line.get_color(), ls=line.get_linestyle(), lw=0.8,
-                        label=f"{name}, all layers")
+        axes[1].axhline(
+            costs[name][1], color=line.get_color(), ls=line.get_linestyle(), lw=0.8, label=f"{name}, all layers"
+        )
     axes[0].set(yscale="log", xlabel="layer", ylabel="relative change of the stream")
     axes[1].set(yscale="log", xlabel="layer left out", ylabel="loss (nats)")
     ticks(axes[0].yaxis), ticks(axes[1].yaxis)
     legend(figure, axes)
-    told = "; ".join(f"{n} {mean(r[0] for r in s[str(depth)]):.2f} in the first and "
-                     f"{mean(r[-1] for r in s[str(depth)]):.2f} in the last" for n, s in data["fresh"].items())
-    later = "; ".join(f"{n} {mean(without[layers // 2:]):.2g} without one, {whole:.2g} with all"
-                      for n, (without, whole) in costs.items())
-    return figure, (f"Left: relative change that each of {depth} layers makes before training, {told}. Right: loss of "
-                    f"{layers}-layer stacks, all trained to a loss below {-goal:g}, when one layer is left out. Mean "
-                    f"over the later half of the layers: {later}.")
+    told = "; ".join(
+        f"{n} {mean(r[0] for r in s[str(depth)]):.2f} in the first and "
+        f"{mean(r[-1] for r in s[str(depth)]):.2f} in the last"
+        for n, s in data["fresh"].items()
+    )
+    later = "; ".join(
+        f"{n} {mean(without[layers // 2 :]):.2g} without one, {whole:.2g} with all"
+        for n, (without, whole) in costs.items()
+    )
+    return figure, (
+        f"Left: relative change that each of {depth} layers makes before training, {told}. Right: loss of "
+        f"{layers}-layer stacks, all trained to a loss below {-goal:g}, when one layer is left out. Mean "
+        f"over the later half of the layers: {later}."
+    )

@@ -8,8 +8,14 @@ GROUPS = {
     "absolute, or none": ("no positions", "sinusoidal", "learned", "TUPE"),
     "relative": ("Shaw", "Transformer-XL", "DeBERTa", "T5 bias", "ALiBi"),
     "rotary": ("RoPE", "partial RoPE", "RoPE, wrong half"),
-    "RoPE, changed after training": ("RoPE + PI", "RoPE + PI, tuned", "RoPE + NTK", "RoPE + dynamic NTK",
-                                     "RoPE + YaRN", "RoPE + window of 64"),
+    "RoPE, changed after training": (
+        "RoPE + PI",
+        "RoPE + PI, tuned",
+        "RoPE + NTK",
+        "RoPE + dynamic NTK",
+        "RoPE + YaRN",
+        "RoPE + window of 64",
+    ),
 }
 QUESTIONS = {"twin": "twin", "back": "three back"}
 CHANCE = 1 / 8
@@ -36,6 +42,8 @@ def length(data):
     for ax, question in zip(axes[:, 0], QUESTIONS.values(), strict=True):
         ax.set_ylabel(f"accuracy, {question}")
     told = "; ".join(f"{n} {twin:.2f} and {back:.2f}" for n, (twin, back) in ends.items())
-    return figure, (f"Accuracy over position of models trained on {data['trained']} tokens (line), band from lowest to "
-                    f"highest seed; dotted: chance. At the last positions, twin anywhere and three back: {told}. "
-                    f"Learned and TUPE tables end at {data['trained']}.")
+    return figure, (
+        f"Accuracy over position of models trained on {data['trained']} tokens (line), band from lowest to "
+        f"highest seed; dotted: chance. At the last positions, twin anywhere and three back: {told}. "
+        f"Learned and TUPE tables end at {data['trained']}."
+    )

@@ -7,8 +7,13 @@ def norm_bandwidth(data):
     """Time per entry over the number of entries; at the largest size, time and bytes in units of a copy's."""
     dtype = data["rows"][-1]["dtype"]
     rows = [r for r in data["rows"] if r["dtype"] == dtype]
-    figure, (ax, side) = panels(f"Norms beside a copy and a matrix product, {dtype}", f"rows of {rows[0]['d']}",
-                                "at the largest size", width=5, height=3.6)
+    figure, (ax, side) = panels(
+        f"Norms beside a copy and a matrix product, {dtype}",
+        f"rows of {rows[0]['d']}",
+        "at the largest size",
+        width=5,
+        height=3.6,
+    )
     x = [r["tokens"] * r["d"] for r in rows]
     for i, name in enumerate(rows[0]["ns_per_entry"]):
         # The style has seven colors, and there are eight lines.
@@ -19,16 +24,24 @@ def norm_bandwidth(data):
     last = rows[-1]
     names = sorted(last["bytes_per_entry"], key=lambda n: last["ns_per_entry"][n])
     for shift, key, label in ((-0.2, "bytes_per_entry", "bytes"), (0.2, "ns_per_entry", "time")):
-        side.barh([i - shift for i in range(len(names))], [last[key][n] / last[key]["copy"] for n in names], 0.38,
-                  label=label, color={"bytes": "#56B4E9", "time": "#0072B2"}[label], hatch={"bytes": "//"}.get(label))
+        side.barh(
+            [i - shift for i in range(len(names))],
+            [last[key][n] / last[key]["copy"] for n in names],
+            0.38,
+            label=label,
+            color={"bytes": "#56B4E9", "time": "#0072B2"}[label],
+            hatch={"bytes": "//"}.get(label),
+        )
     side.set_yticks(range(len(names)), names)
     side.set_xlabel("a copy = 1")
     side.legend(fontsize=9, loc="lower right")
     legend(figure, [ax])
     told = ", ".join(f"{n} {v:.2f}" for n, v in sorted(rows[-1]["ns_per_entry"].items(), key=lambda i: i[1]))
     moved = ", ".join(f"{n} {last['bytes_per_entry'][n] / last['bytes_per_entry']['copy']:.1f}" for n in names)
-    return figure, (f"Nanoseconds per entry over the size. At {x[-1]:,} entries: {told}. Bytes that the operations "
-                    f"move, copy = 1: {moved}.")
+    return figure, (
+        f"Nanoseconds per entry over the size. At {x[-1]:,} entries: {told}. Bytes that the operations "
+        f"move, copy = 1: {moved}."
+    )
 
 
 def decode(data):
@@ -43,8 +56,10 @@ def decode(data):
         ax.set(xscale="log", yscale="log", xlabel="key-value heads")
         ticks(ax.xaxis, [r["G"] for r in rows])
         ticks(ax.yaxis)
-        told.append(f"at {S:,} tokens {rows[0]['grouped']:.2f} to {rows[-1]['grouped']:.2f} ms in place, "
-                    f"{max(r['copied'] for r in rows):.1f} ms at most when copied")
+        told.append(
+            f"at {S:,} tokens {rows[0]['grouped']:.2f} to {rows[-1]['grouped']:.2f} ms in place, "
+            f"{max(r['copied'] for r in rows):.1f} ms at most when copied"
+        )
     axes[0].set_ylabel("ms per step and layer")
     legend(figure, axes)
     return figure, f"Time of one decoding step from fewest to most key-value heads: {'; '.join(told)}."
@@ -53,15 +68,25 @@ def decode(data):
 def roofline(data):
     """Roofline of a layer; bandwidth of decoding against the copy; tokens per second."""
     found, users = data["machine"], data["setting"]["users"]
-    figure, axes = panels("Prefill and decoding", "one layer and its roofline", "attention reads the cache",
-                          "decoding speed of one layer", width=3.9)
+    figure, axes = panels(
+        "Prefill and decoding",
+        "one layer and its roofline",
+        "attention reads the cache",
+        "decoding speed of one layer",
+        width=3.9,
+    )
     # FLOP per byte: far below the ridge, the ridge, far above it
     x = [0.25, found["flops"] / found["copy"], 4096.0]
     axes[0].plot(x, [min(found["flops"], i * found["copy"]) / 1e9 for i in x], color="#777777", label="roofline")
     for phase, marker in (("prefill", "o"), ("decode", "s")):
         rows = [r for r in data["roofline"] if r["phase"] == phase]
-        axes[0].plot([r["flops"] / r["bytes"] for r in rows], [r["flops"] / min(r["seconds"]) / 1e9 for r in rows],
-                     marker, ls="none", label=phase)
+        axes[0].plot(
+            [r["flops"] / r["bytes"] for r in rows],
+            [r["flops"] / min(r["seconds"]) / 1e9 for r in rows],
+            marker,
+            ls="none",
+            label=phase,
+        )
     axes[0].set(xscale="log", yscale="log", xlabel="FLOP per byte", ylabel="GFLOP/s")
     axes[0].legend(fontsize=9)
     told = []
@@ -73,8 +98,10 @@ def roofline(data):
         band(axes[1], contexts, list(zip(*shares, strict=True)), kind, marker="o", ms=3)
         whole = [[users / t for t in r["seconds"]] for r in data["layer"] if r["kind"] == kind]
         band(axes[2], contexts, list(zip(*whole, strict=True)), kind, marker="o", ms=3)
-        told.append(f"{kind} reads {max(shares[-1]):.0%} of the copy's bytes per second and a layer decodes "
-                    f"{max(whole[-1]):.0f} tokens/s")
+        told.append(
+            f"{kind} reads {max(shares[-1]):.0%} of the copy's bytes per second and a layer decodes "
+            f"{max(whole[-1]):.0f} tokens/s"
+        )
     axes[1].axhline(1, color="#777777", lw=1)
     if data["made"]["device"] != "cpu":
         axes[1].axhline(0.8, color="#777777", lw=1, ls=":", label="80 % of the copy")
@@ -84,15 +111,22 @@ def roofline(data):
     ticks(axes[2].yaxis, [n * 10**k for k in range(7) for n in (1, 2, 5)])
     for ax in axes[1:]:
         ticks(ax.xaxis, contexts)
-    return figure, (f"Copy {found['copy'] / 1e9:.1f} GB/s, matrix product {found['flops'] / 1e9:.0f} GFLOP/s. With "
-                    f"{users} users at context {contexts[-1]:,}: {'; '.join(told)}.")
+    return figure, (
+        f"Copy {found['copy'] / 1e9:.1f} GB/s, matrix product {found['flops'] / 1e9:.0f} GFLOP/s. With "
+        f"{users} users at context {contexts[-1]:,}: {'; '.join(told)}."
+    )
 
 
 def sparse_attention(data):
     """Time and memory over length, and time per scored pair."""
     s = data["setting"]
-    figure, axes = panels(f"Attention, and a window of {s['window']} keys, dense and sparse", "time", "memory",
-                          "time per scored pair", width=3.7)
+    figure, axes = panels(
+        f"Attention, and a window of {s['window']} keys, dense and sparse",
+        "time",
+        "memory",
+        "time per scored pair",
+        width=3.7,
+    )
     told = []
     for i, way in enumerate(dict.fromkeys(r["way"] for r in data["rows"])):
         rows = [r for r in data["rows"] if r["way"] == way]
@@ -110,5 +144,7 @@ def sparse_attention(data):
     axes[2].set(yscale="linear", ylim=(0, None))
     legend(figure, axes)
     flex = "" if data["flex"] else " FlexAttention was left out."
-    return figure, (f"Time and memory of attention, and of a window of {s['window']} keys, against length. At the "
-                    f"longest length of each: {'; '.join(told)}.{flex}")
+    return figure, (
+        f"Time and memory of attention, and of a window of {s['window']} keys, against length. At the "
+        f"longest length of each: {'; '.join(told)}.{flex}"
+    )

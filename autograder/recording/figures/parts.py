@@ -23,7 +23,7 @@ def mean(values):
 def band(ax, x, runs, label=None, **style):
     """Mean of several runs as a line, their smallest and largest values as a band behind it."""
     columns = list(zip(*runs, strict=True))
-    line, = ax.plot(x, [mean(c) for c in columns], label=label, **style)
+    (line,) = ax.plot(x, [mean(c) for c in columns], label=label, **style)
     ax.fill_between(x, [min(c) for c in columns], [max(c) for c in columns], color=line.get_color(), alpha=0.18, lw=0)
     return line
 

@@ -41,12 +41,15 @@ def unit_health(data):
         name = f"rate {lr:g}{', frozen below' * frozen}"
         counted = sorted({r["step"] for r in rows})
         steps = [*counted, data["steps"]]
-        runs = [[r["dead"] for s in counted for r in rows if (r["seed"], r["step"]) == (seed, s)]
-                + [next(r["dead_at_the_end"] for r in rows if r["seed"] == seed)]
-                for seed in sorted({r["seed"] for r in rows})]
+        runs = [
+            [r["dead"] for s in counted for r in rows if (r["seed"], r["step"]) == (seed, s)]
+            + [next(r["dead_at_the_end"] for r in rows if r["seed"] == seed)]
+            for seed in sorted({r["seed"] for r in rows})
+        ]
         band(ax, steps, runs, name, marker="o", ms=4)
-        told.append(f"at {name} {mean(r[0] for r in runs):.0f} at step {steps[0]}, "
-                    f"{mean(r[-1] for r in runs):.0f} at the end")
+        told.append(
+            f"at {name} {mean(r[0] for r in runs):.0f} at step {steps[0]}, {mean(r[-1] for r in runs):.0f} at the end"
+        )
     ax.set(xlabel="step", ylabel="units", ylim=(0, data["units"]))
     legend(figure, [ax])
     return figure, f"Units that are 0 for every training window: {'; '.join(told)}."
@@ -54,27 +57,44 @@ def unit_health(data):
 
 def leak(data):
     """Loss while training with and without a causal mask, and what each writes."""
-    figure, axes = panels("Next token with and without a causal mask", "loss while training", "sentences it writes",
-                          width=3.8)
+    figure, axes = panels(
+        "Next token with and without a causal mask", "loss while training", "sentences it writes", width=3.8
+    )
     for name, curves in data["curves"].items():
         band(axes[0], [s for s, _ in curves[0]], [[v for _, v in curve] for curve in curves], name)
     axes[0].axhline(data["entropy"], color="#777777", lw=1)
     axes[0].set(yscale="log", xlabel="step", ylabel="loss (nats)")
     for i, shares in enumerate(data["right"].values()):
-        axes[1].bar(i, mean(shares), yerr=spread(shares), capsize=4, color=["#0072B2", "#E69F00"][i],
-                    hatch=["", "//"][i], alpha=0.8)
+        axes[1].bar(
+            i,
+            mean(shares),
+            yerr=spread(shares),
+            capsize=4,
+            color=["#0072B2", "#E69F00"][i],
+            hatch=["", "//"][i],
+            alpha=0.8,
+        )
     axes[1].set_xticks(range(len(data["right"])), data["right"])
     axes[1].set(ylabel="share that is right", ylim=(0, 1.05))
     legend(figure, axes)
-    told = "; ".join(f"{n}: loss {mean(c[-1][1] for c in data['curves'][n]):.4f}, {mean(data['right'][n]):.0%} of its "
-                     "sentences right" for n in data["curves"])
+    told = "; ".join(
+        f"{n}: loss {mean(c[-1][1] for c in data['curves'][n]):.4f}, {mean(data['right'][n]):.0%} of its "
+        "sentences right"
+        for n in data["curves"]
+    )
     return figure, f"{told}. The gray line is the entropy {data['entropy']:.2f}, below which only a leak can go."
 
 
 def loss_spike(data):
     """The plain run beside QK-norm, and for every remedy the loss at the end and the largest score, all seeds."""
-    figure, axes = panels(f"A loss spike at learning rate {data['setting']['rate']:g}", "loss, all seeds",
-                          "mean of the last 20 losses", "largest attention score", width=3.9, height=3.6)
+    figure, axes = panels(
+        f"A loss spike at learning rate {data['setting']['rate']:g}",
+        "loss, all seeds",
+        "mean of the last 20 losses",
+        "largest attention score",
+        width=3.9,
+        height=3.6,
+    )
     names, told = data["remedies"], []
     runs = {name: [r for r in data["rows"] if r["remedy"] == name] for name in names}
     for name in [n for n in ("nothing", "QK-norm") if n in names]:

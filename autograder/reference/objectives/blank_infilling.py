@@ -82,9 +82,7 @@ def _check_spans(spans: Sequence[tuple[int, int]], T: int) -> None:
     for start, stop in spans:
         # Touching spans would leave two [MASK]s side by side, with nothing to tell where one ends.
         if not (last < start < stop <= T):
-            raise ValueError(
-                f"spans must be non-empty, sorted, within 0..{T} and apart by a token, got {list(spans)}"
-            )
+            raise ValueError(f"spans must be non-empty, sorted, within 0..{T} and apart by a token, got {list(spans)}")
         last = stop
 
 

@@ -51,9 +51,7 @@ def _check_rate(rate: float) -> None:
         raise ValueError(f"rate must lie in [0, 1], got {rate}")
 
 
-def mask_tokens(
-    ids: Tensor, selected: Tensor, u_action: Tensor, random_ids: Tensor, mask_id: int
-) -> MaskedTokens:
+def mask_tokens(ids: Tensor, selected: Tensor, u_action: Tensor, random_ids: Tensor, mask_id: int) -> MaskedTokens:
     """Apply the 80/10/10 rule to the selected tokens.
 
     Args: ids (B, T) int64; selected (B, T) boolean; u_action (B, T) uniform: below 0.8 the token
@@ -89,9 +87,7 @@ def static_mlm(
     return dynamic_mlm(ids, special, mask_id, vocab_size, seed, epoch % copies)
 
 
-def dynamic_mlm(
-    ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, seed: int, epoch: int
-) -> MaskedTokens:
+def dynamic_mlm(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, seed: int, epoch: int) -> MaskedTokens:
     """RoBERTa: every epoch draws a new mask; the same seed and epoch give the same mask again."""
     # One generator per (seed, epoch); the odd factor keeps neighboring seeds from sharing epochs.
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)

@@ -95,9 +95,7 @@ class PackedPair(NamedTuple):
     real: Tensor
 
 
-def pack_pair(
-    first: Sentence, second: Sentence, T: int, cls_id: int, sep_id: int, pad_id: int = 0
-) -> PackedPair:
+def pack_pair(first: Sentence, second: Sentence, T: int, cls_id: int, sep_id: int, pad_id: int = 0) -> PackedPair:
     """Lay two sentences out as BERT reads them; the longer one loses tokens at its end until both fit.
 
     Raises: ValueError when T < 5, which has no room for a token of each.

@@ -90,9 +90,7 @@ def noise_counts(T: int, density: float = 0.15, mean_span: float = 3.0) -> tuple
     return noise, min(max(round(noise / mean_span), 1), noise, T - noise)
 
 
-def sample_noise_mask(
-    T: int, generator: torch.Generator, density: float = 0.15, mean_span: float = 3.0
-) -> Tensor:
+def sample_noise_mask(T: int, generator: torch.Generator, density: float = 0.15, mean_span: float = 3.0) -> Tensor:
     """Draw a noise mask with exactly noise_counts tokens and spans, ordinary first and noise last.
 
     Spans and the gaps between them are drawn as uniformly random compositions of their totals.

@@ -21,9 +21,7 @@ def t5_bucket_starts(num_buckets: int, max_distance: int) -> list[int]:
     exact = num_buckets // 2
     wide = num_buckets - exact
     if exact < 1 or max_distance <= exact:
-        raise ValueError(
-            f"need 2 or more buckets and max_distance > {exact}, got {num_buckets}, {max_distance}"
-        )
+        raise ValueError(f"need 2 or more buckets and max_distance > {exact}, got {num_buckets}, {max_distance}")
     starts = list(range(exact))
     n = exact
     for b in range(wide):
@@ -54,9 +52,7 @@ def t5_relative_bucket(
 class T5RelativeBias(nn.Module):
     """One learned scalar per bucket and head: ``weight`` (num_buckets, H)."""
 
-    def __init__(
-        self, n_heads: int, bidirectional: bool = True, num_buckets: int = 32, max_distance: int = 128
-    ):
+    def __init__(self, n_heads: int, bidirectional: bool = True, num_buckets: int = 32, max_distance: int = 128):
         super().__init__()
         self.bidirectional, self.num_buckets, self.max_distance = bidirectional, num_buckets, max_distance
         self.weight = nn.Parameter(torch.randn(num_buckets, n_heads))

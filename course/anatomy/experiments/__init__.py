@@ -21,8 +21,9 @@ def recorded(name):
     """
     path = assets_dir() / "experiments" / f"{name}.json"
     if not path.exists():
-        raise MissingRecording(f"{path} is missing, which holds recorded measurements. In a student package, unpack "
-                               "the zip again.")
+        raise MissingRecording(
+            f"{path} is missing, which holds recorded measurements. In a student package, unpack the zip again."
+        )
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -47,9 +48,16 @@ def show_large(name):
     alt = json.loads((folder / "alt.json").read_text(encoding="utf-8"))[name]
     caption = f"The same experiment, larger. Recorded on {where(recorded(f'large/{name}'))}."
     picture = base64.b64encode(path.read_bytes()).decode()
-    display({"text/plain": f"{caption} {alt}", "text/html": (
-        f'<figure style="margin: 0"><img src="data:image/svg+xml;base64,{picture}" alt="{html.escape(alt)}" '
-        f'style="max-width: 100%"><figcaption>{html.escape(caption)}</figcaption></figure>')}, raw=True)
+    display(
+        {
+            "text/plain": f"{caption} {alt}",
+            "text/html": (
+                f'<figure style="margin: 0"><img src="data:image/svg+xml;base64,{picture}" alt="{html.escape(alt)}" '
+                f'style="max-width: 100%"><figcaption>{html.escape(caption)}</figcaption></figure>'
+            ),
+        },
+        raw=True,
+    )
 
 
 def one_thread(function):

@@ -38,8 +38,9 @@ class Recaller(nn.Module):
         if self.way == "last state":
             found = states[:, -1]
         else:
-            found = F.scaled_dot_product_attention(self.queries(question)[:, None], self.keys(states),
-                                                   self.values(states))[:, 0]
+            found = F.scaled_dot_product_attention(
+                self.queries(question)[:, None], self.keys(states), self.values(states)
+            )[:, 0]
         return self.answer(torch.cat([found, question], dim=-1))
 
 

@@ -35,11 +35,15 @@ def step_times(repeat_kv, S, groups, B=1, H=32, D=64, dtype=torch.float32, devic
     torch.empty(31 * 2**20, dtype=torch.uint8)
     rows = []
     for G in groups:
-        q, k, v = (torch.randn(*shape, generator=generator, device=device, dtype=dtype)
-                   for shape in ((B, H, D), (B, G, S, D), (B, G, S, D)))
-        calls = {"copying": lambda: (repeat_kv(k, H // G), repeat_kv(v, H // G)),
-                 "copied": lambda: read_grouped(q, repeat_kv(k, H // G), repeat_kv(v, H // G)),
-                 "grouped": lambda: read_grouped(q, k, v)}
+        q, k, v = (
+            torch.randn(*shape, generator=generator, device=device, dtype=dtype)
+            for shape in ((B, H, D), (B, G, S, D), (B, G, S, D))
+        )
+        calls = {
+            "copying": lambda: (repeat_kv(k, H // G), repeat_kv(v, H // G)),
+            "copied": lambda: read_grouped(q, repeat_kv(k, H // G), repeat_kv(v, H // G)),
+            "grouped": lambda: read_grouped(q, k, v),
+        }
         with torch.no_grad():
             times = {name: best_time(call, device, repeats) * 1e3 for name, call in calls.items()}
         rows.append({"G": G, "bytes": k.nbytes + v.nbytes, **times})
@@ -64,6 +68,6 @@ def _write(attend, q, k, v, n):
         attend(q[:, :, :t], k[:, :, :t], v[:, :, :t], None)
     middle, past = time.thread_time(), None
     for t in range(n):
-        _, past = attend(q[:, :, t:t + 1], k[:, :, t:t + 1], v[:, :, t:t + 1], past)
+        _, past = attend(q[:, :, t : t + 1], k[:, :, t : t + 1], v[:, :, t : t + 1], past)
     end = time.thread_time()
     return {"without": (middle - start) * 1e3, "with": (end - middle) * 1e3}

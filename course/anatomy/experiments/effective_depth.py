@@ -63,7 +63,7 @@ def recorded():
 
 def late(row):
     """By which factors the loss of a trained model grows without each layer of its later half."""
-    return [loss / row["loss"] for loss in row["without"][row["layers"] // 2:]]
+    return [loss / row["loss"] for loss in row["without"][row["layers"] // 2 :]]
 
 
 def words(rows):
@@ -73,8 +73,10 @@ def words(rows):
     told = []
     for name in dict.fromkeys(r["wiring"] for r in rows):
         mine = [r for r in rows if (r["wiring"], r["layers"], r["peak"], r["goal"]) == (name, layers, peak, goal)]
-        losses = [loss for r in mine for loss in r["without"][layers // 2:]]
+        losses = [loss for r in mine for loss in r["without"][layers // 2 :]]
         if losses:
             told.append(f"{name} {min(losses):.2f} to {max(losses):.2f}")
-    return (f"Loss of models of {layers} layers, all trained to a loss below {goal:g}, with one layer left out. For a "
-            f"layer of the later half: {'; '.join(told)}.")
+    return (
+        f"Loss of models of {layers} layers, all trained to a loss below {goal:g}, with one layer left out. For a "
+        f"layer of the later half: {'; '.join(told)}."
+    )

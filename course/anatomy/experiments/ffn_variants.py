@@ -122,5 +122,8 @@ def train(make_layer, seed=0, setting=LAPTOP, device="cpu", watch=None):
         loss.backward()
         optimizer.step()
     count = sum(p.numel() for p in model.layers.parameters())
-    return model, {"loss": validation_loss(model, held_out), "parameters": count,
-                   "seconds": time.perf_counter() - start}
+    return model, {
+        "loss": validation_loss(model, held_out),
+        "parameters": count,
+        "seconds": time.perf_counter() - start,
+    }

@@ -56,11 +56,16 @@ def recorded():
         MissingRecording: the file is not there.
     """
     data = load("gradient_flow")
-    return {"made": data["made"], "curves": {n: _sizes(t) for n, t in data["curves"].items()},
-            "inits": {n: {i: _sizes(t) for i, t in inits.items()} for n, inits in data["inits"].items()}}
+    return {
+        "made": data["made"],
+        "curves": {n: _sizes(t) for n, t in data["curves"].items()},
+        "inits": {n: {i: _sizes(t) for i, t in inits.items()} for n, inits in data["inits"].items()},
+    }
 
 
 def _sizes(table):
     # A curve is one string of numbers in the file, which keeps the file short.
-    return {int(w): {int(depth): [[float(v) for v in c.split()] for c in seeds] for depth, seeds in depths.items()}
-            for w, depths in table.items()}
+    return {
+        int(w): {int(depth): [[float(v) for v in c.split()] for c in seeds] for depth, seeds in depths.items()}
+        for w, depths in table.items()
+    }

@@ -34,8 +34,14 @@ def texts(count, generator):
     number, animal, verb, other, prey, _ = draws.unbind(-1)
     prey = (animal + 1 + prey) % len(ANIMALS)  # one of the three other kinds
     first_animal, first_verb = IDS["dog"], IDS["sees"]
-    words = [1 + number, first_animal + 2 * animal + number, first_verb + 2 * verb + number,
-             1 + other, first_animal + 2 * prey + other, torch.zeros_like(number)]
+    words = [
+        1 + number,
+        first_animal + 2 * animal + number,
+        first_verb + 2 * verb + number,
+        1 + other,
+        first_animal + 2 * prey + other,
+        torch.zeros_like(number),
+    ]
     body = torch.stack(words, -1).flatten(1)
     return torch.cat([torch.zeros(count, 1, dtype=torch.int64), body], dim=1)
 
@@ -47,8 +53,12 @@ def is_sentence(words):
         return False
     number, other = NUMBERS.index(forms[0]), NUMBERS.index(forms[3])
     hunters, prey = ([a[n] for a in ANIMALS] for n in (number, other))
-    return (forms[1] in hunters and forms[4] in prey and forms[2] in [v[number] for v in VERBS]
-            and hunters.index(forms[1]) != prey.index(forms[4]))
+    return (
+        forms[1] in hunters
+        and forms[4] in prey
+        and forms[2] in [v[number] for v in VERBS]
+        and hunters.index(forms[1]) != prey.index(forms[4])
+    )
 
 
 class Block(nn.Module):
@@ -82,7 +92,7 @@ class Model(nn.Module):
 
     def forward(self, ids):
         """ids (B, T) int64 → logits (B, T, len(WORDS))."""
-        x = self.words(ids) + self.places.weight[:ids.shape[1]]
+        x = self.words(ids) + self.places.weight[: ids.shape[1]]
         mask = self.mask_of(ids.shape[1]).to(ids.device)
         for block in self.blocks:
             x = block(x, mask)

@@ -130,8 +130,10 @@ def train(scheme, steps=200, length=TRAINED, rows=32, seed=0, model=None, device
         optimizer.param_groups[0]["lr"] = rate
         game = Game(*(t.to(device) for t in deal(rows, length, games)))
         logits = model(game.cards, game.colors)
-        loss = sum(F.cross_entropy(logits[:, :, i].flatten(0, 1), getattr(game, name).flatten(), ignore_index=-1)
-                   for i, name in enumerate(QUESTIONS))
+        loss = sum(
+            F.cross_entropy(logits[:, :, i].flatten(0, 1), getattr(game, name).flatten(), ignore_index=-1)
+            for i, name in enumerate(QUESTIONS)
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -60,8 +60,10 @@ def remedies(qk_norm, soft_cap, z_loss, parameter_groups, clip_by_global_norm):
 
 def _matrices_and_gains(shapes):
     free = {name for name in shapes if name in EMBEDDINGS or name.endswith("bias")}
-    return [{"params": [name for name in shapes if name not in free], "weight_decay": 0.3},
-            {"params": [name for name in shapes if name in free], "weight_decay": 0.0}]
+    return [
+        {"params": [name for name in shapes if name not in free], "weight_decay": 0.3},
+        {"params": [name for name in shapes if name in free], "weight_decay": 0.0},
+    ]
 
 
 class Block(nn.Module):
@@ -112,8 +114,19 @@ class Copier(nn.Module):
 
 
 @one_thread
-def train(seed=0, setting=LAPTOP, device="cpu", *, slower=1, qk_norm=None, score_cap=None, decay=None, clip=None,
-          extra_loss=None, logit_cap=None):
+def train(
+    seed=0,
+    setting=LAPTOP,
+    device="cpu",
+    *,
+    slower=1,
+    qk_norm=None,
+    score_cap=None,
+    decay=None,
+    clip=None,
+    extra_loss=None,
+    logit_cap=None,
+):
     """Trains one model; the same seed gives every remedy the same first weights and the same batches.
 
     Args:
@@ -148,8 +161,13 @@ def train(seed=0, setting=LAPTOP, device="cpu", *, slower=1, qk_norm=None, score
             for p, gradient in zip(used, clip([p.grad for p in used])[0], strict=True):
                 p.grad = gradient
         optimizer.step()
-        measured = (loss, max(b.largest for b in model.blocks), logits.detach().logsumexp(-1).abs().max(), length,
-                    max(b.norms[0].weight.abs().max() for b in model.blocks))
+        measured = (
+            loss,
+            max(b.largest for b in model.blocks),
+            logits.detach().logsumexp(-1).abs().max(),
+            length,
+            max(b.norms[0].weight.abs().max() for b in model.blocks),
+        )
         for name, value in zip(CURVES, measured, strict=True):
             curves[name].append(value.item())
     return curves

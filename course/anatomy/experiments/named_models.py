@@ -31,8 +31,13 @@ def table(names, columns):
     rows += [[name, *(_shown(models[name].get(column)) for column in columns)] for name in names]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     # Numbers stand under the right end of their heading, words under the left.
-    right = [all(isinstance(models[n].get(c), (int, float, type(None))) and not isinstance(models[n].get(c), bool)
-                 for n in names) for c in columns]
+    right = [
+        all(
+            isinstance(models[n].get(c), (int, float, type(None))) and not isinstance(models[n].get(c), bool)
+            for n in names
+        )
+        for c in columns
+    ]
     align = [str.ljust, *(str.rjust if number else str.ljust for number in right)]
     return ["  ".join(a(cell, w) for a, cell, w in zip(align, row, widths, strict=True)).rstrip() for row in rows]
 

@@ -27,8 +27,14 @@ def words(data):
     told = []
     for peak in sorted({r["peak"] for r in data["rows"]}):
         for depth in sorted({r["depth"] for r in data["rows"]}):
-            ends = {on: [r["losses"][-1] for r in data["rows"]
-                         if (r["peak"], r["depth"], r["residual"]) == (peak, depth, on)] for on in (True, False)}
-            told.append(f"rate {peak:g}, {depth} layers: {min(ends[True]):.3f} to {max(ends[True]):.3f} with, "
-                        f"{min(ends[False]):.3f} to {max(ends[False]):.3f} without")
+            ends = {
+                on: [
+                    r["losses"][-1] for r in data["rows"] if (r["peak"], r["depth"], r["residual"]) == (peak, depth, on)
+                ]
+                for on in (True, False)
+            }
+            told.append(
+                f"rate {peak:g}, {depth} layers: {min(ends[True]):.3f} to {max(ends[True]):.3f} with, "
+                f"{min(ends[False]):.3f} to {max(ends[False]):.3f} without"
+            )
     return f"Loss after {data['steps']} steps with and without residuals. {'; '.join(told)}."

@@ -15,8 +15,9 @@ def measured(record, attention_cost):
     itemsize, S, dots = getattr(torch, sizes["dtype"]).itemsize, max(sizes["contexts"]), {}
     for row in record["attention"]:
         if row["context"] == S and row["kind"] in groups:
-            flops, moved = attention_cost(sizes["users"], 1, S, sizes["heads"], groups[row["kind"]], sizes["head_dim"],
-                                          itemsize)
+            flops, moved = attention_cost(
+                sizes["users"], 1, S, sizes["heads"], groups[row["kind"]], sizes["head_dim"], itemsize
+            )
             seconds = min(min(times) for times in row["seconds"].values())
             dots[f"decode, {row['kind']}"] = flops / moved, flops / seconds
     last = [row for row in record["roofline"] if row["phase"] == "prefill"][-1]

@@ -10,8 +10,9 @@ from .norm_bandwidth import best_time
 
 
 @one_thread
-def window_times(attention, mask_of, local_attention, lengths, w, H=2, D=32, dtype=torch.float32, device="cpu",
-                 repeats=3):
+def window_times(
+    attention, mask_of, local_attention, lengths, w, H=2, D=32, dtype=torch.float32, device="cpu", repeats=3
+):
     """Milliseconds of one causal window of w keys, dense and gathered, for each length.
 
     attention (q, k, v, mask), mask_of (T, w) and local_attention (q, k, v, w) are the learner's; q, k and v are

@@ -23,8 +23,9 @@ def collect(model, module, tokens=TOKENS):
     module: ``"down_proj"`` gives the hidden units after activation (and gate).
     """
     seen = []
-    hooks = [getattr(layer, module).register_forward_pre_hook(lambda _, args: seen.append(args[0]))
-             for layer in model.layers]
+    hooks = [
+        getattr(layer, module).register_forward_pre_hook(lambda _, args: seen.append(args[0])) for layer in model.layers
+    ]
     model(windows()[1][:tokens, :-1])
     for hook in hooks:
         hook.remove()
@@ -35,8 +36,10 @@ def collect(model, module, tokens=TOKENS):
 def gates(model, tokens=TOKENS):
     """Activated gates of each layer: list of (tokens, d_ff). The layers need ``gate_proj`` and ``activation``."""
     with torch.no_grad():
-        return [layer.activation(layer.gate_proj(x)) for layer, x in
-                zip(model.layers, collect(model, "gate_proj", tokens), strict=True)]
+        return [
+            layer.activation(layer.gate_proj(x))
+            for layer, x in zip(model.layers, collect(model, "gate_proj", tokens), strict=True)
+        ]
 
 
 @one_thread

@@ -114,7 +114,10 @@ def words(data):
     peak = max(r["peak"] for r in data["rows"])
     told = []
     for name, steps in dict.fromkeys((r["wiring"], r["warmup"]) for r in data["rows"]):
-        ends = [r["losses"][-1] for r in data["rows"]
-                if (r["wiring"], r["warmup"], r["peak"], r["factor"]) == (name, steps, peak, 1)]
+        ends = [
+            r["losses"][-1]
+            for r in data["rows"]
+            if (r["wiring"], r["warmup"], r["peak"], r["factor"]) == (name, steps, peak, 1)
+        ]
         told.append(f"{name} {'with' if steps else 'without'} warm-up {min(ends):.3f} to {max(ends):.3f}")
     return f"Recorded losses after {data['steps']} steps: {'; '.join(told)}."

@@ -42,8 +42,9 @@ class SelfAttention(nn.Module):
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(d_model, d_model) for _ in range(4))
 
     def forward(self, x):
-        q, k, v = (p(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
-                   for p in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = (
+            p(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj)
+        )
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.o_proj(mixed.transpose(1, 2).flatten(2))
 

@@ -52,8 +52,9 @@ class OrderReader(nn.Module):
 
 
 @one_thread
-def train_reader(attention, positions=False, causal=False, length=8, steps=300, every=20, seed=0, rate=3e-3,
-                 device="cpu"):
+def train_reader(
+    attention, positions=False, causal=False, length=8, steps=300, every=20, seed=0, rate=3e-3, device="cpu"
+):
     """Trains an OrderReader with Adam and measures it as it learns. Sentences are drawn on the CPU whatever the device.
 
     Returns:

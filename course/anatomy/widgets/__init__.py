@@ -23,7 +23,23 @@ from .wavelength import WavelengthExplorer
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "templates"
 
-__all__ = ["TEMPLATES", "ActivationExplorer", "AttentionExplorer", "CacheCalculator", "CacheStepper",
-           "GradientFlowExplorer", "MaskExplorer", "MixExplorer", "NormExplorer", "ObjectiveLab",
-           "PermutationExplorer", "PositionExplorer", "RopeExplorer", "SoftmaxStabilityExplorer",
-           "SparseExplorer", "TableWidget", "WavelengthExplorer", "WrongOutput"]
+__all__ = [
+    "TEMPLATES",
+    "ActivationExplorer",
+    "AttentionExplorer",
+    "CacheCalculator",
+    "CacheStepper",
+    "GradientFlowExplorer",
+    "MaskExplorer",
+    "MixExplorer",
+    "NormExplorer",
+    "ObjectiveLab",
+    "PermutationExplorer",
+    "PositionExplorer",
+    "RopeExplorer",
+    "SoftmaxStabilityExplorer",
+    "SparseExplorer",
+    "TableWidget",
+    "WavelengthExplorer",
+    "WrongOutput",
+]

@@ -66,8 +66,11 @@ class ActivationExplorer(SeveralFunctions):
             silent = call(fn, name, shifted.shape, shifted, **options) == 0
             flat = _slope(fn, name, shifted, **options).abs() < FLAT
             units.append(torch.stack([silent, flat], 1).to(x.dtype).mean(2))
-        return {f"f_{name}": torch.stack(curves).numpy(), f"d_{name}": torch.stack(slopes).numpy(),
-                f"u_{name}": torch.stack(units).numpy()}
+        return {
+            f"f_{name}": torch.stack(curves).numpy(),
+            f"d_{name}": torch.stack(slopes).numpy(),
+            f"u_{name}": torch.stack(units).numpy(),
+        }
 
     def derive(self, mine, reference, inputs):
         tables = {k: v for k, v in reference.items() if k not in mine}
@@ -82,14 +85,24 @@ class ActivationExplorer(SeveralFunctions):
                 hand = f"h_{BY_HAND.get(name)}"
                 if hand in mine and (name != "swish" or BETAS[j] == 1):
                     row[2] = np.abs(mine[hand] - slope[j]).max()
-            facts[i, len(f):] = facts[i, 0]
+            facts[i, len(f) :] = facts[i, 0]
         own = [float(f"f_{name}" in mine and mine is not reference) for name in ACTIVATIONS]
         return {**tables, "facts": facts, "own": np.array(own)}
 
     def describe(self, inputs):
-        return {"title": "Activations: curve, slope, gate and silent units", "names": list(ACTIVATIONS),
-                "betas": list(BETAS), "values": list(VALUES), "shifts": list(SHIFTS), "x": inputs["x"].tolist(),
-                "hand": BY_HAND, "units": UNITS, "tolerance": TOLERANCE, "flat": FLAT, "reach": REACH}
+        return {
+            "title": "Activations: curve, slope, gate and silent units",
+            "names": list(ACTIVATIONS),
+            "betas": list(BETAS),
+            "values": list(VALUES),
+            "shifts": list(SHIFTS),
+            "x": inputs["x"].tolist(),
+            "hand": BY_HAND,
+            "units": UNITS,
+            "tolerance": TOLERANCE,
+            "flat": FLAT,
+            "reach": REACH,
+        }
 
     @property
     def name(self):
@@ -110,18 +123,34 @@ class ActivationExplorer(SeveralFunctions):
         shape = (len(ACTIVATIONS), len(BETAS), 3)
         row = np.frombuffer(self.tables["facts"], "<f4").reshape(shape)[self.activation, self._row()]
         silent, flat = self.shown(f"u_{self.name}")[self._row(), SHIFTS.index(self.shift)]
-        return {"reference": float(row[0]), "relu": float(row[1]), "hand": float(row[2]),
-                "dead": int((silent == 1).sum()), "flat": float(flat.mean())}
+        return {
+            "reference": float(row[0]),
+            "relu": float(row[1]),
+            "hand": float(row[2]),
+            "dead": int((silent == 1).sum()),
+            "flat": float(flat.mean()),
+        }
 
     @property
     def words(self):
         found, row = self.facts(), self._row()
-        x, f, d = (float(v) for v in (self._inputs["x"][self.place], self.shown(f"f_{self.name}")[row, self.place],
-                                      self.shown(f"d_{self.name}")[row, self.place]))
+        x, f, d = (
+            float(v)
+            for v in (
+                self._inputs["x"][self.place],
+                self.shown(f"f_{self.name}")[row, self.place],
+                self.shown(f"d_{self.name}")[row, self.place],
+            )
+        )
         setting = f" with beta {self.beta:g}" if self.name == "swish" else ""
-        hand = "" if np.isnan(found["hand"]) else (
-            f" The slope by hand differs from it by up to {number(found['hand'])} "
-            f"({'ok' if found['hand'] <= TOLERANCE else 'broken'}).")
+        hand = (
+            ""
+            if np.isnan(found["hand"])
+            else (
+                f" The slope by hand differs from it by up to {number(found['hand'])} "
+                f"({'ok' if found['hand'] <= TOLERANCE else 'broken'})."
+            )
+        )
         return (
             f"Activation explorer: {self.whose} {self.name}{setting} between −4 and 4 and its slope. At x = {x:.2f} "
             f"the value is {f:.3f} and the slope {d:.3f}.{hand} As a gate on the value {self.value:g} it gives "

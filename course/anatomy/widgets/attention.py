@@ -81,12 +81,21 @@ class AttentionExplorer(TableWidget):
         over = (2, 3, 4, 5)
         sums = np.abs(w.sum(-1, keepdims=True) - 1).max(axis=over)
         hidden = np.where(may, 0, np.abs(w)).max(axis=over)
-        return {"invariants": np.stack([sums, hidden, np.abs(w - reference["w"]).max(axis=over)], axis=-1),
-                "allowed": may[:, 0, :, 0]}
+        return {
+            "invariants": np.stack([sums, hidden, np.abs(w - reference["w"]).max(axis=over)], axis=-1),
+            "allowed": may[:, 0, :, 0],
+        }
 
     def describe(self, inputs):
-        return {"title": "Attention: who looks at whom", "sentences": [list(s) for s in SENTENCES], "heads": HEADS,
-                "scales": list(SCALES), "masks": list(MASKS), "tolerance": TOLERANCE, "pad": PAD}
+        return {
+            "title": "Attention: who looks at whom",
+            "sentences": [list(s) for s in SENTENCES],
+            "heads": HEADS,
+            "scales": list(SCALES),
+            "masks": list(MASKS),
+            "tolerance": TOLERANCE,
+            "pad": PAD,
+        }
 
     def _at(self):
         return MASKS.index(self.mask), SCALES.index(self.scale)

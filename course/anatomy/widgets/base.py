@@ -125,8 +125,12 @@ class TableWidget(anywidget.AnyWidget):
                 self._show(None)
                 self._fn, self.notice = functions, replaced(next(iter(new)), error)
             shown = [target for slot, target in following.targets_in(self).items() if self.own(slot)]
-            said = {target: following.last_said(target, checked[target]) if target in checked
-                    else self._said.get(target, "") for target in shown}
+            said = {
+                target: following.last_said(target, checked[target])
+                if target in checked
+                else self._said.get(target, "")
+                for target in shown
+            }
             self._say({target: sentence for target, sentence in said.items() if sentence})
 
     def given(self):
@@ -142,8 +146,11 @@ class TableWidget(anywidget.AnyWidget):
 
     def _show(self, candidate, again=None):
         mine, notice = self._measured(candidate, again)
-        tables = {**mine, **{f"ref_{k}": v for k, v in self._reference.items()},
-                  **self.derive(mine, self._reference, self._inputs)}
+        tables = {
+            **mine,
+            **{f"ref_{k}": v for k, v in self._reference.items()},
+            **self.derive(mine, self._reference, self._inputs),
+        }
         self._fn, self._mine = candidate, mine
         with self.hold_sync():
             self.tables = {k: np.ascontiguousarray(v, dtype="<f4").tobytes() for k, v in tables.items()}
@@ -228,6 +235,8 @@ def load_recording(name):
     """Arrays of ``assets/recordings/widgets/<name>.safetensors``; MissingRecording if the file is not there."""
     path = assets_dir() / "recordings" / "widgets" / f"{name}.safetensors"
     if not path.exists():
-        raise MissingRecording(f"{path} is missing, which holds a widget's inputs and reference curves. In the "
-                               "course's repository run `make record`; in a student package, unpack the zip again.")
+        raise MissingRecording(
+            f"{path} is missing, which holds a widget's inputs and reference curves. In the "
+            "course's repository run `make record`; in a student package, unpack the zip again."
+        )
     return load_file(path)

@@ -11,8 +11,13 @@ from .calls import WrongOutput
 from .figures import BLUE, GRAY, VERMILLION, new_figure, plain
 
 KINDS = ("as built", "MHA", "GQA, up to 8", "MQA", "MLA, 512 + 64")
-STACKS = ("as built", "every layer full", "window 4,096 in every layer", "every second layer full, else window 4,096",
-          "every sixth layer full, else window 1,024")
+STACKS = (
+    "as built",
+    "every layer full",
+    "window 4,096 in every layer",
+    "every second layer full, else window 4,096",
+    "every sixth layer full, else window 1,024",
+)
 ITEMSIZES = (4, 2, 1)
 TOKENS = tuple(2**e for e in range(9, 21))
 USERS = tuple(2**e for e in range(11))
@@ -63,13 +68,21 @@ class CacheCalculator(TableWidget):
 
     def describe(self, inputs):
         return {
-            "title": "What a cache costs", "kinds": list(KINDS), "stacks": list(STACKS), "itemsizes": list(ITEMSIZES),
-            "tokens": list(TOKENS), "users": list(USERS), "models": [m.name for m in MODELS],
-            "weights": [m.parameters * 1e9 * WEIGHT_BYTES for m in MODELS], "gpus": [g.name for g in GPUS],
-            "memory": [g.memory for g in GPUS], "bandwidth": [g.bandwidth for g in GPUS],
+            "title": "What a cache costs",
+            "kinds": list(KINDS),
+            "stacks": list(STACKS),
+            "itemsizes": list(ITEMSIZES),
+            "tokens": list(TOKENS),
+            "users": list(USERS),
+            "models": [m.name for m in MODELS],
+            "weights": [m.parameters * 1e9 * WEIGHT_BYTES for m in MODELS],
+            "gpus": [g.name for g in GPUS],
+            "memory": [g.memory for g in GPUS],
+            "bandwidth": [g.bandwidth for g in GPUS],
             "sources": [f"{m.name}: {m.shape}. Figures: {m.source}. Checked against: {m.checked}." for m in MODELS],
             "gpuSources": [f"Memory and bandwidth: {g.source}." for g in GPUS],
-            "windows": [[layers(m, s)[1] for s in range(len(STACKS))] for m in MODELS], "tolerance": TOLERANCE,
+            "windows": [[layers(m, s)[1] for s in range(len(STACKS))] for m in MODELS],
+            "tolerance": TOLERANCE,
         }
 
     def figures(self):
@@ -80,8 +93,14 @@ class CacheCalculator(TableWidget):
         user = full * self.tokens + windowed * min(self.tokens, window)
         weights, gpu = MODELS[self.model].parameters * 1e9 * WEIGHT_BYTES, GPUS[self.gpu]
         fit = max(0, gpu.memory - weights) // user if user > 0 else 0
-        return {"per_token": full + windowed, "per_user": user, "total": user * self.users, "weights": weights,
-                "fit": int(fit), "seconds": (weights + user * self.users) / gpu.bandwidth}
+        return {
+            "per_token": full + windowed,
+            "per_user": user,
+            "total": user * self.users,
+            "weights": weights,
+            "fit": int(fit),
+            "seconds": (weights + user * self.users) / gpu.bandwidth,
+        }
 
     @property
     def words(self):
@@ -93,15 +112,22 @@ class CacheCalculator(TableWidget):
             f"{self.users} users with {self.tokens:,} tokens take {size(n['total'])} beside {size(n['weights'])} of "
             f"weights; {n['fit']:,} such users fit on {gpu.name}, and a step takes at least "
             f"{n['seconds'] * 1e3:,.1f} ms to read everything. The formula "
-            f"{'differs from' if wrong else 'agrees with'} the recorded one.")
+            f"{'differs from' if wrong else 'agrees with'} the recorded one."
+        )
 
     def figure(self):
         fig = new_figure(8.4, 2.2)
         axes, n, gpu = fig.add_subplot(), self.figures(), GPUS[self.gpu]
         axes.barh([0], [n["weights"] / 1e9], color=GRAY, label=f"weights, {size(n['weights'])}")
-        axes.barh([0], [n["total"] / 1e9], left=[n["weights"] / 1e9], hatch="//", edgecolor="white",
-                  color=BLUE if n["weights"] + n["total"] <= gpu.memory else VERMILLION,
-                  label=f"{self.users} caches, {size(n['total'])}")
+        axes.barh(
+            [0],
+            [n["total"] / 1e9],
+            left=[n["weights"] / 1e9],
+            hatch="//",
+            edgecolor="white",
+            color=BLUE if n["weights"] + n["total"] <= gpu.memory else VERMILLION,
+            label=f"{self.users} caches, {size(n['total'])}",
+        )
         axes.axvline(gpu.memory / 1e9, color="black", linewidth=2, label=gpu.name)
         axes.set_yticks([])
         axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=3)

@@ -67,8 +67,16 @@ MODELS = (
     Model("Gemma 2 27B", 27.2, 46, 32, 16, 128, _GEMMA_TWO, _GEMMA_FILE, full=23, window=4096),
     Model("Gemma 3 27B", 27.0, 62, 32, 16, 128, _GEMMA_THREE, _GEMMA_FILE, full=10, window=1024),
     Model("DeepSeek-V3", 671.0, 61, 128, 0, 128, _DEEPSEEK, _DEFAULTS.format("DeepseekV3Config"), latent=(512, 64)),
-    Model("ChatGLM2-6B", 6.24, 28, 32, 2, 128, "the released configuration; the model's history is in arXiv:2406.12793",
-          _FILE.format("THUDM/chatglm2-6b")),
+    Model(
+        "ChatGLM2-6B",
+        6.24,
+        28,
+        32,
+        2,
+        128,
+        "the released configuration; the model's history is in arXiv:2406.12793",
+        _FILE.format("THUDM/chatglm2-6b"),
+    ),
     Model("GPT-3", 175.0, 96, 96, 96, 128, _GPT, "nothing: the model was not released"),
 )
 

@@ -88,8 +88,11 @@ def _short(error):
         if inside and not {_PACKAGE, *_LIBRARIES} & parents:
             source = linecache.getline(frame.f_code.co_filename, number).strip()
             lines.append(f"  line {number} of {frame.f_code.co_name}:  {source}")
-    return [*lines, f"{type(error).__name__}: {error}",
-            "Run the check of that exercise: it shows the smallest input that fails."]
+    return [
+        *lines,
+        f"{type(error).__name__}: {error}",
+        "Run the check of that exercise: it shows the smallest input that fails.",
+    ]
 
 
 def _article(word):

@@ -139,8 +139,10 @@ def _suspects(cases, targets, calls):
     """(failing case, targets that it speaks against), for each. Of several that a case calls, those are suspected that
     fail on their own; else those that no case has seen right on its own."""
     cases = list(zip(cases, calls, strict=False))
-    alone = {passed: {name for case, names in cases if len(names) == 1 and case.passed is passed for name in names}
-             for passed in (True, False)}
+    alone = {
+        passed: {name for case, names in cases if len(names) == 1 and case.passed is passed for name in names}
+        for passed in (True, False)
+    }
     for case, names in cases:
         if not case.passed:
             suspects = names & alone[False] or names - alone[True] or names

@@ -58,9 +58,16 @@ class GradientFlowExplorer(SeveralFunctions):
             for i, depth in enumerate(LIVE_DEPTHS):
                 scale = tuple(inputs["scales"][i].tolist()) if name == "deepnorm" else None
                 for seed in range(SEEDS):
-                    table[i, seed, :depth] = gradient_flow.curve({name: _checked(fn, name)}, wiring, depth, LIVE_WIDTH,
-                                                                 seed=seed, scale=scale, dtype=inputs["scales"].dtype,
-                                                                 device=inputs["scales"].device)
+                    table[i, seed, :depth] = gradient_flow.curve(
+                        {name: _checked(fn, name)},
+                        wiring,
+                        depth,
+                        LIVE_WIDTH,
+                        seed=seed,
+                        scale=scale,
+                        dtype=inputs["scales"].dtype,
+                        device=inputs["scales"].device,
+                    )
             tables.append(table)
         return {f"g_{name}": np.stack(tables)}
 
@@ -81,15 +88,30 @@ class GradientFlowExplorer(SeveralFunctions):
             # Beyond the last layer both are NaN by design; a NaN within it is a broken curve.
             far.append(np.where(np.isnan(right), 0, np.where(np.isfinite(gap), gap, np.inf)).max())
         own = [float(mine is not reference and f"g_{WIRINGS[n].function}" in mine) for n in NAMES]
-        return {**{k: v for k, v in reference.items() if k not in mine}, "curves": curves,
-                "slopes": np.log(last) @ x / (x @ x), "far": np.array(far), "own": np.array(own)}
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "curves": curves,
+            "slopes": np.log(last) @ x / (x @ x),
+            "far": np.array(far),
+            "own": np.array(own),
+        }
 
     def describe(self, inputs):
-        return {"title": "Gradient norm per layer, before training", "names": list(NAMES), "depths": list(DEPTHS),
-                "widths": list(WIDTHS), "seeds": SEEDS, "live": list(LIVE_DEPTHS), "live_width": LIVE_WIDTH,
-                "tables": [f"g_{w.function}" for w in WIRINGS.values()], "places": [_place(n) for n in NAMES],
-                "functions": [w.function for w in WIRINGS.values()],
-                "device": self._recorded["made"]["device"], "steep": STEEP, "tolerance": TOLERANCE}
+        return {
+            "title": "Gradient norm per layer, before training",
+            "names": list(NAMES),
+            "depths": list(DEPTHS),
+            "widths": list(WIDTHS),
+            "seeds": SEEDS,
+            "live": list(LIVE_DEPTHS),
+            "live_width": LIVE_WIDTH,
+            "tables": [f"g_{w.function}" for w in WIRINGS.values()],
+            "places": [_place(n) for n in NAMES],
+            "functions": [w.function for w in WIRINGS.values()],
+            "device": self._recorded["made"]["device"],
+            "steep": STEEP,
+            "tolerance": TOLERANCE,
+        }
 
     def is_live(self, place):
         """True when the curve of that wiring on show is the learner's own."""
@@ -111,8 +133,12 @@ class GradientFlowExplorer(SeveralFunctions):
         far = float(np.frombuffer(self.tables["far"], "<f4")[place])
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = float(c[0] / c[-1])
-        return {"first_to_last": ratio, "last": float(c[-1]), "far": far,
-                "slope": float(slopes[place, WIDTHS.index(self.width), self.seed])}
+        return {
+            "first_to_last": ratio,
+            "last": float(c[-1]),
+            "far": far,
+            "slope": float(slopes[place, WIDTHS.index(self.width), self.seed]),
+        }
 
     @property
     def whose(self):

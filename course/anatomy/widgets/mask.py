@@ -48,8 +48,11 @@ class MaskExplorer(SeveralFunctions):
     def measure_one(cls, name, fn, inputs):
         """m_<mask function> (its scenes, SIZE, SIZE), 0 outside; p_<position function> (its scenes, rows, SIZE)."""
         if name == "position_ids":
-            rows = [[tensor_of(fn(real(n, left)), name, "integer", (1, T))[0]]
-                    for left in (False, True) for n in range(1, T + 1)]
+            rows = [
+                [tensor_of(fn(real(n, left)), name, "integer", (1, T))[0]]
+                for left in (False, True)
+                for n in range(1, T + 1)
+            ]
             return {f"p_{name}": _padded_rows(rows)}
         if name == "blank_infilling":
             rows = []
@@ -78,15 +81,27 @@ class MaskExplorer(SeveralFunctions):
             reach = np.einsum("sij,sjk->sik", step.astype(int), reach.astype(int)) > 0
             powers.append(reach)
         own = [float(bool(s.function) and mine is not reference and f"m_{s.function}" in mine) for s in SCENES]
-        return {**{k: v for k, v in reference.items() if k not in mine}, "may": may, "right": right,
-                "reach": np.stack(powers, 1).astype(float), "own": np.array(own)}
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "may": may,
+            "right": right,
+            "reach": np.stack(powers, 1).astype(float),
+            "own": np.array(own),
+        }
 
     def describe(self, inputs):
-        scenes = [{"kind": s.kind, "rows": s.rows, "columns": s.columns, "function": s.function,
-                   "positions": s.positions} for s in SCENES]
+        scenes = [
+            {"kind": s.kind, "rows": s.rows, "columns": s.columns, "function": s.function, "positions": s.positions}
+            for s in SCENES
+        ]
         kinds = [{"name": k.name, "counts": k.counts, "sizes": k.sizes, "ahead": k.ahead} for k in KINDS]
-        return {"title": "Masks: who may look at whom", "scenes": scenes, "kinds": kinds, "size": SIZE,
-                "layers": LAYERS}
+        return {
+            "title": "Masks: who may look at whom",
+            "scenes": scenes,
+            "kinds": kinds,
+            "size": SIZE,
+            "layers": LAYERS,
+        }
 
     def scene(self):
         """Index of the present scene: a size beyond the kind's last shows its last."""
@@ -119,8 +134,12 @@ class MaskExplorer(SeveralFunctions):
         may, right = self.may(), self._table("right", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
         later = np.arange(columns)[None] > np.arange(rows)[:, None] + columns - rows
         ahead = 0 if KINDS[self.mask].ahead == "cross" else int((may & later).sum())
-        return {"pairs": int(may.sum()), "ahead": ahead, "empty": int((~may.any(1)).sum()),
-                "wrong": int((may != right).sum())}
+        return {
+            "pairs": int(may.sum()),
+            "ahead": ahead,
+            "empty": int((~may.any(1)).sum()),
+            "wrong": int((may != right).sum()),
+        }
 
     @property
     def whose(self):
@@ -136,12 +155,17 @@ class MaskExplorer(SeveralFunctions):
         size = f", {kind.counts}: {count}" if kind.counts else ""
         state = "as the reference's" if not found["wrong"] else f"{found['wrong']} cells differ from the reference's"
         reached = self.reached()
-        deep = "" if reached is None else (f" After {self.layers} layers it depends on "
-                                           f"{int(reached[self.layers - 1].sum())} words.")
-        return (f"Mask explorer with {self.whose} mask “{kind.name}”{size}: {found['pairs']} allowed pairs in "
-                f"{len(scene.rows)} rows (queries) and {len(scene.columns)} columns (keys), {state}. Query "
-                f"“{scene.rows[query]}” (row {query}) may look at: {', '.join(seen) or 'nothing'}.{deep} Rows that see "
-                f"nothing: {found['empty']}.")
+        deep = (
+            ""
+            if reached is None
+            else (f" After {self.layers} layers it depends on {int(reached[self.layers - 1].sum())} words.")
+        )
+        return (
+            f"Mask explorer with {self.whose} mask “{kind.name}”{size}: {found['pairs']} allowed pairs in "
+            f"{len(scene.rows)} rows (queries) and {len(scene.columns)} columns (keys), {state}. Query "
+            f"“{scene.rows[query]}” (row {query}) may look at: {', '.join(seen) or 'nothing'}.{deep} Rows that see "
+            f"nothing: {found['empty']}."
+        )
 
     def figure(self):
         fig = new_figure(8.4, 3.9)
@@ -169,7 +193,7 @@ class MaskExplorer(SeveralFunctions):
 
 def _square(found):
     out = np.zeros((SIZE, SIZE))
-    out[:found.shape[0], :found.shape[1]] = found
+    out[: found.shape[0], : found.shape[1]] = found
     return out
 
 
@@ -178,7 +202,7 @@ def _padded_rows(scenes):
     out = np.full((len(scenes), len(scenes[0]), SIZE), -1.0)
     for s, rows in enumerate(scenes):
         for r, row in enumerate(rows):
-            out[s, r, :len(row)] = row.numpy()
+            out[s, r, : len(row)] = row.numpy()
     return out
 
 

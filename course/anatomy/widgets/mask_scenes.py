@@ -71,17 +71,19 @@ def glm_words(spans, order):
 
 
 def _scenes():
-    unilm = {"UniLM: bidirectional": "bidirectional", "UniLM: left-to-right": "left-to-right",
-             "UniLM: right-to-left": "right-to-left"}
+    unilm = {
+        "UniLM: bidirectional": "bidirectional",
+        "UniLM: left-to-right": "left-to-right",
+        "UniLM: right-to-left": "right-to-left",
+    }
     for k, kind in enumerate(KINDS):
         for i, size in enumerate(kind.sizes):
             if kind.name.startswith("causal, padded"):
                 left = kind.name.endswith("left")
                 words = _padded(size, left)
-                yield Scene(k, words, words, "causal_padding_mask", (real(size, left),),
-                            ("position_ids", i + T * left))
+                yield Scene(k, words, words, "causal_padding_mask", (real(size, left),), ("position_ids", i + T * left))
             elif kind.counts == "new words":
-                yield Scene(k, TEXT[T - size:], TEXT, "causal_mask", (size, T), ())
+                yield Scene(k, TEXT[T - size :], TEXT, "causal_mask", (size, T), ())
             elif kind.name == "prefix LM":
                 yield Scene(k, TEXT, TEXT, "prefix_lm_mask", (T, size), ())
             elif kind.counts == "source words":
@@ -90,8 +92,9 @@ def _scenes():
                 yield Scene(k, ANSWER, _padded(size, False), "", (real(size, False),), ())
             elif kind.counts == "example":
                 a, b = glm_words(*BLANKS[size])
-                yield Scene(k, a + b, a + b, "unilm_mask", ("sequence-to-sequence", len(a), len(b)),
-                            ("blank_infilling", i))
+                yield Scene(
+                    k, a + b, a + b, "unilm_mask", ("sequence-to-sequence", len(a), len(b)), ("blank_infilling", i)
+                )
             elif kind.name in unilm:
                 yield Scene(k, TEXT, TEXT, "unilm_mask", (unilm[kind.name], T // 2, T // 2), ())
             else:

@@ -45,8 +45,13 @@ class MixExplorer(TableWidget):
         return {"gap": np.nanmax(np.abs(mine["out"] - reference["out"]))[None]}
 
     def describe(self, inputs):
-        return {"title": "A weighted average of three words", "words": list(WORDS), "top": TOP,
-                "values": inputs["values"].flatten().tolist(), "tolerance": 1e-4}
+        return {
+            "title": "A weighted average of three words",
+            "words": list(WORDS),
+            "top": TOP,
+            "values": inputs["values"].flatten().tolist(),
+            "tolerance": 1e-4,
+        }
 
     def average(self):
         """The number on show."""
@@ -57,8 +62,10 @@ class MixExplorer(TableWidget):
         pairs = zip(WORDS, self.spec["values"], (self.first, self.second, self.third), strict=True)
         parts = ", ".join(f"{w} = {v:g} with weight {n}" for w, v, n in pairs)
         right = float(self._reference["out"][self.first, self.second, self.third])
-        return (f"Number line with {parts}. {self.whose.capitalize()} weighted average is "
-                f"{number(self.average())}; the recorded solution's is {number(right)}.")
+        return (
+            f"Number line with {parts}. {self.whose.capitalize()} weighted average is "
+            f"{number(self.average())}; the recorded solution's is {number(right)}."
+        )
 
     def figure(self):
         fig = new_figure(7.5, 1.9)

@@ -57,16 +57,25 @@ class NormExplorer(SeveralFunctions):
         all_tables = {**reference, **mine}
         layer, rms, centered = (all_tables[k].astype(float) for k in ("y_layer_norm", "y_rms_norm", "c_rms_norm"))
         change = [np.abs(y - y[_START][:, None, None]).max(-1) for y in (layer, rms)]
-        far = [np.abs(y - reference[k]).max(-1)
-               for k, y in (("y_layer_norm", layer), ("y_rms_norm", rms))]
+        far = [np.abs(y - reference[k]).max(-1) for k, y in (("y_layer_norm", layer), ("y_rms_norm", rms))]
         facts = np.stack([*change, np.abs(layer - centered).max(-1), np.maximum(*far)], -1)
         own = [float(f"y_{name}" in mine and mine is not reference) for name in self.names]
-        return {**{k: v for k, v in reference.items() if k not in mine}, "x": _vectors(inputs["x"]).numpy(),
-                "facts": facts, "own": np.array(own)}
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "x": _vectors(inputs["x"]).numpy(),
+            "facts": facts,
+            "own": np.array(own),
+        }
 
     def describe(self, inputs):
-        return {"title": "LayerNorm and RMSNorm: who notices a shift, who a scale?", "d": D, "scales": list(SCALES),
-                "shifts": list(SHIFTS), "epsilons": list(EPSILONS), "tolerance": TOLERANCE}
+        return {
+            "title": "LayerNorm and RMSNorm: who notices a shift, who a scale?",
+            "d": D,
+            "scales": list(SCALES),
+            "shifts": list(SHIFTS),
+            "epsilons": list(EPSILONS),
+            "tolerance": TOLERANCE,
+        }
 
     def _at(self):
         return EPSILONS.index(self.eps), SCALES.index(self.scale), SHIFTS.index(self.shift)

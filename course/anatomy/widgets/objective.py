@@ -13,8 +13,10 @@ from .figures import BLUE, VERMILLION, new_figure
 from .several import SeveralFunctions
 from .whole import several_of, tensor_of
 
-DOCUMENTS = ((("one", "dog", "saw", "two", "cats", "."), ("then", "it", "ran", "home", ".")),
-             (("rates", "went", "up", "."), ("banks", "lend", "less", "money", ".")))
+DOCUMENTS = (
+    (("one", "dog", "saw", "two", "cats", "."), ("then", "it", "ran", "home", ".")),
+    (("rates", "went", "up", "."), ("banks", "lend", "less", "money", ".")),
+)
 TEXT = DOCUMENTS[0][0] + DOCUMENTS[0][1]
 T = len(TEXT)
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[M]", "[S]", "[E]")
@@ -74,8 +76,14 @@ class ObjectiveLab(SeveralFunctions):
     @classmethod
     def measure_one(cls, name, fn, inputs):
         """e_<name> (draws, ROWS, SIZE): ids by row; NOTHING where there is no token, IGNORE where no label."""
-        make = {"next_token_pairs": _next_token, "mask_tokens": _masked, "span_corruption": _spans,
-                "blank_infilling": _blanks, "nsp_pair": _next_sentence, "sop_pair": _order}[name]
+        make = {
+            "next_token_pairs": _next_token,
+            "mask_tokens": _masked,
+            "span_corruption": _spans,
+            "blank_infilling": _blanks,
+            "nsp_pair": _next_sentence,
+            "sop_pair": _order,
+        }[name]
         return {f"e_{name}": np.stack([_lay_out(name, make(fn, draws(inputs, i))) for i in range(DRAWS)])}
 
     def derive(self, mine, reference, inputs):
@@ -84,11 +92,22 @@ class ObjectiveLab(SeveralFunctions):
         return {**{k: v for k, v in reference.items() if k not in mine}, "own": np.array(own), "hidden": hidden}
 
     def describe(self, inputs):
-        objectives = [{"function": name, "title": title, "reads": reads, "classes": list(classes)}
-                      for name, (title, reads, classes) in OBJECTIVES.items()]
-        return {"title": "Objectives: what the model sees, what it must predict", "objectives": objectives,
-                "text": list(TEXT), "vocabulary": list(VOCABULARY), "rows": list(ROWS), "size": SIZE, "draws": DRAWS,
-                "ignore": IGNORE, "nothing": NOTHING, "class": CLASS}
+        objectives = [
+            {"function": name, "title": title, "reads": reads, "classes": list(classes)}
+            for name, (title, reads, classes) in OBJECTIVES.items()
+        ]
+        return {
+            "title": "Objectives: what the model sees, what it must predict",
+            "objectives": objectives,
+            "text": list(TEXT),
+            "vocabulary": list(VOCABULARY),
+            "rows": list(ROWS),
+            "size": SIZE,
+            "draws": DRAWS,
+            "ignore": IGNORE,
+            "nothing": NOTHING,
+            "class": CLASS,
+        }
 
     def example(self, reference=False):
         """(ROWS, SIZE) int64 of the present objective and draw."""
@@ -100,8 +119,11 @@ class ObjectiveLab(SeveralFunctions):
         """Of the present example: tokens ``read``, ``predicted`` ones, ``wrong`` entries against the reference."""
         rows = self.example()
         labels = rows[[1, 3]]
-        return {"read": int((rows[[0, 2]] != NOTHING).sum()), "wrong": int((rows != self.example(True)).sum()),
-                "predicted": int(((labels != NOTHING) & (labels != IGNORE)).sum())}
+        return {
+            "read": int((rows[[0, 2]] != NOTHING).sum()),
+            "wrong": int((rows != self.example(True)).sum()),
+            "predicted": int(((labels != NOTHING) & (labels != IGNORE)).sum()),
+        }
 
     def at(self):
         """(row of what is read, column) of the present place: the decoder's places follow the encoder's."""
@@ -137,10 +159,12 @@ class ObjectiveLab(SeveralFunctions):
         said = " ".join(word(i) for i in rows[0] if i != NOTHING)
         decoder = " ".join(word(i) for i in rows[2] if i != NOTHING)
         answer = self.wording(rows[row + 1][column])
-        return (f"Objective lab with {self.whose} example of {TITLES[self.objective]}, draw {self.draw}. Text: "
-                f"{' '.join(TEXT)} The model reads: {said}{'; the decoder: ' + decoder if decoder else ''}. At place "
-                f"{column} it sees {' '.join(seen)} and predicts {answer or 'nothing'}. {found['read']} tokens read, "
-                f"{found['predicted']} predicted; {found['wrong']} entries differ from the reference.")
+        return (
+            f"Objective lab with {self.whose} example of {TITLES[self.objective]}, draw {self.draw}. Text: "
+            f"{' '.join(TEXT)} The model reads: {said}{'; the decoder: ' + decoder if decoder else ''}. At place "
+            f"{column} it sees {' '.join(seen)} and predicts {answer or 'nothing'}. {found['read']} tokens read, "
+            f"{found['predicted']} predicted; {found['wrong']} entries differ from the reference."
+        )
 
     def figure(self):
         fig = new_figure(8.4, 2.8)
@@ -155,8 +179,16 @@ class ObjectiveLab(SeveralFunctions):
                 asked = r == row + 1 and x == column
                 seen = r in (0, 2) and visible[r // 2, x]
                 face = VERMILLION if asked else BLUE if seen else "white"
-                axes.add_patch(Rectangle((x - 0.46, y - 0.4), 0.92, 0.8, facecolor=face, edgecolor="gray",
-                                         alpha=0.45 if asked or seen else 1.0))
+                axes.add_patch(
+                    Rectangle(
+                        (x - 0.46, y - 0.4),
+                        0.92,
+                        0.8,
+                        facecolor=face,
+                        edgecolor="gray",
+                        alpha=0.45 if asked or seen else 1.0,
+                    )
+                )
                 text = word(i) if r in (0, 2) else self.wording(i) or "–"
                 axes.text(x, y, text, ha="center", va="center", fontsize=7)
         axes.set_xlim(-2.5, SIZE)
@@ -178,8 +210,16 @@ def draws(inputs, i):
     noise = torch.zeros(T, dtype=torch.bool)
     for start, stop in spans:
         noise[start:stop] = True
-    return {"spans": spans, "order": order, "noise": noise, "selected": inputs["selected"][i] > 0,
-            "u": inputs["u"][i], "random": inputs["random"][i].long(), "natural": i % 2 == 0, "other": i // 2 % 2}
+    return {
+        "spans": spans,
+        "order": order,
+        "noise": noise,
+        "selected": inputs["selected"][i] > 0,
+        "u": inputs["u"][i],
+        "random": inputs["random"][i].long(),
+        "natural": i % 2 == 0,
+        "other": i // 2 % 2,
+    }
 
 
 def _next_token(fn, d):
@@ -233,5 +273,5 @@ def _lay_out(name, rows):
     for r, values in rows.items():
         if len(values) > SIZE:
             raise WrongOutput(f"{name} returned {len(values)} tokens for a text of {T}: at most {SIZE} can be drawn.")
-        out[r, :len(values)] = [int(v) for v in values]
+        out[r, : len(values)] = [int(v) for v in values]
     return out

@@ -64,8 +64,14 @@ class PermutationExplorer(TableWidget):
         return {"moved": moved, "gap": np.abs(out - moved).max(axis=(2, 3)), "twins": twins, "far": far}
 
     def describe(self, inputs):
-        return {"title": "Permutations: does f(Px) equal P f(x)?", "words": list(WORDS), "names": list(ORDERS),
-                "orders": [list(o) for o in ORDERS.values()], "width": D_V, "tolerance": TOLERANCE}
+        return {
+            "title": "Permutations: does f(Px) equal P f(x)?",
+            "words": list(WORDS),
+            "names": list(ORDERS),
+            "orders": [list(o) for o in ORDERS.values()],
+            "width": D_V,
+            "tolerance": TOLERANCE,
+        }
 
     def _table(self, name, *shape):
         return np.frombuffer(self.tables[name], "<f4").reshape(shape)
@@ -93,8 +99,11 @@ class PermutationExplorer(TableWidget):
         moved = self._table("moved", 2, len(ORDERS), T, D_V)[p, j]
         top = np.abs(out[np.isfinite(out)]).max(initial=1e-9)
         written = tuple(range(T))
-        for a, rows, names, title in ((axes[0], out[0], written, "f(x)"), (axes[1], moved, order, "P f(x): rows moved"),
-                                      (axes[2], out[j], order, "f(Px): words moved")):
+        for a, rows, names, title in (
+            (axes[0], out[0], written, "f(x)"),
+            (axes[1], moved, order, "P f(x): rows moved"),
+            (axes[2], out[j], order, "f(Px): words moved"),
+        ):
             a.imshow(rows, cmap=DIVERGING, vmin=-top, vmax=top, aspect="auto")
             a.set_yticks(range(T), [WORDS[i] for i in names])
             a.set_xticks([])

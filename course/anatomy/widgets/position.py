@@ -78,10 +78,16 @@ class PositionExplorer(SeveralFunctions):
         return {**{k: v for k, v in reference.items() if k not in mine}, "facts": facts, "own": np.array(own)}
 
     def describe(self, inputs):
-        schemes = [{"name": name, "table": f"{letter}_{fn}", "variants": list(variants)}
-                   for name, fn, letter, variants in SCHEMES]
-        return {"title": "Positions: what does a score learn from places alone?", "places": T, "schemes": schemes,
-                "tolerance": TOLERANCE}
+        schemes = [
+            {"name": name, "table": f"{letter}_{fn}", "variants": list(variants)}
+            for name, fn, letter, variants in SCHEMES
+        ]
+        return {
+            "title": "Positions: what does a score learn from places alone?",
+            "places": T,
+            "schemes": schemes,
+            "tolerance": TOLERANCE,
+        }
 
     def _at(self):
         """Index of the scheme and of the variant on show."""
@@ -170,7 +176,7 @@ def _shaw(fn, name, x):
     rows = []
     for k in CLIPS:
         index = _whole(fn(T, T, k), name, 2 * k + 1)
-        rows.append((asked[LARGEST_CLIP - k:LARGEST_CLIP + k + 1] - middle)[index])
+        rows.append((asked[LARGEST_CLIP - k : LARGEST_CLIP + k + 1] - middle)[index])
     return {f"s_{name}": rows}
 
 
@@ -205,8 +211,15 @@ def _alibi(fn, name, x):
     return {f"s_{name}": list(call(fn, name, (len(SLOPES), T, T), slopes, T, T))}
 
 
-_MEASURES = {"sinusoid": _sinusoid, "LearnedPositions": _learned, "shaw_index": _shaw, "alibi_bias": _alibi,
-             "transformer_xl_scores": _transformer_xl, "t5_relative_bucket": _t5, "deberta_scores": _deberta}
+_MEASURES = {
+    "sinusoid": _sinusoid,
+    "LearnedPositions": _learned,
+    "shaw_index": _shaw,
+    "alibi_bias": _alibi,
+    "transformer_xl_scores": _transformer_xl,
+    "t5_relative_bucket": _t5,
+    "deberta_scores": _deberta,
+}
 
 
 def _whole(index, name, rows):

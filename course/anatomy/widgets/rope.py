@@ -62,15 +62,22 @@ class RopeExplorer(TableWidget):
             for j in range(len(BASES)):
                 q, k = (mine[f"{name}{D}"][j].astype(float) for name in "qk")
                 S, right = q @ k.T, _scores(reference, D, j)
-                lengths = [np.linalg.norm(turned, axis=-1) - np.linalg.norm(inputs[f"{name}{D}"].numpy())
-                           for name, turned in zip("qk", (q, k), strict=True)]
+                lengths = [
+                    np.linalg.norm(turned, axis=-1) - np.linalg.norm(inputs[f"{name}{D}"].numpy())
+                    for name, turned in zip("qk", (q, k), strict=True)
+                ]
                 values[i, j] = [np.abs(a).max() for a in (S[1:, 1:] - S[:-1, :-1], np.stack(lengths), S - right)]
         return {"invariants": values}
 
     def describe(self, inputs):
-        return {"title": "RoPE: rotate the query by m, the key by n", "positions": POSITIONS, "dims": list(DIMS),
-                "bases": list(BASES), "tolerance": TOLERANCE,
-                "reach": 1.06}  # a dial's rim, in units of the query's length
+        return {
+            "title": "RoPE: rotate the query by m, the key by n",
+            "positions": POSITIONS,
+            "dims": list(DIMS),
+            "bases": list(BASES),
+            "tolerance": TOLERANCE,
+            "reach": 1.06,
+        }  # a dial's rim, in units of the query's length
 
     def invariants(self):
         """The three numbers of the present D and base.
@@ -112,15 +119,23 @@ class RopeExplorer(TableWidget):
             axes.set_axis_off()
             axes.set_title(f"θ = {self.base ** (-2 * i / self.dim):.3g}", fontsize=8)
             for name, position, color, style in (("q", self.m, BLUE, "-"), ("k", self.n, VERMILLION, DASHES)):
-                x, y = self._mine[f"{name}{self.dim}"][j, position, 2 * i:2 * i + 2]
+                x, y = self._mine[f"{name}{self.dim}"][j, position, 2 * i : 2 * i + 2]
                 axes.plot([0, x], [0, y], color=color, linestyle=style, linewidth=2)
-                axes.text(x, y, name, fontsize=9, ha="center", va="center",
-                          bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"})
+                axes.text(
+                    x,
+                    y,
+                    name,
+                    fontsize=9,
+                    ha="center",
+                    va="center",
+                    bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"},
+                )
         S, right = self.scores(), _scores(self._reference, self.dim, j)
         curve = fig.add_subplot(grid[1, 0])
         distance = np.arange(1 - POSITIONS, POSITIONS)
-        curve.plot(distance, [right[max(d, 0), max(-d, 0)] for d in distance], color=GRAY, linestyle=DASHES,
-                   label="reference")
+        curve.plot(
+            distance, [right[max(d, 0), max(-d, 0)] for d in distance], color=GRAY, linestyle=DASHES, label="reference"
+        )
         if not self.notice:
             curve.plot(np.arange(POSITIONS) - self.n, S[:, self.n], color=BLUE, label=f"yours, n = {self.n}")
         curve.plot(self.m - self.n, S[self.m, self.n], "o", color=VERMILLION, label=f"m = {self.m}")

@@ -33,8 +33,9 @@ class SeveralFunctions(TableWidget):
             return self._reference, NOTHING_GIVEN
         unknown = sorted(set(functions) - set(self.names))
         if unknown:
-            raise TypeError(f"{type(self).__name__} draws {', '.join(self.names)}; it does not know "
-                            f"{', '.join(unknown)}")
+            raise TypeError(
+                f"{type(self).__name__} draws {', '.join(self.names)}; it does not know {', '.join(unknown)}"
+            )
         kept = {}
         for name in (n for n in self.names if n in functions):
             before = self._kept.get(name)

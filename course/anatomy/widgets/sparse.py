@@ -55,16 +55,28 @@ class SparseExplorer(SeveralFunctions):
 
     def derive(self, mine, reference, inputs):
         may, right = (_in_order(tables) for tables in ({**reference, **mine}, reference))
-        hops = np.stack([_hops(may[s.first:s.first + KINDS[s.kind].masks] > 0) for s in SCENES])
+        hops = np.stack([_hops(may[s.first : s.first + KINDS[s.kind].masks] > 0) for s in SCENES])
         own = [float(mine is not reference and f"m_{KINDS[s.kind].function}" in mine) for s in SCENES]
-        return {**{k: v for k, v in reference.items() if k not in mine}, "may": may, "right": right, "hops": hops,
-                "own": np.array(own)}
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "may": may,
+            "right": right,
+            "hops": hops,
+            "own": np.array(own),
+        }
 
     def describe(self, inputs):
-        kinds = [{"name": k.name, "counts": k.counts, "sizes": list(k.sizes), "masks": k.masks, "ahead": k.ahead}
-                 for k in KINDS]
-        return {"title": "Sparse patterns: what is scored, what is reached", "kinds": kinds, "length": T,
-                "layers": LAYERS, "scenes": [{"kind": s.kind, "first": s.first} for s in SCENES]}
+        kinds = [
+            {"name": k.name, "counts": k.counts, "sizes": list(k.sizes), "masks": k.masks, "ahead": k.ahead}
+            for k in KINDS
+        ]
+        return {
+            "title": "Sparse patterns: what is scored, what is reached",
+            "kinds": kinds,
+            "length": T,
+            "layers": LAYERS,
+            "scenes": [{"kind": s.kind, "first": s.first} for s in SCENES],
+        }
 
     def scene(self):
         """Index of the present scene: a size beyond the pattern's last shows its last."""
@@ -89,12 +101,15 @@ class SparseExplorer(SeveralFunctions):
         ``full`` = layers until every input is reached that can be (0: not within LAYERS), ``wrong`` cells."""
         masks, hops = self.masks(), self.hops()
         scene, kind = SCENES[self.scene()], KINDS[self.pattern]
-        right = np.frombuffer(self.tables["right"], "<f4").reshape(MASKS, T, T)[scene.first:scene.first + kind.masks]
+        right = np.frombuffer(self.tables["right"], "<f4").reshape(MASKS, T, T)[scene.first : scene.first + kind.masks]
         wanted = hops if kind.ahead else hops[np.tril_indices(T)]
-        return {"pairs": int(masks[self.layers - 1].sum()), "all_pairs": int(masks[:self.layers].sum()),
-                "reached": int(self.reached()[self.query].sum()),
-                "full": 0 if (wanted == 0).any() else int(wanted.max()),
-                "wrong": int((masks[:kind.masks] != (right > 0)).sum())}
+        return {
+            "pairs": int(masks[self.layers - 1].sum()),
+            "all_pairs": int(masks[: self.layers].sum()),
+            "reached": int(self.reached()[self.query].sum()),
+            "full": 0 if (wanted == 0).any() else int(wanted.max()),
+            "wrong": int((masks[: kind.masks] != (right > 0)).sum()),
+        }
 
     @property
     def whose(self):
@@ -109,12 +124,17 @@ class SparseExplorer(SeveralFunctions):
         reached = np.flatnonzero((hops[self.query] > 0) & (hops[self.query] <= self.layers))
         state = "as the reference's" if not found["wrong"] else f"{found['wrong']} cells differ from the reference's"
         every = "Every word" if kind.ahead else "Every earlier word"
-        full = (f"{every} is reached after {found['full']} layer{'s' * (found['full'] > 1)}" if found["full"] else
-                f"{every.replace('Every', 'Some')} is not reached within {LAYERS} layers")
-        return (f"Sparse explorer with {self.whose} pattern “{kind.name}”{size}, {state}: layer {self.layers} scores "
-                f"{found['pairs']} of {T * T} pairs, and in it query {self.query} looks at {_list(direct)}. After "
-                f"{self.layers} layer{'s' * (self.layers > 1)} it depends on {found['reached']} of {T} words: "
-                f"{_list(reached)}. {full}.")
+        full = (
+            f"{every} is reached after {found['full']} layer{'s' * (found['full'] > 1)}"
+            if found["full"]
+            else f"{every.replace('Every', 'Some')} is not reached within {LAYERS} layers"
+        )
+        return (
+            f"Sparse explorer with {self.whose} pattern “{kind.name}”{size}, {state}: layer {self.layers} scores "
+            f"{found['pairs']} of {T * T} pairs, and in it query {self.query} looks at {_list(direct)}. After "
+            f"{self.layers} layer{'s' * (self.layers > 1)} it depends on {found['reached']} of {T} words: "
+            f"{_list(reached)}. {full}."
+        )
 
     def figure(self):
         fig = new_figure(8.4, 3.9)
@@ -143,7 +163,7 @@ def _masks_of(name, fn, scene, inputs):
         base = inputs["base"] > 0 if "BigBird" in kind.name else torch.zeros(T, T, dtype=torch.bool)
         found = fn(inputs[SEED_DRAWS].clone(), scene.size, ~base)
         return [tensor_of(found, name, "boolean", (T, T)) | base]
-    found = fn(T, 3, list(GLOBALS[:scene.size])) if name == "longformer_mask" else fn(T, scene.size)
+    found = fn(T, 3, list(GLOBALS[: scene.size])) if name == "longformer_mask" else fn(T, scene.size)
     return [tensor_of(found, name, "boolean", (T, T))]
 
 
@@ -152,8 +172,10 @@ def _window(layer, inputs):
     if window is None:
         return CAUSAL
     if window not in WINDOWS:
-        raise WrongOutput(f"hybrid_layers must return pairs (window, has RoPE) with the window given or None, and it "
-                          f"returned {layer!r:.60}.")
+        raise WrongOutput(
+            f"hybrid_layers must return pairs (window, has RoPE) with the window given or None, and it "
+            f"returned {layer!r:.60}."
+        )
     return inputs["band"][WINDOWS.index(window)] > 0
 
 
@@ -164,7 +186,7 @@ def _in_order(tables):
         kind = KINDS[scene.kind]
         if kind.function:
             start = at[kind.function]
-            found.append(tables[f"m_{kind.function}"][start:start + kind.masks])
+            found.append(tables[f"m_{kind.function}"][start : start + kind.masks])
             at[kind.function] += kind.masks
         else:
             found.append(CAUSAL.numpy()[None].astype(float))

@@ -83,8 +83,10 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             table = np.stack([call(fn, name, r.shape, r, c).numpy() for r, c in rows])
             return {f"g_{name}": table.reshape(*size, KEYS)}
         pairs = [_with_gradient(lambda z, c=c: fn(z, c), name, r, ()) for r, c in rows]
-        return {f"v_{name}": np.stack([v for v, _ in pairs]).reshape(size),
-                f"a_{name}": np.stack([g for _, g in pairs]).reshape(*size, KEYS)}
+        return {
+            f"v_{name}": np.stack([v for v, _ in pairs]).reshape(size),
+            f"a_{name}": np.stack([g for _, g in pairs]).reshape(*size, KEYS),
+        }
 
     def derive(self, mine, reference, inputs):
         x, shown = scores(inputs), {**reference, **mine}
@@ -92,14 +94,18 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         finite = torch.stack([torch.isfinite(c).all(-1) for c in cast]).numpy()
         lse = _gap(shown["L_logsumexp"], reference["L_logsumexp"])
         # The two short dtypes round too much to be judged here; the page's table has limits of their own for them.
-        gaps = {name: max(_gap(shown[k], reference[k]).max() for k in reference if k.split("_", 1)[1] == name)
-                for name in self.names} | {"logsumexp": lse[2:].max()}
+        gaps = {
+            name: max(_gap(shown[k], reference[k]).max() for k in reference if k.split("_", 1)[1] == name)
+            for name in self.names
+        } | {"logsumexp": lse[2:].max()}
         return {
-            **{k: v for k, v in reference.items() if k not in mine}, "x": x.numpy(),
+            **{k: v for k, v in reference.items() if k not in mine},
+            "x": x.numpy(),
             # What torch computes in that dtype, with its rounding and its overflow; max keeps a NaN.
             "naive": np.stack([(c.exp() / c.exp().sum(-1, keepdim=True)).amax(-1).double() for c in cast]),
             "shifted": np.stack([torch.softmax(c, -1).amax(-1).double() for c in cast]),
-            "lse_gap": np.where(finite, lse, np.nan), "gap": np.array([gaps[name] for name in self.names]),
+            "lse_gap": np.where(finite, lse, np.nan),
+            "gap": np.array([gaps[name] for name in self.names]),
             "hand": _gap(shown["g_z_loss_gradient"], shown["a_z_loss"]).max(-1),
             "own": np.array([float(self.mine_is(mine, name)) for name in self.names]),
         }
@@ -110,11 +116,20 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
 
     def describe(self, inputs):
         return {
-            "title": "Growing scores: softmax, overflow and remedies", "growth": list(GROWTH), "factors": list(FACTORS),
-            "steps": inputs["steps"].int().tolist(), "caps": list(CAPS), "gains": list(GAINS), "dtypes": list(DTYPES),
-            "coefficients": list(COEFFICIENTS), "quantities": list(QUANTITIES), "names": list(self.names), "keys": KEYS,
+            "title": "Growing scores: softmax, overflow and remedies",
+            "growth": list(GROWTH),
+            "factors": list(FACTORS),
+            "steps": inputs["steps"].int().tolist(),
+            "caps": list(CAPS),
+            "gains": list(GAINS),
+            "dtypes": list(DTYPES),
+            "coefficients": list(COEFFICIENTS),
+            "quantities": list(QUANTITIES),
+            "names": list(self.names),
+            "keys": KEYS,
             "limits": [math.log(torch.finfo(getattr(torch, dtype)).max) for dtype in DTYPES],
-            "tolerance": TOLERANCE, "rounding": list(ROUNDING),
+            "tolerance": TOLERANCE,
+            "rounding": list(ROUNDING),
         }
 
     # -- the present state in numbers -------------------------------------------------------------------------------
@@ -126,9 +141,11 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     def rows(self):
         """Remedy → (8,) scores at the present setting."""
         at = self._at()
-        return {"none": scores(self._inputs)[at].numpy(),
-                "soft cap": self.shown("y_soft_cap")[CAPS.index(self.cap), at].astype(float),
-                "QK-norm": self.shown("s_qk_norm")[GAINS.index(self.gain), at].astype(float)}
+        return {
+            "none": scores(self._inputs)[at].numpy(),
+            "soft cap": self.shown("y_soft_cap")[CAPS.index(self.cap), at].astype(float),
+            "QK-norm": self.shown("s_qk_norm")[GAINS.index(self.gain), at].astype(float),
+        }
 
     def figures(self):
         """At the present setting. ``largest`` |score| and ``entropy``, ``weight``, ``slope`` of the softmax, each a
@@ -140,10 +157,13 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         table = lambda name, *shape: np.frombuffer(self.tables[name], "<f4").reshape(*shape)
         naive = table("naive", len(DTYPES), -1)[:, at]
         return {
-            **{k: {name: float(v[i]) for name, v in found.items()}
-               for i, k in enumerate(("largest", "entropy", "weight", "slope"))},
+            **{
+                k: {name: float(v[i]) for name, v in found.items()}
+                for i, k in enumerate(("largest", "entropy", "weight", "slope"))
+            },
             "bound": float(self.shown("b_qk_norm_bound")[GAINS.index(self.gain)]),
-            "z_loss": float(self.shown("v_z_loss")[c, at]), "log_z": float(self.shown("L_logsumexp")[2, at]),
+            "z_loss": float(self.shown("v_z_loss")[c, at]),
+            "log_z": float(self.shown("L_logsumexp")[2, at]),
             "pull": float(np.abs(self.shown("g_z_loss_gradient")[c, at]).max()),
             "nan": [d for d, v in zip(DTYPES, naive, strict=True) if not np.isfinite(v)],
             "gap": dict(zip(self.names, table("gap", -1).tolist(), strict=True)),
@@ -152,17 +172,24 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     @property
     def words(self):
         n = self.figures()
-        at = f"step {self.spec['steps'][self._at() - len(FACTORS)]} of a recorded run" if self.grow == GROWTH[1] else (
-            f"scores times {number(FACTORS[self.factor])}")
+        at = (
+            f"step {self.spec['steps'][self._at() - len(FACTORS)]} of a recorded run"
+            if self.grow == GROWTH[1]
+            else (f"scores times {number(FACTORS[self.factor])}")
+        )
         wrong = [k for k, v in n["gap"].items() if not v <= TOLERANCE]
-        each = "; ".join(f"{k}: largest score {number(n['largest'][k])}, entropy {n['entropy'][k]:.2f}, largest weight "
-                         f"{n['weight'][k]:.3f}" for k in REMEDIES)
+        each = "; ".join(
+            f"{k}: largest score {number(n['largest'][k])}, entropy {n['entropy'][k]:.2f}, largest weight "
+            f"{n['weight'][k]:.3f}"
+            for k in REMEDIES
+        )
         return (
             f"Stability explorer with {self.whose} functions, {at}. {each}. Cap {self.cap:g}; bound of QK-norm with "
             f"gain {self.gain:g}: {number(n['bound'])}. Softmax without a shift is not a number in "
             f"{', '.join(n['nan']) or 'no dtype'}. log Z is {number(n['log_z'])}, z-loss with coefficient "
             f"{self.coefficient:g} {number(n['z_loss'])}, its largest gradient {number(n['pull'])}. "
-            f"{'Differs from the reference: ' + ', '.join(wrong) if wrong else 'All agree with the reference'}.")
+            f"{'Differs from the reference: ' + ', '.join(wrong) if wrong else 'All agree with the reference'}."
+        )
 
     def figure(self):
         fig = new_figure(8.4, 5.2)
@@ -171,15 +198,21 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             a.barh(keys, weights(x), color=color)
             a.set(xlim=(0, 1.02), yticks=keys, yticklabels=[number(v) if np.isfinite(v) else str(v) for v in x])
             a.invert_yaxis()
-            plain(a, {"soft cap": f"soft cap {self.cap:g}", "QK-norm": f"QK-norm, gain {self.gain:g}"}.get(name, name),
-                  "weight", "score" if name == "none" else "")
+            plain(
+                a,
+                {"soft cap": f"soft cap {self.cap:g}", "QK-norm": f"QK-norm, gain {self.gain:g}"}.get(name, name),
+                "weight",
+                "score" if name == "none" else "",
+            )
         run = self.grow == GROWTH[1]
         part = slice(len(FACTORS), None) if run else slice(len(FACTORS))
         along, axis = (self.spec["steps"], "step") if run else (FACTORS, "factor")
         cap, gain = CAPS.index(self.cap), GAINS.index(self.gain)
-        tables = ((scores(self._inputs).numpy()[part], 1.0),
-                  (self.shown("y_soft_cap")[cap, part], self.shown("d_soft_cap")[cap, part, 0]),
-                  (self.shown("s_qk_norm")[gain, part], 1.0))
+        tables = (
+            (scores(self._inputs).numpy()[part], 1.0),
+            (self.shown("y_soft_cap")[cap, part], self.shown("d_soft_cap")[cap, part, 0]),
+            (self.shown("s_qk_norm")[gain, part], 1.0),
+        )
         styles = ((BLUE, "-"), (VERMILLION, DASHES), (GREEN, ":"))
         for name, (x, before), (color, style) in zip(REMEDIES, tables, styles, strict=True):
             largest, *others = measures(x, before)

@@ -103,35 +103,67 @@ class CacheStepper(SeveralFunctions):
             # Weights give scores up to a number per row; a token's own score does not depend on its position.
             scores = np.log(weights / np.einsum("ntt->nt", weights)[..., None]) + np.diag(right)[:, None]
         missing = {k: v for k, v in reference.items() if k not in mine}
-        return {**missing, "gap": gaps["cached_attention"], "turned_gap": gaps["rotary_step"], "own": np.array(own),
-                "restart_gap": _gaps(_softmax(restart), _softmax(right)), "scores": scores, "right": right,
-                "restart": restart, "restart_p": restarted}
+        return {
+            **missing,
+            "gap": gaps["cached_attention"],
+            "turned_gap": gaps["rotary_step"],
+            "own": np.array(own),
+            "restart_gap": _gaps(_softmax(restart), _softmax(right)),
+            "scores": scores,
+            "right": right,
+            "restart": restart,
+            "restart_p": restarted,
+        }
 
     def describe(self, inputs):
-        return {"title": "Step by step through a cache", "length": LENGTH, "window": WINDOW, "block": BLOCK,
-                "table": list(TABLE), "plans": [list(p) for p in PLANS], "planNames": list(PLAN_NAMES),
-                "stores": list(STORES), "views": list(VIEWS), "origins": list(ORIGINS), "tolerance": TOLERANCE}
+        return {
+            "title": "Step by step through a cache",
+            "length": LENGTH,
+            "window": WINDOW,
+            "block": BLOCK,
+            "table": list(TABLE),
+            "plans": [list(p) for p in PLANS],
+            "planNames": list(PLAN_NAMES),
+            "stores": list(STORES),
+            "views": list(VIEWS),
+            "origins": list(ORIGINS),
+            "tolerance": TOLERANCE,
+        }
 
     def figures(self):
         """Of the present step: start, stop, first, read (keys), stored (tokens), gap (of weights), and slots, which
         token each slot holds. With positions also change, the largest change of a score, and positions of the keys."""
         step = min(self.step, len(self.plan) - 1)
-        stop, node = sum(self.plan[:step + 1]), node_of(self.plan[:step + 1])
+        stop, node = sum(self.plan[: step + 1]), node_of(self.plan[: step + 1])
         start = stop - self.plan[step]
         first = max(0, start - WINDOW + 1) if self.store == 1 else 0
-        found = {"start": start, "stop": stop, "first": first, "read": stop - first, "slots": _slots(stop, self.store),
-                 "stored": min(stop, WINDOW) if self.store == 1 else stop}
+        found = {
+            "start": start,
+            "stop": stop,
+            "first": first,
+            "read": stop - first,
+            "slots": _slots(stop, self.store),
+            "stored": min(stop, WINDOW) if self.store == 1 else stop,
+        }
         if self.view == 0:
             return {**found, "gap": float(self._table("gap", NODES)[node])}
         wrong = self.origin == 1
         right = self._table("right", LENGTH, LENGTH)
         scores = self._table("restart" if wrong else "scores", NODES, LENGTH, LENGTH)[node]
-        change = [abs(scores[i, j] - right[i, j]) for i in range(start, stop) for j in range(first, i + 1)
-                  if j > i - WINDOW or self.store != 1]
+        change = [
+            abs(scores[i, j] - right[i, j])
+            for i in range(start, stop)
+            for j in range(first, i + 1)
+            if j > i - WINDOW or self.store != 1
+        ]
         at = self._table("restart_p" if wrong else "p_rotary_step", NODES, LENGTH)[node, :stop]
         gap = self._table("restart_gap" if wrong else "turned_gap", NODES)[node]
-        return {**found, "gap": float(gap), "change": float(np.max(change)),
-                "positions": [None if np.isnan(p) else int(p) for p in at]}
+        return {
+            **found,
+            "gap": float(gap),
+            "change": float(np.max(change)),
+            "positions": [None if np.isnan(p) else int(p) for p in at],
+        }
 
     def _table(self, name, *shape):
         return np.frombuffer(self.tables[name], "<f4").reshape(shape)
@@ -142,14 +174,18 @@ class CacheStepper(SeveralFunctions):
         good = "equals" if n["gap"] <= TOLERANCE else "differs from"
         last = n["stop"] - 1
         fresh = f"token {last}" if n["start"] == last else f"tokens {n['start']} to {last}"
-        words = (f"Chunks of {', '.join(map(str, self.plan))}, {STORES[self.store]}: this step computes {fresh}, "
-                 f"reads {n['read']} key{'s' * (n['read'] > 1)} and leaves {n['stored']} stored, in slots "
-                 f"{' '.join('empty' if s is None else str(s) for s in n['slots'])}. ")
+        words = (
+            f"Chunks of {', '.join(map(str, self.plan))}, {STORES[self.store]}: this step computes {fresh}, "
+            f"reads {n['read']} key{'s' * (n['read'] > 1)} and leaves {n['stored']} stored, in slots "
+            f"{' '.join('empty' if s is None else str(s) for s in n['slots'])}. "
+        )
         name = "cached_attention" if self.view == 0 else "rotary_step"
         whose = "your" if self.written(name) else "the reference's"
         by = f"by {whose} {name}" if self.view == 0 or self.origin == 0 else "with every chunk counted from 0"
-        words += (f"The chunk's attention {by} {good} the full forward pass (largest difference of a weight "
-                  f"{number(n['gap'])}).")
+        words += (
+            f"The chunk's attention {by} {good} the full forward pass (largest difference of a weight "
+            f"{number(n['gap'])})."
+        )
         if self.view == 1:
             told = " ".join("unknown" if p is None else str(p) for p in n["positions"])
             words += f" The stored keys stand at positions {told}; a score changes by up to {number(n['change'])}."
@@ -162,8 +198,15 @@ class CacheStepper(SeveralFunctions):
         for p in range(LENGTH):
             color = VERMILLION if n["start"] <= p < n["stop"] else BLUE if n["first"] <= p < n["stop"] else "white"
             axes.add_patch(_square(p, color))
-            axes.text(p + 0.5, 0.5, str(p), ha="center", va="center", fontsize=9,
-                      color="black" if color == "white" else "white")
+            axes.text(
+                p + 0.5,
+                0.5,
+                str(p),
+                ha="center",
+                va="center",
+                fontsize=9,
+                color="black" if color == "white" else "white",
+            )
             if self.view == 1 and p < n["stop"]:
                 at = n["positions"][p]
                 axes.text(p + 0.5, -0.3, f"at {'?' if at is None else at}", ha="center", va="center", fontsize=9)
@@ -179,6 +222,7 @@ def _given(*functions):
 
 def _square(p, color):
     from matplotlib.patches import Rectangle
+
     return Rectangle((p + 0.05, 0.05), 0.9, 0.9, facecolor=color, edgecolor=GRAY)
 
 
@@ -219,7 +263,7 @@ def _positions(keys, raw):
 
 def _scores(raw, query_at, key_at):
     """Causal scores (T, T) of pairs turned by their positions; −∞ where the key is later."""
-    q, k = (x[:len(at)] * np.exp(1j * at) for x, at in zip(raw, (query_at, key_at), strict=True))
+    q, k = (x[: len(at)] * np.exp(1j * at) for x, at in zip(raw, (query_at, key_at), strict=True))
     return np.where(np.tri(len(q), dtype=bool), (q.conj()[:, None] * k).real / math.sqrt(2), -np.inf)
 
 

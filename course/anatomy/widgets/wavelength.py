@@ -43,8 +43,10 @@ class WavelengthExplorer(TableWidget):
     @classmethod
     def measure(cls, fn, inputs):
         """f32, f64, … of shape (bases, D/2): the frequencies."""
-        return {f"f{D}": torch.stack([call(fn, cls.function_name, (D // 2,), D, base=base) for base in BASES]).numpy()
-                for D in DIMS}
+        return {
+            f"f{D}": torch.stack([call(fn, cls.function_name, (D // 2,), D, base=base) for base in BASES]).numpy()
+            for D in DIMS
+        }
 
     def derive(self, mine, reference, inputs):
         values = np.zeros((len(DIMS), len(BASES), len(INVARIANTS)))
@@ -57,8 +59,13 @@ class WavelengthExplorer(TableWidget):
         return {"invariants": values}
 
     def describe(self, inputs):
-        return {"title": "RoPE: wavelengths against the context", "dims": list(DIMS), "bases": list(BASES),
-                "contexts": list(CONTEXTS), "tolerance": TOLERANCE}
+        return {
+            "title": "RoPE: wavelengths against the context",
+            "dims": list(DIMS),
+            "bases": list(BASES),
+            "contexts": list(CONTEXTS),
+            "tolerance": TOLERANCE,
+        }
 
     def invariants(self):
         """Of the present D and base: ``first`` |θ₀ − 1|, ``ratio`` the largest relative error of θᵢ₊₁/θᵢ against
@@ -97,8 +104,15 @@ class WavelengthExplorer(TableWidget):
         inside = waves <= self.context
         axes.plot(index, right, color=GRAY, linestyle=DASHES, label="reference")
         axes.plot(index[inside], waves[inside], "o", color=BLUE, markersize=4, label="a full turn within the context")
-        axes.plot(index[~inside], waves[~inside], "s", color=VERMILLION, markerfacecolor="none", markersize=5,
-                  label="less than a turn")
+        axes.plot(
+            index[~inside],
+            waves[~inside],
+            "s",
+            color=VERMILLION,
+            markerfacecolor="none",
+            markersize=5,
+            label="less than a turn",
+        )
         axes.axhline(self.context, color="black", linewidth=1)
         axes.text(0, self.context * 1.15, f"context {self.context:,}", fontsize=9)
         axes.set_yscale("log")

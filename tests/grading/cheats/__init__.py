@@ -4,5 +4,15 @@ the same submissions through stock nbgrader."""
 from . import builtins, forging, limits, machinery, reaching
 from .base import ATTENTION, CHEATS, START, Cheat, released
 
-__all__ = ["ATTENTION", "CHEATS", "START", "Cheat", "builtins", "forging", "limits", "machinery", "reaching",
-           "released"]
+__all__ = [
+    "ATTENTION",
+    "CHEATS",
+    "START",
+    "Cheat",
+    "builtins",
+    "forging",
+    "limits",
+    "machinery",
+    "reaching",
+    "released",
+]

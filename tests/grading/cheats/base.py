@@ -53,8 +53,14 @@ def find(book, name):
 
 def code_cell(source, **metadata):
     """A student's own code cell."""
-    return {"cell_type": "code", "id": f"own-{zlib.crc32(source.encode())}", "metadata": metadata, "source": source,
-            "outputs": [], "execution_count": None}
+    return {
+        "cell_type": "code",
+        "id": f"own-{zlib.crc32(source.encode())}",
+        "metadata": metadata,
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+    }
 
 
 def insert_before(book, name, cell):
@@ -71,6 +77,7 @@ def answer(name, technique, source, *, unit=START, solve=SOLVE, slow=False, seen
 
 def notebook(name, technique, seen=""):
     """Decorator: a function that changes the released notebook (with a wrong answer in it) in place."""
+
     def register(change):
         book = released()
         find(book, SOLVE)["source"] = WRONG
@@ -78,5 +85,3 @@ def notebook(name, technique, seen=""):
         CHEATS.append(Cheat(name, technique, book, seen=technique if seen == "" else seen))
 
     return register
-
-

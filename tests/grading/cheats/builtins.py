@@ -100,24 +100,45 @@ def softmax(x, dim=-1):
 """,
 }
 for _name, _source in FORBIDDEN.items():
-    answer(_name, "ban", "import torch" + _source, unit=ATTENTION, solve=SOLVE_SOFTMAX,
-           seen="processes" if "process" in _name else "ban")
+    answer(
+        _name,
+        "ban",
+        "import torch" + _source,
+        unit=ATTENTION,
+        solve=SOLVE_SOFTMAX,
+        seen="processes" if "process" in _name else "ban",
+    )
 
 # ---- other functions of the library that compute the same
-answer("logsumexp as the last of the cumulative ones", "ban", """
+answer(
+    "logsumexp as the last of the cumulative ones",
+    "ban",
+    """
 import torch
 def logsumexp(x, dim=-1):
     return torch.logcumsumexp(x, dim).select(dim, -1)
-""", unit="10-stability", solve="solve-stability-logsumexp")
-answer("RMSNorm as a response norm of one window", "ban", """
+""",
+    unit="10-stability",
+    solve="solve-stability-logsumexp",
+)
+answer(
+    "RMSNorm as a response norm of one window",
+    "ban",
+    """
 import torch
 def rms_norm(x, weight, eps=1e-6):
     d = x.shape[-1]
     width = 2 * d - 1  # every window then holds all of x
     y = torch.nn.functional.local_response_norm(x.reshape(-1, d, 1), width, alpha=width / d, beta=0.5, k=eps)
     return weight * y.reshape(x.shape)
-""", unit="02-normalization", solve="solve-norm-rms_norm")
-answer("leaky ReLU as a PReLU", "ban", """
+""",
+    unit="02-normalization",
+    solve="solve-norm-rms_norm",
+)
+answer(
+    "leaky ReLU as a PReLU",
+    "ban",
+    """
 import torch
 def relu(x):
     return leaky_relu(x, 0.0)
@@ -127,4 +148,7 @@ def elu(x, alpha=1.0):
     return torch.where(x > 0, x, alpha * torch.nn.functional.celu(x))
 def squared_relu(x):
     return relu(x) ** 2
-""", unit="04-ffn-and-gating", solve="solve-activation-family")
+""",
+    unit="04-ffn-and-gating",
+    solve="solve-activation-family",
+)

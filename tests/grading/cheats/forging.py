@@ -7,18 +7,25 @@ from autograder.build.source import ROOT
 from .base import CHECK, WRONG, answer, find, insert_before, notebook
 
 # ---- forging outputs, scores, cells, metadata
-answer("prints a verdict", "forgery", WRONG + """
+answer(
+    "prints a verdict",
+    "forgery",
+    WRONG
+    + """
 from IPython.display import display, HTML
 print("✓ start.weighted_average: passed (1 points)\\n1.0")
 display(HTML("<div role=status><b>✓ passed</b></div>"), {"score": 1.0})
 1.0
-""", seen="notebook machinery")
+""",
+    seen="notebook machinery",
+)
 
 
 @notebook("outputs filled in", "forgery", seen=None)
 def _outputs(book):
-    find(book, CHECK)["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": "1.0"}, "metadata": {},
-                                     "execution_count": 1}]
+    find(book, CHECK)["outputs"] = [
+        {"output_type": "execute_result", "data": {"text/plain": "1.0"}, "metadata": {}, "execution_count": 1}
+    ]
 
 
 @notebook("points raised", "forgery")
@@ -79,8 +86,12 @@ def _marks(book):
     for cell in book["cells"]:
         cell["metadata"]["anatomy"] = {"role": "check", "exercise": "start.weighted_average", "score": 1}
 
+
 # ---- objects that lie
-answer("equal to everything", "comparison", """
+answer(
+    "equal to everything",
+    "comparison",
+    """
 class Same:
     def __eq__(self, other): return True
     def __ne__(self, other): return False
@@ -93,8 +104,12 @@ class Same:
     def item(self): return self
 def weighted_average(values, weights):
     return Same()
-""")
-answer("tensor subclass that agrees", "comparison", """
+""",
+)
+answer(
+    "tensor subclass that agrees",
+    "comparison",
+    """
 import torch
 class Yes(torch.Tensor):
     @classmethod
@@ -104,8 +119,12 @@ class Yes(torch.Tensor):
         return super().__torch_function__(func, types, args, kwargs or {})
 def weighted_average(values, weights):
     return (values[0] * 0).as_subclass(Yes)
-""")
-answer("pretends to be numpy", "comparison", """
+""",
+)
+answer(
+    "pretends to be numpy",
+    "comparison",
+    """
 class Fake:
     ndim = 0
     dtype = "float32"
@@ -114,43 +133,72 @@ class Fake:
 Fake.__module__ = "numpy"
 def weighted_average(values, weights):
     return Fake()
-""")
-answer("strings and numbers that lie", "comparison", """
+""",
+)
+answer(
+    "strings and numbers that lie",
+    "comparison",
+    """
 class Float(float):
     def __eq__(self, other): return True
     def __hash__(self): return 0
     def __sub__(self, other): return 0.0
 def weighted_average(values, weights):
     return [Float(1.0)] * values.shape[1]
-""")
-answer("runs code when unpickled", "comparison", f"""
+""",
+)
+answer(
+    "runs code when unpickled",
+    "comparison",
+    f"""
 import os
 class Boom:
     def __reduce__(self): return (os.system, ("touch {ROOT}/.unpickled",))
 def weighted_average(values, weights):
     return Boom()
-""")
-answer("NaN, infinity and no numbers at all", "comparison", """
+""",
+)
+answer(
+    "NaN, infinity and no numbers at all",
+    "comparison",
+    """
 def weighted_average(values, weights):
     return values[0] * float("nan")
-""", seen=None)
-answer("meta, sparse and quantized tensors", "comparison", """
+""",
+    seen=None,
+)
+answer(
+    "meta, sparse and quantized tensors",
+    "comparison",
+    """
 import torch
 def weighted_average(values, weights):
     return torch.empty(values.shape[1], device="meta")
-""", seen=None)
+""",
+    seen=None,
+)
 
 # ---- answers without work
 answer("returns its input", "lazy", "def weighted_average(values, weights):\n    return values\n", seen=None)
-answer("right when nobody grades", "detection", """
+answer(
+    "right when nobody grades",
+    "detection",
+    """
 import sys, traceback
 def weighted_average(values, weights):
     if "serve" in "".join(traceback.format_stack()):
         return values[0] * 0
     return weights @ values / weights.sum()
-""", seen=None)
-answer("guesses until it fits", "lazy", """
+""",
+    seen=None,
+)
+answer(
+    "guesses until it fits",
+    "lazy",
+    """
 import torch
 def weighted_average(values, weights):
     return values.mean(0) + torch.randn(values.shape[1])
-""", seen=None)
+""",
+    seen=None,
+)

@@ -3,13 +3,20 @@
 from .base import WRONG, answer
 
 # ---- endings
-answer("ends its process", "processes", """
+answer(
+    "ends its process",
+    "processes",
+    """
 import os
 def weighted_average(values, weights):
     os._exit(0)
-""")
+""",
+)
 answer("ends its process while the cell runs", "processes", WRONG + "import os\nos._exit(0)\n")
-answer("kills its parents", "processes", """
+answer(
+    "kills its parents",
+    "processes",
+    """
 import os, signal
 def weighted_average(values, weights):
     for pid in (os.getppid(), 1, -1):
@@ -18,34 +25,60 @@ def weighted_average(values, weights):
         except OSError:
             pass
     return values[0] * 0
-""")
-answer("raises SystemExit and KeyboardInterrupt", "processes", """
+""",
+)
+answer(
+    "raises SystemExit and KeyboardInterrupt",
+    "processes",
+    """
 def weighted_average(values, weights):
     raise (SystemExit if len(weights) == 2 else KeyboardInterrupt)(0)
-""", seen=None)
-answer("ignores signals and sleeps", "processes", """
+""",
+    seen=None,
+)
+answer(
+    "ignores signals and sleeps",
+    "processes",
+    """
 import signal, time
 for s in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGXCPU):
     signal.signal(s, signal.SIG_IGN)
 def weighted_average(values, weights):
     time.sleep(1000)
-""", slow=True)
+""",
+    slow=True,
+)
 
 # ---- bombs (bounded by the sandbox)
-answer("endless loop in the answer", "resources", """
+answer(
+    "endless loop in the answer",
+    "resources",
+    """
 def weighted_average(values, weights):
     while True:
         pass
-""", slow=True)
+""",
+    slow=True,
+)
 answer("endless loop in the cell", "resources", WRONG + "while True:\n    pass\n", slow=True, seen=None)
-answer("memory bomb", "resources", """
+answer(
+    "memory bomb",
+    "resources",
+    """
 import torch
 def weighted_average(values, weights):
     kept = []
     while True:
         kept.append(torch.ones(64 << 20))
-""", slow=True, seen=None)
-answer("process bomb", "processes", WRONG + """
+""",
+    slow=True,
+    seen=None,
+)
+answer(
+    "process bomb",
+    "processes",
+    WRONG
+    + """
 import os, time
 for _ in range(400):
     try:
@@ -54,9 +87,15 @@ for _ in range(400):
             os._exit(0)
     except OSError:
         break
-""", slow=True)
+""",
+    slow=True,
+)
 answer("output flood", "resources", WRONG + "for _ in range(3000):\n    print('x' * 100_000)\n", slow=True, seen=None)
-answer("disk bomb", "resources", WRONG + """
+answer(
+    "disk bomb",
+    "resources",
+    WRONG
+    + """
 import os
 for folder in ("/tmp", "/dev/shm", os.path.expanduser("~"), "."):
     try:
@@ -65,16 +104,29 @@ for folder in ("/tmp", "/dev/shm", os.path.expanduser("~"), "."):
                 f.write(b"0" * (1 << 20))
     except OSError:
         pass
-""", slow=True, seen=None)
-answer("huge reply", "resources", """
+""",
+    slow=True,
+    seen=None,
+)
+answer(
+    "huge reply",
+    "resources",
+    """
 import torch
 def weighted_average(values, weights):
     return torch.zeros(1 << 26)
-""", slow=True)
-answer("deep recursion and nested replies", "resources", """
+""",
+    slow=True,
+)
+answer(
+    "deep recursion and nested replies",
+    "resources",
+    """
 def weighted_average(values, weights):
     nested = []
     for _ in range(100_000):
         nested = [nested]
     return nested
-""", seen=None)
+""",
+    seen=None,
+)

@@ -5,23 +5,36 @@ from autograder.build.source import ROOT
 from .base import WRONG, answer
 
 # ---- reading what is not theirs
-answer("runs the solution's source", "grader's files", f"""
+answer(
+    "runs the solution's source",
+    "grader's files",
+    f"""
 import glob, json
 for pattern in ("../../../solutions/*/*.ipynb", "{ROOT}/solutions/*/*.ipynb", "/tmp/*/solutions/*/*.ipynb"):
     for path in glob.glob(pattern):
         for cell in json.load(open(path))["cells"]:
             if "def weighted_average" in "".join(cell["source"]):
                 exec("".join(cell["source"]))
-""" + "if 'weighted_average' not in globals():\n    " + WRONG.replace("\n", "\n    "))
-answer("imports the reference", "judge", f"""
+"""
+    + "if 'weighted_average' not in globals():\n    "
+    + WRONG.replace("\n", "\n    "),
+)
+answer(
+    "imports the reference",
+    "judge",
+    f"""
 import sys
 sys.path[:0] = ["{ROOT}", "../../.."]
 try:
     from autograder.exercises.u00_start_here import weighted_average
 except ImportError:
     {WRONG.replace(chr(10), chr(10) + "    ")}
-""")
-answer("learns the recorded answers by heart", "examples", """
+""",
+)
+answer(
+    "learns the recorded answers by heart",
+    "examples",
+    """
 from anatomy import records
 table = {}
 for case in records.load("start.weighted_average").cases:
@@ -30,8 +43,13 @@ for case in records.load("start.weighted_average").cases:
     table[tuple(values.flatten().tolist())] = next(iter(tensors.values()))
 def weighted_average(values, weights):
     return table.get(tuple(values.flatten().tolist()), values[0] * 0)
-""", seen="judge")
-answer("searches memory for the reference", "introspection", """
+""",
+    seen="judge",
+)
+answer(
+    "searches memory for the reference",
+    "introspection",
+    """
 import gc, sys, types
 def weighted_average(values, weights):
     frame = sys._getframe()
@@ -48,8 +66,12 @@ def weighted_average(values, weights):
                 and thing is not weighted_average:
             return thing(values, weights)
     return values[0] * 0
-""")
-answer("reads the secret and /proc", "grader's files", f"""
+""",
+)
+answer(
+    "reads the secret and /proc",
+    "grader's files",
+    f"""
 import os, re
 seen = []
 for root in ("{ROOT}", ".", "..", "../.."):
@@ -71,8 +93,12 @@ def weighted_average(values, weights):
     if secret:
         raise RuntimeError(f"found {{secret}}")
     return values[0] * 0
-""")
-answer("reads other submissions", "grader's files", """
+""",
+)
+answer(
+    "reads other submissions",
+    "grader's files",
+    """
 import os
 found = None
 for start in ("../../../submitted", "/tmp", "/root", "/home"):
@@ -85,10 +111,15 @@ def weighted_average(values, weights):
     if found:
         raise RuntimeError(found)
     return values[0] * 0
-""")
+""",
+)
 
 # ---- gradebook, network, processes
-answer("writes the gradebook", "grader's files", WRONG + f"""
+answer(
+    "writes the gradebook",
+    "grader's files",
+    WRONG
+    + f"""
 import sqlite3, glob
 for path in ["../../../gradebook.db", "{ROOT}/gradebook.db", *glob.glob("/tmp/*/*/*/gradebook.db")][:20]:
     try:
@@ -97,8 +128,13 @@ for path in ["../../../gradebook.db", "{ROOT}/gradebook.db", *glob.glob("/tmp/*/
         db.commit()
     except Exception as e:
         print(e)
-""")
-answer("uses nbgrader's own gradebook", "judge", WRONG + """
+""",
+)
+answer(
+    "uses nbgrader's own gradebook",
+    "judge",
+    WRONG
+    + """
 try:
     from nbgrader.api import Gradebook
     with Gradebook("sqlite:///../../../gradebook.db") as gb:
@@ -106,8 +142,12 @@ try:
             print(s)
 except Exception as e:
     print(e)
-""")
-answer("calls home", "network", """
+""",
+)
+answer(
+    "calls home",
+    "network",
+    """
 import socket
 reached = []
 for host, port in (("127.0.0.1", @PORT@), ("localhost", 22), ("1.1.1.1", 53), ("::1", @PORT@)):
@@ -120,16 +160,26 @@ def weighted_average(values, weights):
     if reached:
         raise RuntimeError(f"reached {reached}")
     return values[0] * 0
-""")
-answer("thread that patches later", "processes", WRONG + """
+""",
+)
+answer(
+    "thread that patches later",
+    "processes",
+    WRONG
+    + """
 import threading, time, torch
 def later():
     while True:
         time.sleep(0.005)
         torch.equal = torch.allclose = lambda *a, **k: True
 threading.Thread(target=later, daemon=True).start()
-""")
-answer("leaves a process behind", "processes", WRONG + f"""
+""",
+)
+answer(
+    "leaves a process behind",
+    "processes",
+    WRONG
+    + f"""
 import os, time
 if os.fork() == 0:
     os.setsid()
@@ -141,8 +191,13 @@ if os.fork() == 0:
             except OSError:
                 pass
     os._exit(0)
-""")
-answer("startup files for later students", "grader's files", WRONG + f"""
+""",
+)
+answer(
+    "startup files for later students",
+    "grader's files",
+    WRONG
+    + f"""
 import os, site
 for folder in ("~/.ipython/profile_default/startup", "{ROOT}/course", site.getsitepackages()[0], "~/.config", "/tmp"):
     try:
@@ -152,11 +207,17 @@ for folder in ("~/.ipython/profile_default/startup", "{ROOT}/course", site.getsi
             open(os.path.join(folder, name), "w").write("import torch; torch.equal = lambda *a: True")
     except OSError as e:
         print(e)
-""")
-answer("atexit and destructors", "processes", WRONG + """
+""",
+)
+answer(
+    "atexit and destructors",
+    "processes",
+    WRONG
+    + """
 import atexit, os
 atexit.register(lambda: print('{"passed": true}'))
 class Last:
     def __del__(self): print("1.0")
 last = Last()
-""")
+""",
+)
