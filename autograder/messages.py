@@ -11,14 +11,11 @@ import inspect
 import io
 import math
 import sys
-from pathlib import Path
 
 import torch
 from anatomy import judging, probing, records, runner
 
-from autograder import exercises
-
-ROOT = Path(__file__).resolve().parents[1]
+from autograder import ROOT, exercises
 
 
 def verdict_on(exercise_id, functions):
@@ -32,7 +29,7 @@ def verdict_on(exercise_id, functions):
             outcomes.append(
                 ({"results": [], "signature": problem}, {})
                 if problem
-                else runner.run(case.program, case.tensors, named, record.forbidden)
+                else runner.run_program(case.program, case.tensors, named, record.forbidden)
             )
         verdict = judging.judge(record, outcomes)
         probing.add_ignored(record, named, verdict)
@@ -44,27 +41,27 @@ def wrong_versions(exercise):
     right = list(exercise.functions(exercise.reference).values())
 
     def every(change):
-        return tuple(_changed(f, change) for f in right)
+        return tuple(changed(f, change) for f in right)
 
-    yield "stub", tuple(_changed(f, None, _stub(exercise.id)) for f in right)
+    yield "stub", tuple(changed(f, None, _stub(exercise.id)) for f in right)
     for title, change in CHANGES.items():
         yield title, every(change)
     for title, before in BEFORE.items():
-        yield title, tuple(_changed(f, None, before) for f in right)
+        yield title, tuple(changed(f, None, before) for f in right)
     if len(right) > 1:
         for i, target in enumerate(exercise.targets):
             yield (
                 f"only {target} wrong",
-                tuple(_changed(f, CHANGES["times 2"]) if i == k else f for k, f in enumerate(right)),
+                tuple(changed(f, CHANGES["times 2"]) if i == k else f for k, f in enumerate(right)),
             )
     yield "a result in place of the function", (torch.zeros(2), *right[1:])
 
 
-def _changed(function, change, before=None):
+def changed(function, change, before=None):
     """A function or class whose results go through ``change`` and whose arguments go through ``before``."""
     if inspect.isclass(function):
         names = [n for n in ("forward", "append") if n in vars(function)]
-        return type(function.__name__, (function,), {n: _changed(vars(function)[n], change, before) for n in names})
+        return type(function.__name__, (function,), {n: changed(vars(function)[n], change, before) for n in names})
 
     def wrapped(*args, **kwargs):
         if before is not None:
@@ -94,8 +91,8 @@ def _tensors(f):
         if isinstance(value, tuple | list):
             return type(value)(change(v, args) for v in value) if type(value) in (tuple, list) else value
         if isinstance(value, float | int) and not isinstance(value, bool):
-            changed = f(torch.tensor(value))
-            return changed.item() if isinstance(changed, torch.Tensor) and changed.ndim == 0 else value
+            new = f(torch.tensor(value))
+            return new.item() if isinstance(new, torch.Tensor) and new.ndim == 0 else value
         return value
 
     return change

@@ -14,10 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from autograder.build.source import ROOT
-from autograder.grading import running, sessions
+from autograder import ROOT
+from autograder.grading import execution, sessions
 from autograder.grading.grade import grade_bytes
-from autograder.judge.make_record import student_key
+from autograder.judge.drawing import student_key
 from tests.grading.cheats import CHEATS
 
 CONFIG = """
@@ -117,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="cheats whose name or technique contains this")
     options = parser.parse_args()
-    running.CELL_SECONDS = running.TOGETHER_SECONDS = running.ANSWER_SECONDS = 5.0
+    execution.CELL_SECONDS = execution.TOGETHER_SECONDS = execution.ANSWER_SECONDS = 5.0
     chosen = [c for c in CHEATS if options.only in c.name or options.only in c.technique]
     root, won, lost, mine = prepare(), 0, 0, 0
     try:

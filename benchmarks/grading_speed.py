@@ -20,12 +20,12 @@ from pathlib import Path
 
 import psutil
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 from autograder.grading.masters import master
 from autograder.grading.rebuild import MARK, rebuild
 from autograder.judge.asked import answer
 from autograder.judge.ban import ban_of
-from autograder.judge.make_record import make_record
+from autograder.judge.drawing import draw_record
 from autograder.judge.trusted import _payload
 
 STOCK_CONFIG = """
@@ -132,7 +132,7 @@ def stock(unit, size):
 
 def floor(unit):
     """Seconds of the students' own code for one submission of the class, on average: cells and answers, warm."""
-    records = [make_record(e, b"floor", with_mutants=False) for e in master(unit).exercises]
+    records = [draw_record(e, b"floor", with_mutants=False) for e in master(unit).exercises]
     payload = b"".join(len(p).to_bytes(8, "little") + p for p in map(_payload, records))
     bans = [ban_of(r.forbidden) for r in records]
     spent = []

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 
 COMMANDS = re.findall(r"python -m (benchmarks\.\w+)", (ROOT / "autograder" / "staff.mk").read_text(encoding="utf-8"))
 

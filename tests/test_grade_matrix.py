@@ -5,7 +5,7 @@ import torch
 from anatomy import evaluate, records
 
 from autograder import exercises
-from autograder.judge.make_record import make_record, student_key
+from autograder.judge.drawing import draw_record, student_key
 
 
 def as_tuple(implementation):
@@ -62,11 +62,13 @@ def test_fresh_inputs_judge_the_same(exercise):
     from anatomy.judging import judge
 
     for student in ("ada", "grace"):
-        record = make_record(exercise, student_key("secret", student, exercise.unit))
+        record = draw_record(exercise, student_key("secret", student, exercise.unit))
 
         def verdict_of(implementation, record=record):
             named = exercise.functions(implementation)
-            return judge(record, [runner.run(c.program, c.tensors, named, record.forbidden) for c in record.cases])
+            return judge(
+                record, [runner.run_program(c.program, c.tensors, named, record.forbidden) for c in record.cases]
+            )
 
         for right in (exercise.reference, *exercise.alternatives):
             assert verdict_of(right).passed, verdict_of(right).text()
@@ -76,7 +78,7 @@ def test_fresh_inputs_judge_the_same(exercise):
 
 
 def test_recording_equals_a_live_run(exercise):
-    recorded, live = records.load(exercise.id), make_record(exercise, with_mutants=False)
+    recorded, live = records.load(exercise.id), draw_record(exercise, with_mutants=False)
     assert [c.name for c in recorded.cases] == [c.name for c in live.cases], "run `make record`"
     for a, b in zip(recorded.cases, live.cases, strict=True):
         assert a.program == b.program and a.shows == b.shows and set(a.tensors) == set(b.tensors), "run `make record`"

@@ -11,10 +11,10 @@ import time
 from anatomy import files
 from anatomy.fingerprint import file_is_as_built, sign
 
-from autograder import exercises
+from autograder import ROOT, exercises
 
 from .release import release_notebook
-from .source import ROOT, SourceError, read_unit, source_path, to_json
+from .source import SourceError, read_unit, source_path, to_json
 from .unit_text import to_bytes
 
 HOW_TO_GO_ON = """Nothing was written. If these are answers, `make lab` takes those in course/ over into work/.

@@ -4,16 +4,16 @@ import jupytext
 import nbformat
 from anatomy.fingerprint import sign
 
-from .source import KERNEL, _code, _name_cells
+from .source import KERNEL, name_cells, plain_code
 
 
 def gallery_notebook(path):
     """Notebook from ``solutions/gallery.py``: markdown and code cells as they are, without outputs."""
     book = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
     cells = [
-        _code(c, {}) if c.cell_type == "code" else nbformat.v4.new_markdown_cell(c.source.strip("\n"))
+        plain_code(c) if c.cell_type == "code" else nbformat.v4.new_markdown_cell(c.source.strip("\n"))
         for c in book.cells
     ]
-    _name_cells("gallery", cells)
+    name_cells("gallery", cells)
     book = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": cells})
     return sign(book, "gallery")

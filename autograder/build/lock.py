@@ -7,11 +7,11 @@ the packages below need is followed through their metadata, extras included.
 import importlib.metadata
 import re
 import sys
-from pathlib import Path
 
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).resolve().parents[2]
+from autograder import ROOT
+
 LEARNER = (
     "torch",
     "numpy",

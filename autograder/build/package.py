@@ -14,12 +14,11 @@ from pathlib import Path
 from anatomy import files
 from anatomy.fingerprint import file_is_as_built
 
-from autograder import exercises
+from autograder import ROOT, exercises
 
 from . import __main__ as build
 from .source import SourceError
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "transformer-anatomy"
 LEARNER_FILES = ("Makefile", "environment.yml", "requirements.lock", "LICENSE", "LICENSE-TEXT", "CITATION.cff")
 LEARNER_FOLDERS = ("course/", "assets/")

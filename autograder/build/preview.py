@@ -9,10 +9,10 @@ import sys
 
 from anatomy import files, lab
 
-from autograder import exercises
+from autograder import ROOT, exercises
 
 from . import __main__ as build
-from .source import ROOT, SourceError
+from .source import SourceError
 
 FOLDERS = {"course": "course", "solutions": "solved", "assets": "texts"}
 

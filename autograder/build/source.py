@@ -21,19 +21,17 @@ folded, since their source holds the answer. Questions go into ``assets/units`` 
 
 import hashlib
 import re
-from pathlib import Path
 
 import jupytext
 import nbformat
-from anatomy.units import cell_id
+from anatomy.units import cell_id, grade_id
 
-from autograder import exercises
+from autograder import ROOT, exercises
 
 from . import evidence, numbers, unit_text
 from .paths import Paths
 from .unit_text import TextError
 
-ROOT = Path(__file__).resolve().parents[2]
 KERNEL = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
@@ -179,7 +177,7 @@ class _Reader:
         for cell in self.cells:
             if cell.cell_type == "markdown":
                 cell["source"] = numbers.fill(cell.source, times)
-        _name_cells(self.unit, self.cells)
+        name_cells(self.unit, self.cells)
         text = unit_text.unit_text(
             self.unit,
             self.title,
@@ -202,7 +200,7 @@ class _Reader:
         }
 
 
-def _code(cell, meta):
+def plain_code(cell):
     """A code cell as it is (the gallery's)."""
     return nbformat.v4.new_code_cell(cell.source.strip("\n"))
 
@@ -236,11 +234,6 @@ def _exercise(spec, cell):
     return [_tagged(solve, f"solve-{spec.id}"), _tagged(check, f"check-{spec.id}")]
 
 
-def grade_id(exercise_id, kind="check"):
-    """nbgrader's cell name for an exercise: ``check-rope-rotate_half``."""
-    return f"{kind}-{exercise_id.replace('.', '-')}"
-
-
 def _nbgrader(spec, kind, solution=False, grade=False):
     return {
         "grade": grade,
@@ -271,7 +264,7 @@ def _tagged(cell, slug):
     return cell
 
 
-def _name_cells(unit, cells):
+def name_cells(unit, cells):
     """Ids from the contents, so that an edit changes one cell's id and a rebuild changes none."""
     taken = set()
     for cell in cells:

@@ -20,7 +20,7 @@ from distributed.scheduler import KilledWorker
 from distributed.security import Security
 from nbgrader.utils import parse_utc
 
-from autograder.judge.make_record import student_key
+from autograder.judge.drawing import student_key
 from autograder.sandbox import SandboxUnavailable
 
 from .grade import grade_bytes, ungraded

@@ -6,7 +6,7 @@ Everything that a student wrote or printed is escaped; the page has no script an
 import html
 from pathlib import Path
 
-from autograder.build.source import grade_id
+from anatomy.units import grade_id
 
 from .masters import master
 from .rebuild import MARK

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import nbformat
 from anatomy.verdict import Mistake
 
-from autograder.judge.make_record import student_key, submission_key
+from autograder.judge.drawing import student_key, submission_key
 from autograder.judge.trusted import zero
 
+from .execution import ROLES_RUN, run_notebook
 from .masters import UnknownUnit, master
 from .rebuild import MARK, BadSubmission, Note, read_submission, rebuild
-from .running import RUN, run
 from .signs import Sign, evades_ban, signs_of
 
 # Verdicts that say more about the code than that it is wrong.
@@ -33,7 +33,7 @@ class GradedNotebook:
     """The result for one submission.
 
     verdicts: one per exercise, in order. notes: what was odd about the file. signs: what may be cheating, with
-    evidence. outputs: cell id → running.Output. notebook: the rebuilt one with outputs, as nbgrader's feedback wants
+    evidence. outputs: cell id → execution.Output. notebook: the rebuilt one with outputs, as nbgrader's feedback wants
     it; None where nothing could be rebuilt. problem: (slug, sentence) in that case. tries: exercise → number of
     checks, where the submission tells.
     """
@@ -102,7 +102,7 @@ def grade_rebuilt(rebuilt, unit, student, key, session_factory):
     began = time.perf_counter()
     exercises = master(unit).exercises
     with session_factory() as session:
-        ran = run(rebuilt.notebook, exercises, session, key)
+        ran = run_notebook(rebuilt.notebook, exercises, session, key)
     graded = GradedNotebook(
         student, unit, ran.verdicts, rebuilt.notes, _signs(rebuilt), ran.outputs, tries=rebuilt.tries
     )
@@ -194,7 +194,7 @@ def _with_outputs(notebook, graded):
     verdicts, count = {v.exercise: v for v in graded.verdicts}, 0
     for cell in notebook.cells:
         mark = cell.metadata[MARK]
-        if mark["role"] in RUN and cell.id in graded.outputs:
+        if mark["role"] in ROLES_RUN and cell.id in graded.outputs:
             count += 1
             cell.execution_count = count
             cell.outputs = _cell_outputs(graded.outputs[cell.id])

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
+from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 from nbgrader.api import (
     Assignment,
@@ -29,8 +30,6 @@ from nbgrader.api import (
 )
 from nbgrader.preprocessors import AssignLatePenalties, SaveCells
 from nbgrader.utils import compute_checksum
-
-from autograder.build.source import grade_id
 
 from . import extra
 from .environment import find_alembic

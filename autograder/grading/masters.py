@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cache
 
 import nbformat
+from anatomy.units import grade_id
 
-from autograder import exercises
+from autograder import ROOT, exercises
 from autograder.build.release import release_notebook
-from autograder.build.source import ROOT, grade_id
 
 # What a score depends on, beside the unit's own specs and notebook. A change here means: grade again.
 JUDGING = (
     "autograder/judge/*.py",
     "autograder/grading/rebuild.py",
-    "autograder/grading/running.py",
+    "autograder/grading/execution.py",
     "autograder/grading/grade.py",
     "autograder/grading/signs.py",
     "course/anatomy/runner.py",

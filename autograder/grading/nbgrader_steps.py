@@ -10,7 +10,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, parse_utc
 from traitlets import Bool
 
-from autograder.judge.make_record import student_key, submission_key
+from autograder.judge.drawing import student_key, submission_key
 
 from . import sessions
 from .course import load_course

@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 
 VARIABLE = "ANATOMY_SECRET"
 

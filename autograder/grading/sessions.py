@@ -7,8 +7,8 @@ import atexit
 import multiprocessing.forkserver
 import os
 import threading
-from pathlib import Path
 
+from autograder import ROOT
 from autograder.sandbox import (
     Limits,
     LocalSession,
@@ -20,7 +20,7 @@ from autograder.sandbox import (
     sandbox_available,
 )
 
-COURSE = Path(__file__).resolve().parents[2] / "course"
+COURSE = ROOT / "course"
 # One notebook with a few exercises: far more than honest work needs, little enough for a hostile one to waste.
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60)
 # What notebooks import. torch imports the last one at the first backward pass: half a second of every submission.

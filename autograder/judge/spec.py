@@ -5,7 +5,7 @@ once with a fixed seed and recorded; the grader builds them again with a seed th
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -170,7 +170,6 @@ class Exercise:
     targets: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     forbidden_message: str = ""
-    concepts: list[str] = field(default_factory=list)
     extension: bool = False
 
     def __post_init__(self):

@@ -17,7 +17,7 @@ from anatomy.verdict import CaseResult, Mistake, Verdict
 from safetensors.torch import save
 
 from autograder.judge.ban import ban_of, note_refusals
-from autograder.judge.make_record import make_record
+from autograder.judge.drawing import draw_record
 from autograder.judge.reply import MalformedReply, parse_reply, split_replies
 from autograder.sandbox import AskDied, AskFailed, AskTimeout, DeadSession, ReplyTooLarge, SessionError, StudentError
 
@@ -35,7 +35,7 @@ def judge_exercises(exercises, session, key, timeout=SECONDS, device="cpu"):
     One question asks for all of them, a second one for the examples of those that fail. Where such a question brings
     the process to its end, each of its exercises is asked alone, so that no exercise suffers from another one.
     """
-    records = [make_record(e, key, device, with_mutants=False) for e in exercises]
+    records = [draw_record(e, key, device, with_mutants=False) for e in exercises]
     together = min(timeout, TOGETHER_SECONDS)
     try:
         answers = _ask(records, session, together)
@@ -71,7 +71,7 @@ def judge_exercise(exercise, session, key, timeout=SECONDS, device="cpu"):
     Never raises on account of the student's process: a hang, a crash or a forged reply is a score of zero with a
     sentence that says why.
     """
-    return _judge(exercise, make_record(exercise, key, device, with_mutants=False), session, timeout, device)
+    return _judge(exercise, draw_record(exercise, key, device, with_mutants=False), session, timeout, device)
 
 
 def _judge(exercise, fresh, session, timeout, device):
@@ -95,7 +95,7 @@ def _explained(exercise, fresh, verdict, outcomes, answer, device):
     if outcomes is None:
         return verdict
     public = public_record(exercise, device)
-    _no_points_for_examples(verdict, fresh, public)
+    no_points_for_examples(verdict, fresh, public)
     shown, public_outcomes = _verdict(public, answer, verdict.seconds)
     if public_outcomes is None:  # the examples went wrong where the fresh inputs did not: the score is what is known
         return _without_details(verdict, shown.mistakes)
@@ -110,7 +110,7 @@ def _explained(exercise, fresh, verdict, outcomes, answer, device):
 def _drawn_alone(fresh, public, outcomes):
     """(record, outcomes) of the cases whose answers are drawn, where one of them fails: code that passes the examples
     passes their fixed answers too, and that speaks against no mistake."""
-    drawn = [i for i, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if _drawn(f, p)]
+    drawn = [i for i, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if is_drawn(f, p)]
     chosen = replace(fresh, cases=[fresh.cases[i] for i in drawn]), [outcomes[i] for i in drawn]
     return (fresh, outcomes) if judging.judge(*chosen).passed else chosen
 
@@ -118,7 +118,7 @@ def _drawn_alone(fresh, public, outcomes):
 def public_record(exercise, device="cpu"):
     """The public cases' record, made once per process (it does not depend on the student)."""
     if (exercise.id, device) not in _public:
-        _public[exercise.id, device] = make_record(exercise, None, device, with_mutants=False)
+        _public[exercise.id, device] = draw_record(exercise, None, device, with_mutants=False)
     return _public[exercise.id, device]
 
 
@@ -196,15 +196,15 @@ def _run_mutants(record, exercise, device):
         for mutant in exercise.mutants:
             if mutant.name not in case.outcomes:
                 inputs = {n: t.to(device) for n, t in case.tensors.items()}
-                case.outcomes[mutant.name] = runner.run(case.program, inputs, exercise.functions(mutant.fn))
+                case.outcomes[mutant.name] = runner.run_program(case.program, inputs, exercise.functions(mutant.fn))
 
 
-def _no_points_for_examples(verdict, fresh, public):
+def no_points_for_examples(verdict, fresh, public):
     """Cases with a fixed answer, or that only ask for an error, earn points beside one whose answer is drawn.
 
     Their answers can be learned by heart (or had by always raising); alone they show nothing.
     """
-    drawn = [w for w, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if f.weight and _drawn(f, p)]
+    drawn = [w for w, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if f.weight and is_drawn(f, p)]
     if not drawn or any(verdict.cases[i].passed for i in drawn) or not verdict.score:
         return
     for case in verdict.cases:
@@ -219,7 +219,7 @@ def _no_points_for_examples(verdict, fresh, public):
     )
 
 
-def _drawn(fresh, public):
+def is_drawn(fresh, public):
     """Would the public case's right answer be wrong here? Other inputs alone do not make it so."""
     right, shown = fresh.outcomes["expected"], public.outcomes["expected"]
     if any("raises" in r for r in right[0]["results"]):

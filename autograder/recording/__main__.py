@@ -5,14 +5,14 @@ Needs torch, numpy and safetensors; what needs more is left out where that is mi
 
 import sys
 
-from autograder.recording import precision, record
+from autograder.recording import precision, references
 
 
 def main(argv=None):
     """Runs all three (the widgets' tables only for the whole course); returns an exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    options = record.arguments(__doc__.split("\n")[0], argv)
-    status = record.main(argv) or precision.main(argv)
+    options = references.arguments(__doc__.split("\n")[0], argv)
+    status = references.main(argv) or precision.main(argv)
     if status or options.unit:
         return status
     try:

@@ -14,13 +14,13 @@ import json
 import sys
 
 import torch
-from anatomy import runner
+from anatomy import files, runner
 
 from autograder import exercises
-from autograder.judge.make_record import PUBLIC_SEED, case_seed
+from autograder.judge.drawing import PUBLIC_SEED, case_seed
 from autograder.judge.spec import Source
 from autograder.recording.keep import noise, same_device
-from autograder.recording.record import arguments, available, device_facts, replace
+from autograder.recording.references import arguments, device_facts
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -41,7 +41,7 @@ def outputs(exercise, steps, inputs, dtype, device):
     """Floating outputs by name, in float64 on the CPU; None where a step raised."""
     functions = {n: in_dtype(f, dtype) for n, f in exercise.functions(exercise.reference).items()}
     with torch.device(device):
-        outcome, tensors = runner.run(steps, cast(inputs, dtype, device), functions)
+        outcome, tensors = runner.run_program(steps, cast(inputs, dtype, device), functions)
     if any("raises" in r for r in outcome["results"]):
         return None
     return {n: t.double() for n, t in tensors.items() if t.is_floating_point()}
@@ -121,11 +121,9 @@ def record(out, device="cpu", units=None, fresh=False):
     before, comparable = part.get("distances", {}), not fresh and same_device(part.get("made"), facts)
     distances = {i: d for i, d in before.items() if units}
     for unit in units or exercises.units():
-        found, missing = available(unit)
-        live = {e.id: d for e in found if (d := measure(e, device))}
+        live = {e.id: d for e in exercises.of_unit(unit) if (d := measure(e, device))}
         live |= {i: before[i] for i, d in live.items() if comparable and i in before and stays(before[i], d)}
-        # Exercises that cannot run on this machine keep their numbers.
-        distances |= {i: before[i] for i in missing if i in before} | live
+        distances |= live
         print(f"{unit}: {len(live)} exercises against float64", flush=True)
     command = f"python -m autograder.recording.precision --device {device}"
     made = {
@@ -138,7 +136,7 @@ def record(out, device="cpu", units=None, fresh=False):
     }
     data[kind] = part if comparable and distances == before else {"made": made, "distances": distances}
     out.mkdir(parents=True, exist_ok=True)
-    replace(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
+    files.replace(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
     return data
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from anatomy.widgets import RopeExplorer
 from playwright.sync_api import sync_playwright
 
+from autograder import ROOT
 from autograder.reference.rope import apply_rope
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def take(out, scheme="light"):

@@ -33,11 +33,12 @@ from anatomy.widgets import (
 from safetensors.numpy import load, save
 from torch.utils._pytree import tree_map
 
+from autograder import ROOT
 from autograder.exercises.u00_start_here import weighted_average
 from autograder.exercises.u07_masks_and_objectives.blanks import blank_infilling
 from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention, rotary_step
 from autograder.recording.keep import STEP, close, middle, same_device
-from autograder.recording.record import ROOT, device_facts, made
+from autograder.recording.references import device_facts, made
 from autograder.reference import activations, masks, objectives, residual
 from autograder.reference import sparse as patterns
 from autograder.reference import stability as stable

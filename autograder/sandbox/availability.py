@@ -13,10 +13,11 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograder import ROOT
+
 from . import bubblewrap, cgroups, worker
 from .channel import ChannelSession
 from .limits import Limits
-from .local import ROOT
 from .session import SandboxUnavailable
 from .zygote import SandboxedSession, Zygote
 

@@ -65,7 +65,7 @@ class _Died(Exception):
 
 
 class ChannelSession(Session):
-    """A Session over a connected stream socket to a ``worker.keeper``.
+    """A Session over a connected stream socket to a ``worker.head``.
 
     control: the grader's end. end: called once on close, ends the processes and removes the files.
     """

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from autograder import ROOT
+
 from .channel import ChannelSession
 from .limits import Limits
 from .session import SandboxUnavailable
 
-ROOT = Path(__file__).resolve().parents[2]
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
 # No -m: that would put the working directory, and with it the submission, in front of the standard library.

@@ -24,9 +24,11 @@ from typing import Any
 from jupyter_client.provisioning import LocalProvisioner
 from traitlets import Dict, List, Unicode
 
+from autograder import ROOT
+
 from . import bubblewrap, worker, zygote
 from .limits import Limits
-from .local import ROOT, learner_paths
+from .local import learner_paths
 from .namespaces import HOME, View
 from .session import SandboxUnavailable
 

@@ -20,10 +20,12 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
+from autograder import ROOT
+
 from .bubblewrap import sandbox_environment, staff_folder
 from .channel import ChannelSession
 from .limits import Limits
-from .local import ROOT, clean_environment, files_to_copy, learner_paths
+from .local import clean_environment, files_to_copy, learner_paths
 from .session import SandboxUnavailable
 from .zygote_server import MESSAGE_BYTES, PING
 

@@ -56,7 +56,7 @@ def evaluate(exercise_id, *functions):
         if problem:
             outcomes.append(({"results": [], "signature": problem}, {}))
             continue
-        outcomes.append(runner.run(case.program, case.tensors, named, record.forbidden))
+        outcomes.append(runner.run_program(case.program, case.tensors, named, record.forbidden))
     verdict = judging.judge(record, outcomes, seconds=time.perf_counter() - start)
     if not verdict.passed:
         probing.add_ignored(record, named, verdict)

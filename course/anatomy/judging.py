@@ -15,7 +15,7 @@ from .verdict import CaseResult, Mistake, Verdict
 def judge(record, outcomes, seconds=0.0):
     """Verdict for one exercise. Never raises on account of an outcome.
 
-    record: ExerciseRecord. outcomes: for each case ``(outcome, tensors)`` as ``runner.run`` returns them, or
+    record: ExerciseRecord. outcomes: for each case ``(outcome, tensors)`` as ``runner.run_program`` returns them, or
     ``({"missing": [names]}, {})``.
     """
     problems = [_problem(c, *o) for c, o in zip(record.cases, outcomes, strict=True)]

@@ -81,7 +81,7 @@ def _changed(t):
 
 
 def _result(case, tensors, functions):
-    outcome, out = runner.run(case.program, tensors, functions)
+    outcome, out = runner.run_program(case.program, tensors, functions)
     return json.dumps(
         [r.get("raises", ["value"])[0] if "raises" in r else r for r in outcome["results"]], default=str
     ), out

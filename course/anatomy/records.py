@@ -12,8 +12,6 @@ from pathlib import Path
 
 from safetensors import safe_open
 
-FORMAT = 1
-
 
 class MissingRecording(RuntimeError):
     """No recording for a unit or exercise; the message says what to do."""
@@ -35,7 +33,6 @@ class CaseRecord:
     outcomes: dict
     atol: dict
     rtol: float | None = None
-    compare_dtype: bool = True
 
 
 @dataclass

@@ -80,7 +80,7 @@ class _Watch(TorchFunctionMode):
 class Execution:
     """A program under way on somebody's functions: copies of its input tensors, and what its steps made so far.
 
-    program, tensors, functions: as for ``run``. ``step`` raises whatever the functions raise.
+    program, tensors, functions: as for ``run_program``. ``step`` raises whatever the functions raise.
     """
 
     def __init__(self, program, tensors, functions):
@@ -145,7 +145,7 @@ class Execution:
         return value, grads
 
 
-def run(program, tensors, functions, forbidden=()):
+def run_program(program, tensors, functions, forbidden=()):
     """Outcome of a program.
 
     Args:
@@ -179,11 +179,11 @@ def run(program, tensors, functions, forbidden=()):
             result["grads"] = codec.encode(grads, out, prefix="o")
         results.append(result)
         if several:  # what a later call writes into an earlier result was not there when that call returned
-            out = {name: _plain(t) if name not in done else t for name, t in out.items()}
+            out = {name: plain(t) if name not in done else t for name, t in out.items()}
             done = set(out)
     state = {t for s in program["steps"] for t in (s.get("state") or {}).values()}
     mutated = sorted(n for n, t in execution.inputs.items() if n not in state and not _same(t, before[n]))
-    out = {name: t if name in done else _plain(t) for name, t in out.items()}
+    out = {name: t if name in done else plain(t) for name, t in out.items()}
     return {"results": results, "used": sorted(watch.used), "mutated": mutated}, out
 
 
@@ -203,7 +203,8 @@ def _same(a, b):
     return a.shape == b.shape and a.dtype == b.dtype and torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
-def _plain(t):
+def plain(t):
+    """A tensor as it travels: on the CPU, dense, contiguous, complex as pairs of reals, and no part of a graph."""
     t = t.detach().to("cpu")
     t = t.to_dense() if t.layout is not torch.strided else t
     return torch.view_as_real(t).contiguous().clone() if t.is_complex() else t.contiguous().clone()
@@ -279,7 +280,7 @@ def serve(payload, namespace):
             continue
         functions = {t: namespace[t] for t in item["targets"]}
         own = {n.split("/", 1)[1]: t for n, t in tensors.items() if n.startswith(f"{i}/")}
-        outcome, out = run(item["program"], own, functions, item["forbidden"])
+        outcome, out = run_program(item["program"], own, functions, item["forbidden"])
         outcome["signature"] = calling_problem(functions, item["signature"])
         outcomes.append(outcome)
         reply |= {f"{i}/{n}": t for n, t in out.items()}

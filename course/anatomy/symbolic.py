@@ -2,7 +2,7 @@
 
 ``sympify`` and ``srepr`` evaluate text as Python, so they are never used on anything that came from outside.
 An expression travels as nested lists with a short list of node names, and is compared by its value at random
-points (a counterexample is then something a learner can check by hand), then by ``sympy.simplify``.
+points (a counterexample is then something a learner can check by hand).
 """
 
 import cmath

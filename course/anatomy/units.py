@@ -78,6 +78,11 @@ def cell_id(kind, name):
     return re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{name}")[:64]
 
 
+def grade_id(exercise_id, kind="check"):
+    """nbgrader's name for an exercise's cell: ``check-rope-rotate_half``; kind ``solve`` for the learner's."""
+    return f"{kind}-{exercise_id.replace('.', '-')}"
+
+
 def link(unit, cell=None, here=None):
     """Relative address of a unit's notebook, or of a cell in it, as JupyterLab follows it.
 

@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from tests.widgets.lab import ROOT, start_lab
+from autograder import ROOT
+from tests.widgets.lab import start_lab
 
 
 @pytest.fixture(scope="session")

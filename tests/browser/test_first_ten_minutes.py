@@ -8,7 +8,8 @@ import json
 import pytest
 from anatomy import workspace
 
-from tests.widgets.lab import ROOT, open_notebook, shut_down_kernel, start_lab
+from autograder import ROOT
+from tests.widgets.lab import open_notebook, shut_down_kernel, start_lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("first-ten-minutes")]
 

@@ -106,9 +106,9 @@ def test_an_example_that_passes_is_one_of_the_same_function(exercise):
     """No case of another function, and none that only asks for an error, is held against a wrong number."""
     functions = exercise.functions(exercise.reference)
     for target in exercise.targets:
-        from autograder.messages import CHANGES, _changed
+        from autograder.messages import CHANGES, changed
 
-        wrong = [_changed(f, CHANGES["wrong last column"]) if n == target else f for n, f in functions.items()]
+        wrong = [changed(f, CHANGES["wrong last column"]) if n == target else f for n, f in functions.items()]
         verdict = verdict_on(exercise.id, wrong)
         if verdict.passed or verdict.mistakes[0].name != "generic.partly":
             continue

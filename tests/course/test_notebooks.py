@@ -4,7 +4,6 @@ import ast
 import json
 import os
 import re
-from pathlib import Path
 from statistics import median
 
 import nbformat
@@ -14,10 +13,9 @@ from anatomy import units
 from anatomy.units import cell_id
 from nbclient import NotebookClient
 
-from autograder import exercises
+from autograder import ROOT, exercises
 from autograder.build.paths import to_five
 
-ROOT = Path(__file__).resolve().parents[2]
 UNITS = exercises.units()
 # Of processor time. Where another program takes half of the core, a learner waits twice as long: 20 s, two minutes.
 SECONDS_PER_UNIT, SECONDS_PER_CELL = 60, 10

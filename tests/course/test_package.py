@@ -8,13 +8,10 @@ import time
 import urllib.request
 import zipfile
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
 
 from autograder.build import package
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

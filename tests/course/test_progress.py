@@ -16,9 +16,11 @@ from anatomy.progress import home, note, read, summary, unit_view, update, whats
 from anatomy.progress_page import duration
 from anatomy.verdict import Verdict
 
+from autograder import ROOT
+
 from .units_folder import EARLY, LATE, add_extensions, write
 
-COURSE = Path(__file__).resolve().parents[2] / "course"
+COURSE = ROOT / "course"
 FIRST, SECOND, THIRD = "start.average", "rope.turn", "rope.rope"
 
 

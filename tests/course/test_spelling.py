@@ -136,6 +136,6 @@ def test_what_is_not_there_is_said_in_one_sentence():
 def test_a_verdict_prints_what_can_be_pasted():
     record = records.load("start.weighted_average")
     wrong = lambda values, weights: weights @ values
-    outcomes = [runner.run(c.program, c.tensors, {"weighted_average": wrong}) for c in record.cases]
+    outcomes = [runner.run_program(c.program, c.tensors, {"weighted_average": wrong}) for c in record.cases]
     verdict = judging.judge(record, outcomes)
     assert pasted(verdict.first_failure.call, {"weighted_average": wrong}).tolist() == [12, 70]

@@ -4,13 +4,11 @@ import ast
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from autograder import exercises
+from autograder import ROOT, exercises
 
-ROOT = Path(__file__).resolve().parents[2]
 RELEASED = sorted((ROOT / "course").glob("*/*.ipynb"))
 SOURCES = sorted((ROOT / "solutions").glob("*/*.ipynb"))
 

@@ -1,17 +1,15 @@
 """Numbers in texts come from recordings: filled in by the build, never typed."""
 
 import re
-from pathlib import Path
 
 import jupytext
 import pytest
 from anatomy.experiments import recorded
 
-from autograder import exercises
+from autograder import ROOT, exercises
 from autograder.build import numbers
 from autograder.build.unit_text import TextError
 
-ROOT = Path(__file__).resolve().parents[2]
 UNITS = exercises.units()
 NUMBER = re.compile(r"(?<![\w.\\/^_{-])\d[\d,]*(?:\.\d+)?(?![\w/])")
 COUNT = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|both|all)"

@@ -2,20 +2,18 @@
 
 import json
 import re
-from pathlib import Path
 
 import jupytext
 import pytest
 from anatomy import units
 from anatomy.experiments import recorded
 
-from autograder import exercises
+from autograder import ROOT, exercises
 from autograder.build import evidence, numbers
 from autograder.build.unit_text import TextError
 
 from .claims import CLAIMS
 
-ROOT = Path(__file__).resolve().parents[2]
 UNITS = exercises.units()
 
 

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 
 from .cheats.base import CHECK, SOLVE, START, find, released
 

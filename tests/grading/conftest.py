@@ -1,10 +1,8 @@
 """Sessions are slow to start (they import torch): tests that only need a clean namespace share one."""
 
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from autograder import ROOT
 
 
 @pytest.fixture(scope="session")
@@ -47,13 +45,13 @@ def sandbox():
 @pytest.fixture
 def impatient(monkeypatch):
     """Short time limits, so that a submission that hangs costs seconds. Honest ones take a fraction of one."""
-    from autograder.grading import running
+    from autograder.grading import execution
     from autograder.judge import trusted
 
     for module, name in (
-        (running, "CELL_SECONDS"),
-        (running, "TOGETHER_SECONDS"),
-        (running, "ANSWER_SECONDS"),
+        (execution, "CELL_SECONDS"),
+        (execution, "TOGETHER_SECONDS"),
+        (execution, "ANSWER_SECONDS"),
         (trusted, "TOGETHER_SECONDS"),
     ):
         monkeypatch.setattr(module, name, 4.0)

@@ -4,8 +4,8 @@ import pytest
 import torch
 from anatomy import judging
 
-from autograder.judge.make_record import make_record, student_key
-from autograder.judge.trusted import _drawn, _no_points_for_examples
+from autograder.judge.drawing import draw_record, student_key
+from autograder.judge.trusted import is_drawn, no_points_for_examples
 
 # One step of a proof has one right answer, for everybody.
 ONE_ANSWER = {"rope.relative_rotation", "rope.squared_lengths", "rope.expanded_score"}
@@ -22,7 +22,7 @@ def test_the_recorded_answers_earn_nothing_on_fresh_inputs(exercise):
 def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_heart(exercise, number):
     def given_back(fresh, public):
         results, tensors = public.outcomes["expected"]
-        if _drawn(fresh, public):
+        if is_drawn(fresh, public):
             inputs = [*fresh.tensors.values()][number : number + 1]
             tensors = {
                 n: next((i for i in inputs if i.shape == t.shape and i.dtype == t.dtype), torch.zeros_like(t))
@@ -36,9 +36,9 @@ def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_hear
 
 def score(exercise, student, answer):
     """Points for the outcomes ``answer(fresh case, public case)``."""
-    public = make_record(exercise, with_mutants=False)
-    fresh = make_record(exercise, student_key("secret", student, exercise.unit), with_mutants=False)
+    public = draw_record(exercise, with_mutants=False)
+    fresh = draw_record(exercise, student_key("secret", student, exercise.unit), with_mutants=False)
     verdict = judging.judge(fresh, [answer(f, p) for f, p in zip(fresh.cases, public.cases, strict=True)])
     if not verdict.passed:
-        _no_points_for_examples(verdict, fresh, public)
+        no_points_for_examples(verdict, fresh, public)
     return verdict.score

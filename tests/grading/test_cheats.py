@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 from autograder.grading import feedback, sessions
+from autograder.grading.execution import run_notebook
 from autograder.grading.grade import grade_bytes
 from autograder.grading.masters import master
-from autograder.grading.running import run
-from autograder.judge.make_record import make_record, student_key, submission_key
+from autograder.judge.drawing import draw_record, student_key, submission_key
 from autograder.judge.trusted import judge_exercise
 
 from .cheats import CHEATS, START
@@ -112,7 +112,7 @@ def test_the_forbidden_built_ins_would_pass_if_they_were_allowed(cheat, sandbox)
 
     exercise = master(cheat.unit).answers[cheat.solve]
     with sandbox() as session:
-        run(rebuild(cheat.data, cheat.unit).notebook, (), session, KEY)
+        run_notebook(rebuild(cheat.data, cheat.unit).notebook, (), session, KEY)
         verdict = judge_exercise(dataclasses.replace(exercise, forbidden=()), session, KEY)
     assert verdict.passed, verdict.text()
 
@@ -145,7 +145,7 @@ def test_inputs_that_a_submission_brought_home_are_worth_nothing_in_the_next_one
     assert seen, spied.text()
 
     key = KEY if not fresh_each_time else submission_key(KEY, hashlib.sha256(notebook(SPY)).hexdigest())
-    record, table = make_record(master(START).exercises[0], key, with_mutants=False), []
+    record, table = draw_record(master(START).exercises[0], key, with_mutants=False), []
     for case in record.cases:
         total = case.tensors["i0"].double().sum().item()
         if any(abs(total - s) < 1e-5 for s in seen):

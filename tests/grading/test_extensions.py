@@ -8,9 +8,10 @@ import shutil
 import types
 
 import pytest
+from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
-from autograder.build.source import ROOT, grade_id
+from autograder import ROOT
 from autograder.grading import feedback, gradebook, masters, report
 from autograder.grading import grade as grading
 from autograder.grading.__main__ import write_grades

@@ -21,7 +21,7 @@ from autograder.grading import collect, engine, sessions
 from autograder.grading.course import load_course
 from autograder.grading.grade import grade_bytes
 from autograder.grading.gradebook import GradebookError, GradebookWriter
-from autograder.judge.make_record import student_key
+from autograder.judge.drawing import student_key
 
 from .cheats.base import START, released
 from .classroom import ANSWERS, command, consistent, course, environment, grade, grades, notebook, submit, times_graded

@@ -5,13 +5,13 @@ import json
 import pytest
 from nbgrader.utils import determine_grade
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 from autograder.grading import feedback
+from autograder.grading.execution import order_matters
 from autograder.grading.grade import GradedNotebook, grade_bytes, grade_notebook
 from autograder.grading.masters import gradable_units, master
-from autograder.grading.running import order_matters
 from autograder.grading.signs import evades_ban, signs_of
-from autograder.judge.make_record import student_key
+from autograder.judge.drawing import student_key
 
 from .cheats.base import ATTENTION, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
 

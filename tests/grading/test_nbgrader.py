@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 from autograder.grading.masters import master
 
 from .cheats.base import ATTENTION, SOLVE, START

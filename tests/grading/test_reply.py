@@ -12,7 +12,7 @@ from safetensors.torch import save
 
 from autograder import exercises
 from autograder.judge.asked import answer as answer_parts
-from autograder.judge.make_record import make_record, student_key
+from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.reply import MalformedReply, parse_reply
 from autograder.judge.trusted import judge_exercise
 from autograder.sandbox import AskDied, AskTimeout, DeadSession, ReplyTooLarge, StudentError
@@ -187,7 +187,7 @@ def test_a_process_that_does_not_answer(error, name):
 
 def test_hidden_inputs_are_never_shown():
     """A function that is right on the public cases and tells everything it sees on all others."""
-    public = {tuple(c.tensors["i0"].flatten().tolist()) for c in make_record(EXERCISE, with_mutants=False).cases}
+    public = {tuple(c.tensors["i0"].flatten().tolist()) for c in draw_record(EXERCISE, with_mutants=False).cases}
 
     def spy(values, weights):
         if tuple(values.flatten().tolist()) in public:
@@ -198,7 +198,7 @@ def test_hidden_inputs_are_never_shown():
     assert verdict.score == 0
     assert verdict.mistakes[0].name == "generic.only_examples"
     shown = verdict.text() + verdict.html() + json.dumps(verdict.to_dict())
-    for case in make_record(EXERCISE, KEY, with_mutants=False).cases[2:4]:
+    for case in draw_record(EXERCISE, KEY, with_mutants=False).cases[2:4]:
         for number in case.tensors["i0"].flatten().tolist():
             assert f"{number:.4g}" not in shown and str(number) not in shown
 
@@ -206,7 +206,7 @@ def test_hidden_inputs_are_never_shown():
 def test_examples_learned_by_heart_earn_nothing():
     answers = {
         tuple(c.tensors["i0"].flatten().tolist()): c.outcomes["expected"][1]["o0"]
-        for c in make_record(EXERCISE, with_mutants=False).cases
+        for c in draw_record(EXERCISE, with_mutants=False).cases
     }
     by_heart = lambda values, weights: answers.get(tuple(values.flatten().tolist()), torch.zeros(()))
     verdict = judged(lambda payload: honest(payload, by_heart))
@@ -215,7 +215,7 @@ def test_examples_learned_by_heart_earn_nothing():
 
 
 def test_a_known_mistake_on_hidden_inputs_only_is_named_without_numbers():
-    public = [c.tensors["i0"] for c in make_record(EXERCISE, with_mutants=False).cases]
+    public = [c.tensors["i0"] for c in draw_record(EXERCISE, with_mutants=False).cases]
 
     def sly(values, weights):
         known = any(values.shape == p.shape and torch.equal(values, p) for p in public)
@@ -227,7 +227,7 @@ def test_a_known_mistake_on_hidden_inputs_only_is_named_without_numbers():
     assert not any(c.expected or c.got for c in verdict.cases)
 
 
-PROGRAMS = [c.program for c in make_record(EXERCISE, with_mutants=False).cases]
+PROGRAMS = [c.program for c in draw_record(EXERCISE, with_mutants=False).cases]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (

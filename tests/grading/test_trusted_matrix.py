@@ -4,7 +4,7 @@ import html
 
 import pytest
 
-from autograder.judge.make_record import student_key
+from autograder.judge.drawing import student_key
 from autograder.judge.trusted import judge_exercise
 
 

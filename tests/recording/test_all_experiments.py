@@ -9,11 +9,11 @@ import time
 import pytest
 import torch
 
+from autograder import ROOT
 from autograder.recording.experiments import __main__ as command
 from autograder.recording.experiments import resume
 from autograder.recording.experiments.resume import OUT_OF_TIME, Rows
 from autograder.recording.experiments.writing import arguments
-from autograder.recording.record import ROOT
 
 # sympy is not among them: torch brings it along, and its optimizers import it.
 BLOCKER = """

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import exercises
-from autograder.judge.make_record import make_record
-from autograder.recording import figures, precision, record, widgets
+from autograder import ROOT, exercises
+from autograder.judge.drawing import draw_record
+from autograder.recording import figures, precision, references, widgets
 from autograder.recording.__main__ import main as record_all
 from autograder.recording.experiments import sparse_attention
 from autograder.recording.experiments.__main__ import NAMES, READ, TIMED
@@ -17,7 +17,7 @@ from tests.recording.tiny import TINY, record_tiny
 
 
 def test_every_experiment_is_tried():
-    recorded = {p.stem for p in (figures.ROOT / "assets" / "experiments").glob("*.json")}
+    recorded = {p.stem for p in (ROOT / "assets" / "experiments").glob("*.json")}
     assert set(TINY) == set(NAMES) == recorded - set(READ) and set(READ) == set(figures.TABLES)
 
 
@@ -39,9 +39,9 @@ def test_an_experiment_stays_on_its_device(name, tmp_path, monkeypatch):
 def test_recordings_are_the_same_on_another_device(unit):
     """Values, errors and mutants' fingerprints: a module made on the CPU met inputs on the GPU here once."""
     for exercise in exercises.of_unit(unit):
-        here = make_record(exercise)
+        here = draw_record(exercise)
         with pretend_cuda():
-            there = make_record(exercise, device="cuda")
+            there = draw_record(exercise, device="cuda")
         for a, b in zip(here.cases, there.cases, strict=True):
             for name in a.outcomes:
                 raised = [[(r.get("raises") or [None])[0] for r in c.outcomes[name][0]["results"]] for c in (a, b)]
@@ -55,9 +55,9 @@ def test_an_error_that_only_the_device_knows_is_not_recorded(monkeypatch):
     exercise = exercises.get("start.weighted_average")
     forgetful = lambda values, weights: weights @ values / weights.sum() * torch.ones(len(values[0]), device="cpu")
     monkeypatch.setattr(exercise, "reference", forgetful)
-    make_record(exercise)
+    draw_record(exercise)
     with pretend_cuda(), pytest.raises(RuntimeError, match="start.weighted_average, .*: on cuda .*same device"):
-        make_record(exercise, device="cuda")
+        draw_record(exercise, device="cuda")
 
 
 def test_distances_on_another_device():
@@ -79,7 +79,7 @@ def test_widgets_tables_on_another_device(name):
 def test_make_record_on_cuda_says_so_and_keeps_the_cpus_distances(tmp_path, monkeypatch):
     monkeypatch.setattr(torch, "use_deterministic_algorithms", lambda on, warn_only: None)
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
-    (tmp_path / "precision.json").write_bytes((figures.ROOT / "assets/recordings/precision.json").read_bytes())
+    (tmp_path / "precision.json").write_bytes((ROOT / "assets/recordings/precision.json").read_bytes())
     with pretend_cuda():
         assert record_all(["--device", "cuda", "--unit", "00-start-here", "--out", str(tmp_path)]) == 0
     made = json.loads((tmp_path / "manifest.json").read_text())["00-start-here"]
@@ -102,9 +102,9 @@ def test_recording_on_cuda_asks_for_exact_and_repeatable_products(monkeypatch):
     asked = []
     monkeypatch.setattr(torch, "use_deterministic_algorithms", lambda on, warn_only: asked.append(on))
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
-    record.exact("cpu")
+    references.exact("cpu")
     assert not asked
-    record.exact("cuda")
+    references.exact("cuda")
     products = torch.backends.cuda.matmul
     assert asked == [True] and not torch.backends.cudnn.allow_tf32 and not products.allow_tf32
     assert not products.allow_fp16_reduced_precision_reduction and not products.allow_bf16_reduced_precision_reduction
@@ -113,7 +113,7 @@ def test_recording_on_cuda_asks_for_exact_and_repeatable_products(monkeypatch):
 def test_manifest_without_the_vendors_tool(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pretend_cuda():
-        facts = record.device_facts("cuda")
+        facts = references.device_facts("cuda")
     assert facts["name"] == NAME and facts["driver"] == "unknown"
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from anatomy.experiments import loss_spike as spikes
 
+from autograder import ROOT
 from autograder.recording import figures
 from autograder.recording.experiments import decode, loss_spike, roofline, sparse_attention
 from autograder.recording.experiments.resume import Rows
@@ -18,8 +19,8 @@ from autograder.recording.experiments.writing import arguments
 from autograder.reference.gqa import RotaryAttention
 from autograder.reference.mla import LatentAttention
 
-EXPERIMENTS = figures.ROOT / "assets" / "experiments"
-FIGURES = figures.ROOT / "assets" / "figures"
+EXPERIMENTS = ROOT / "assets" / "experiments"
+FIGURES = ROOT / "assets" / "figures"
 RECORDED = sorted(p for p in EXPERIMENTS.glob("*.json") if p.stem not in figures.TABLES)
 LARGE = sorted((EXPERIMENTS / "large").glob("*.json"))  # made on a GPU, where there was one
 each = pytest.mark.parametrize("path", RECORDED + LARGE, ids=lambda p: str(p.relative_to(EXPERIMENTS).with_suffix("")))
@@ -54,7 +55,7 @@ def test_every_recording_says_how_it_was_made(path):
     assert ("--device cuda" in made["command"]) == made["device"].startswith("cuda")
     assert made["setting"] == ("large" if path in LARGE else "small") and made["tf32"] is False
     assert set(made["dtype"].split(", ")) <= {"float32", "bfloat16", "float16", "float64"}
-    script = figures.ROOT / "autograder" / "recording" / "experiments" / f"{path.stem}.py"
+    script = ROOT / "autograder" / "recording" / "experiments" / f"{path.stem}.py"
     assert script.exists(), "the command that made it is gone"
 
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from autograder import exercises
-from autograder.recording import keep, precision, record
+from autograder import ROOT, exercises
+from autograder.recording import keep, precision, references
 from autograder.recording.__main__ import main as record_all
 
 UNIT = "00-start-here"
@@ -28,7 +28,7 @@ def files(folder):
 @pytest.fixture
 def recorded(tmp_path):
     """A folder with the recording of the smallest unit, made here."""
-    record.main(["--unit", UNIT, "--out", str(tmp_path), "--fresh"])
+    references.main(["--unit", UNIT, "--out", str(tmp_path), "--fresh"])
     return tmp_path
 
 
@@ -44,7 +44,7 @@ def test_another_processor_changes_no_bytes(kernels, recorded):
         [sys.executable, "-m", "autograder.recording", *command],
         env=environment,
         check=True,
-        cwd=record.ROOT,
+        cwd=ROOT,
         stdout=subprocess.DEVNULL,
     )
     assert files(recorded) == before
@@ -55,9 +55,9 @@ def test_fresh_writes_what_differs_by_rounding(recorded):
     here = path.read_bytes()
     elsewhere = save({n: t * (1 + 1e-7) if t.is_floating_point() else t for n, t in load(here).items()})
     path.write_bytes(elsewhere)
-    record.main(command)
+    references.main(command)
     assert path.read_bytes() == elsewhere != here
-    record.main([*command, "--fresh"])
+    references.main([*command, "--fresh"])
     assert path.read_bytes() == here
 
 
@@ -81,10 +81,10 @@ def exercise_of(unit, change):
 def test_a_real_change_is_written(change, recorded):
     before = keep.Before(recorded / UNIT)
     changed = exercise_of(UNIT, change)
-    old, new = ([*record.record_unit(UNIT, chosen=c, before=before)] for c in (None, changed))
+    old, new = ([*references.record_unit(UNIT, chosen=c, before=before)] for c in (None, changed))
     stays = json.loads((recorded / f"{UNIT}.json").read_text(encoding="utf-8"))
     assert json.loads(json.dumps(old[0])) == stays, "nothing changed"
-    fresh = record.record_unit(UNIT, chosen=changed)
+    fresh = references.record_unit(UNIT, chosen=changed)
     one = changed[0].id
     for name, t in new[1].items():
         if name.startswith(one):
@@ -103,7 +103,7 @@ def test_outcomes_are_of_the_inputs_beside_them(recorded):
     shifted = {n: t * (1 + 2e-7) if "/in/" in n and t.is_floating_point() else t for n, t in before.tensors.items()}
     before.tensors = shifted
     doubled = dataclasses.replace(first, reference=lambda *a: first.reference(*a) * 2, mutants=[])
-    data, tensors = record.record_unit(UNIT, chosen=[doubled], before=before)
+    data, tensors = references.record_unit(UNIT, chosen=[doubled], before=before)
     for case in data["exercises"][0]["cases"]:
         inputs = before.of(first.id, case, "in")
         for n, t in inputs.items():
@@ -122,7 +122,7 @@ def test_words_are_always_those_of_the_spec(recorded):
         },
     )
     before = keep.Before(recorded / UNIT)
-    data, tensors = record.record_unit(UNIT, chosen=changed, before=before)
+    data, tensors = references.record_unit(UNIT, chosen=changed, before=before)
     assert data["exercises"][0]["title"] == "Another title"
     assert {c["shows"] for c in data["exercises"][0]["cases"]} == {"another sentence"}
     assert all(keep.identical(t, before.tensors[n]) for n, t in tensors.items())
@@ -133,20 +133,20 @@ def test_a_recording_of_another_device_is_not_kept(recorded, monkeypatch):
     made = json.loads(path.read_text())
     path.write_text(json.dumps({UNIT: {**made[UNIT], "device": "cuda", "name": "Some Card"}}))
     seen = []
-    monkeypatch.setattr(record, "write_unit", lambda unit, out, device, before: seen.append(before) or (1, 1))
-    record.main(["--unit", UNIT, "--out", str(recorded)])
+    monkeypatch.setattr(references, "write_unit", lambda unit, out, device, before: seen.append(before) or (1, 1))
+    references.main(["--unit", UNIT, "--out", str(recorded)])
     path.write_text(json.dumps(made))
-    record.main(["--unit", UNIT, "--out", str(recorded)])
-    record.main(["--unit", UNIT, "--out", str(recorded), "--fresh"])
+    references.main(["--unit", UNIT, "--out", str(recorded)])
+    references.main(["--unit", UNIT, "--out", str(recorded), "--fresh"])
     assert [b is None for b in seen] == [True, False, True]
 
 
 def test_an_entry_is_of_the_run_that_made_the_bytes(recorded):
     """Another day, Python, torch or CPU that gives the same bytes leaves it alone; other bytes or a card don't."""
     file = recorded / f"{UNIT}.json"
-    entry = record.made(None, "cpu", "make record", 1, [file])
+    entry = references.made(None, "cpu", "make record", 1, [file])
     elsewhere = {**entry, "date": "2020-01-01", "python": "3.12.1", "torch": "2.9.0", "name": "aarch64"}
-    again = lambda before: record.made(before, "cpu", "make record", 1, [file])
+    again = lambda before: references.made(before, "cpu", "make record", 1, [file])
     assert again(elsewhere) == elsewhere
     assert again({**elsewhere, "sha256": "0"}) == entry and again({**elsewhere, "device": "cuda"}) == entry
     card = {"device": "cuda", "name": "Some Card"}

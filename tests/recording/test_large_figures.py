@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 import pytest
 from anatomy.experiments import recorded, show_large
 
+from autograder import ROOT
 from autograder.recording import figures
 from autograder.recording.experiments.__main__ import NAMES
 from tests.recording.pretend_cuda import NAME, pretend_cuda
 from tests.recording.tiny import record_tiny
 
-ASSETS = figures.ROOT / "assets"
+ASSETS = ROOT / "assets"
 
 
 @pytest.fixture
@@ -94,5 +95,5 @@ def test_no_pretended_device_is_among_the_recordings():
 
 
 def test_every_experiment_has_its_place_in_a_notebook():
-    text = "".join(p.read_text(encoding="utf-8") for p in sorted((figures.ROOT / "solutions").glob("*.py")))
+    text = "".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "solutions").glob("*.py")))
     assert set(re.findall(r'^show_large\("(\w+)"\)$', text, flags=re.M)) == set(NAMES)

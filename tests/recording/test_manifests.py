@@ -7,10 +7,11 @@ import re
 import pytest
 import torch
 
-from autograder.recording import precision, record
+from autograder import ROOT
+from autograder.recording import precision, references
 from autograder.recording.__main__ import main as record_all
 
-RECORDINGS = record.ROOT / "assets" / "recordings"
+RECORDINGS = ROOT / "assets" / "recordings"
 UNITS = json.loads((RECORDINGS / "manifest.json").read_text())
 WIDGETS = {k: v for k, v in json.loads((RECORDINGS / "widgets" / "manifest.json").read_text()).items() if k != "files"}
 ENTRIES = {**UNITS, "widgets": WIDGETS}
@@ -43,15 +44,15 @@ def test_every_recording_has_a_manifest():
 def test_the_date_stays_while_nothing_changes(tmp_path):
     file = tmp_path / "x"
     file.write_bytes(b"1")
-    first = record.made(None, "cpu", "make record", 1, [file])
+    first = references.made(None, "cpu", "make record", 1, [file])
     old = {**first, "date": "2020-01-01"}
-    assert record.made(old, "cpu", "make record", 1, [file]) == old
+    assert references.made(old, "cpu", "make record", 1, [file]) == old
     file.write_bytes(b"2")
-    assert record.made(old, "cpu", "make record", 1, [file])["date"] == first["date"]
-    assert record.made(old, "cpu", "make record", 2, [file])["date"] == first["date"]
+    assert references.made(old, "cpu", "make record", 1, [file])["date"] == first["date"]
+    assert references.made(old, "cpu", "make record", 2, [file])["date"] == first["date"]
 
 
-@pytest.mark.parametrize("main", [record.main, precision.main, record_all], ids=["record", "precision", "all"])
+@pytest.mark.parametrize("main", [references.main, precision.main, record_all], ids=["record", "precision", "all"])
 def test_no_gpu_no_recording(tmp_path, main):
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")

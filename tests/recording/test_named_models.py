@@ -5,10 +5,10 @@ import json
 import pytest
 from anatomy.experiments import named_models as shown
 
+from autograder import ROOT
 from autograder.recording.experiments import __main__ as command
 from autograder.recording.experiments import named_models
 from autograder.recording.experiments.named_configurations import MODELS
-from autograder.recording.record import ROOT
 
 PATH = ROOT / "assets" / "experiments" / "named_models.json"
 DATA = json.loads(PATH.read_text(encoding="utf-8"))

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder import ROOT
 from autograder.sandbox import BubblewrapSession, LocalSession, SandboxedSession, Zygote, require_sandbox
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder import ROOT
 from autograder.sandbox import CELL_TIMEOUT, AskDied, AskFailed, DeadSession, Limits
 
-ROOT = Path(__file__).resolve().parents[2]
 KINDS = ["bubblewrap", "zygote"]
 MIB = 1 << 20
 

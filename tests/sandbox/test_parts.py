@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from autograder import ROOT
 from autograder.sandbox import (
     Availability,
     BubblewrapSession,
@@ -20,8 +21,6 @@ from autograder.sandbox import (
 from autograder.sandbox.channel import clean
 from autograder.sandbox.provisioner import submission_folder
 from autograder.sandbox.zygote import Zygote
-
-from .conftest import ROOT
 
 
 # ---- system call filter ----------------------------------------------------------------------------------------------

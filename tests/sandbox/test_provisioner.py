@@ -14,9 +14,8 @@ from jupyter_client.manager import start_new_kernel
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 
+from autograder import ROOT
 from autograder.sandbox import Limits, SandboxUnavailable, cgroups, kernelspec, provisioner, zygote
-
-from .conftest import ROOT
 
 PROVISIONERS = {"anatomy-bwrap": "BubblewrapProvisioner", "anatomy-zygote": "ZygoteProvisioner"}
 MARK = f"97531.{os.getpid()}"  # seconds to sleep, by which a process is found; other runs may be under way

@@ -11,7 +11,7 @@ import torch
 from anatomy.experiments import loss_spike as spikes
 from anatomy.experiments import recorded
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 from autograder.exercises.u10_stability.decay import parameter_groups
 from autograder.exercises.u10_stability.training import spike_height
 from autograder.recording.experiments import loss_spike as script

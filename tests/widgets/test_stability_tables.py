@@ -9,7 +9,8 @@ import torch
 from anatomy.widgets import SoftmaxStabilityExplorer, stability
 from anatomy.widgets.base import NOTHING_GIVEN
 
-from .lab import ROOT
+from autograder import ROOT
+
 from .learners import unfinished
 from .stability_learners import RIGHT, WRONG
 

@@ -145,7 +145,7 @@ family = Exercise(
 
 # ---- GELU -------------------------------------------------------------------------------------------------
 
-ROOT = math.sqrt(2 / math.pi)
+SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
 
 def density(x):
@@ -156,7 +156,7 @@ def cumulative(x):
     return 0.5 * (1 + torch.erf(x / math.sqrt(2)))
 
 
-def tanh_form(x, constant=ROOT, inner=lambda x: x + 0.044715 * x**3):
+def tanh_form(x, constant=SQRT_2_OVER_PI, inner=lambda x: x + 0.044715 * x**3):
     return 0.5 * x * (1 + torch.tanh(constant * inner(x)))
 
 
@@ -173,7 +173,7 @@ gelu = Exercise(
     alternatives=[
         (lambda x: 0.5 * x * (1 + torch.erf(x / math.sqrt(2))), tanh_form),
         # ½(1 + tanh u) is sigmoid(2u).
-        (lambda x: x * torch.special.ndtr(x), lambda x: x * torch.sigmoid(2 * ROOT * (x + 0.044715 * x**3))),
+        (lambda x: x * torch.special.ndtr(x), lambda x: x * torch.sigmoid(2 * SQRT_2_OVER_PI * (x + 0.044715 * x**3))),
     ],
     forbidden=("gelu",),
     forbidden_message="torch.erf and torch.tanh are enough.",
@@ -233,7 +233,7 @@ gelu = Exercise(
         ),
         Mutant(
             "one_missing",
-            (ref.gelu, lambda x: 0.5 * x * torch.tanh(ROOT * (x + 0.044715 * x**3))),
+            (ref.gelu, lambda x: 0.5 * x * torch.tanh(SQRT_2_OVER_PI * (x + 0.044715 * x**3))),
             "The tanh form needs 1 + tanh(…): without the 1, negative inputs come out positive.",
         ),
         Mutant(

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import torch
 
+from autograder import ROOT
 from autograder.recording.experiments import named_models
 from autograder.recording.experiments.resume import OUT_OF_TIME
 from autograder.recording.experiments.writing import SETTINGS, default_setting, prepare
-from autograder.recording.record import ROOT, device_facts
+from autograder.recording.references import device_facts
 
 # Those that measure times and bytes need the machine for themselves; trainings may share it (--jobs).
 TIMED = ("roofline", "decode", "norm_bandwidth", "sparse_attention")

@@ -10,11 +10,11 @@ import json
 import sys
 
 import torch
+from anatomy import files
 
 from autograder.recording.experiments import model_probes as probes
 from autograder.recording.experiments.named_configurations import MODELS, PALM
 from autograder.recording.experiments.writing import arguments
-from autograder.recording.record import replace
 
 NAME = "named_models"
 
@@ -179,7 +179,7 @@ def main(argv=None):
         [*(sys.argv[1:] if argv is None else argv), "--setting", "small"]
     )
     options.out.mkdir(parents=True, exist_ok=True)
-    replace(options.out / f"{NAME}.json", contents(record()))
+    files.replace(options.out / f"{NAME}.json", contents(record()))
     print(f"{NAME}.json: {len(MODELS)} models")
     return 0
 

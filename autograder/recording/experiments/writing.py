@@ -5,8 +5,10 @@ import datetime
 import json
 
 import torch
+from anatomy import files
 
-from autograder.recording.record import ROOT, demand, device_facts, replace
+from autograder import ROOT
+from autograder.recording.references import demand, device_facts
 
 SETTINGS = ("small", "large")
 
@@ -72,7 +74,7 @@ def save(name, data, options, seeds):
         made["seconds"] = round(options.seconds)
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{name}.json"
-    replace(path, (json.dumps({"made": made, **data}, indent=1, sort_keys=True) + "\n").encode())
+    files.replace(path, (json.dumps({"made": made, **data}, indent=1, sort_keys=True) + "\n").encode())
     print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB", flush=True)
 
 

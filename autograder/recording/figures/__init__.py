@@ -9,10 +9,10 @@ import io
 import json
 
 import matplotlib as mpl
-from anatomy import plots
+from anatomy import files, plots
 
+from autograder import ROOT
 from autograder.recording.figures import attention, buckets, depth, lengths, machine, training
-from autograder.recording.record import ROOT, replace
 
 DRAWINGS = {
     function.__name__: function
@@ -65,8 +65,8 @@ def write(experiments=ROOT / "assets" / "experiments", out=ROOT / "assets" / "fi
     alts = {}
     for path in sorted(p for p in experiments.glob("*.json") if p.stem not in TABLES):
         picture, alts[path.stem] = draw(path.stem, json.loads(path.read_text(encoding="utf-8")))
-        replace(out / f"{path.stem}.svg", picture)
-    replace(out / "alt.json", (json.dumps(alts, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
+        files.replace(out / f"{path.stem}.svg", picture)
+    files.replace(out / "alt.json", (json.dumps(alts, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
     return alts
 
 

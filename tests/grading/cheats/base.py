@@ -8,7 +8,7 @@ import json
 import zlib
 from dataclasses import dataclass
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 
 START, ATTENTION = "00-start-here", "01-attention"
 SOLVE, CHECK = "solve-start-weighted_average", "check-start-weighted_average"

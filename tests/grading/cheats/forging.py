@@ -2,7 +2,7 @@
 
 import copy
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 
 from .base import CHECK, WRONG, answer, find, insert_before, notebook
 

@@ -1,6 +1,6 @@
 """Cheats that reach for what is not theirs: files, memory, the gradebook, the network, other processes."""
 
-from autograder.build.source import ROOT
+from autograder import ROOT
 
 from .base import WRONG, answer
 

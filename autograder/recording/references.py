@@ -1,6 +1,6 @@
 """Writes ``assets/recordings``: for each unit a JSON file (programs, words, tolerances) and a safetensors file.
 
-``python -m autograder.recording.record [--device cuda] [--unit 06-rope] [--out assets/recordings] [--fresh]``. The
+``python -m autograder.recording.references [--device cuda] [--unit 06-rope] [--out assets/recordings] [--fresh]``. The
 same commit gives the same bytes on every CPU: a case that differs from the recorded one by rounding only stays as it
 is (``keep.py``; ``--fresh`` writes everything new). The entry in the manifest tells where and when the bytes last
 changed. It needs torch, numpy and safetensors; where sympy is missing, the exercises whose specs need it are left out,
@@ -17,17 +17,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import torch
-from anatomy import records
-from safetensors.torch import load_file, save
+from anatomy import files
+from safetensors.torch import save
 
-from autograder import exercises
-from autograder.judge.make_record import PUBLIC_SEED, make_record
+from autograder import ROOT, exercises
+from autograder.judge.drawing import PUBLIC_SEED, draw_record
 from autograder.recording.keep import Before, same_device
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def slug(text):
@@ -87,50 +84,6 @@ def exact(device):
         torch.use_deterministic_algorithms(True, warn_only=True)
 
 
-def available(unit, folder=ROOT / "assets" / "recordings"):
-    """(exercises of a unit whose specs can be imported here, ids recorded in ``folder`` that are left out).
-
-    A spec file that needs a package which is missing is put aside as a whole; one sentence says so.
-    """
-    put_aside = {}
-    while True:
-        try:
-            found = exercises.of_unit(unit)
-            break
-        except ModuleNotFoundError as error:
-            # The innermost spec file that was being imported is the one that needs the missing package.
-            name = next((n for n in reversed(_imported(error)) if n.startswith("autograder.exercises.u")), None)
-            if name is None or name in put_aside:
-                raise
-            put_aside[name] = (error.name or "a package").split(".")[0]
-            sys.modules[name] = empty = ModuleType(name)
-            empty.EXERCISES = []
-    for name in put_aside:
-        del sys.modules[name]
-    if not put_aside:
-        return found, []
-    path = folder / f"{unit}.json"
-    recorded = json.loads(path.read_text(encoding="utf-8"))["exercises"] if path.exists() else []
-    missing = [e["id"] for e in recorded if e["id"] not in {e.id for e in found}]
-    files = ", ".join(n.rsplit(".", 1)[1] + ".py" for n in put_aside)
-    needs = ", ".join(sorted(set(put_aside.values())))
-    print(
-        f"{unit}: {files} needs {needs}, which is not here; what was recorded of "
-        f"{', '.join(missing) or 'its exercises'} stays as it is.",
-        flush=True,
-    )
-    return found, missing
-
-
-def _imported(error):
-    """Names of the modules in an error's traceback, outermost first."""
-    names, frame = [], error.__traceback__
-    while frame is not None:
-        names.append(frame.tb_frame.f_globals.get("__name__", ""))
-        frame = frame.tb_next
-    return names
-
-
 def record_unit(unit, device="cpu", chosen=None, before=None):
     """(JSON-ready dict, tensors) of one unit's public cases.
 
@@ -138,7 +91,7 @@ def record_unit(unit, device="cpu", chosen=None, before=None):
     """
     store, listed, before = {}, [], before or Before()
     for exercise in exercises.of_unit(unit) if chosen is None else chosen:
-        record = make_record(before.on_recorded_inputs(exercise), device=device)
+        record = draw_record(before.on_recorded_inputs(exercise), device=device)
         cases = []
         for c in record.cases:
             fresh, outcomes = {f"in/{n}": t for n, t in c.tensors.items()}, {}
@@ -174,45 +127,21 @@ def record_unit(unit, device="cpu", chosen=None, before=None):
             )
         }
         listed.append({**fields, "cases": cases})
-    return {"format": records.FORMAT, "unit": unit, "exercises": listed}, store
-
-
-def _with_kept(data, tensors, stem, missing):
-    """Adds the exercises ``missing`` from the files recorded before, in their old places."""
-    before = {e["id"]: e for e in json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))["exercises"]}
-    fresh = {e["id"]: e for e in data["exercises"]}
-    order = [*(i for i in before if i in fresh or i in missing), *(i for i in fresh if i not in before)]
-    listed = [fresh.get(i) or before[i] for i in order]
-    old = load_file(stem.with_suffix(".safetensors"))
-    kept = {n: t for n, t in old.items() if n.split("/")[0] in missing}
-    return {**data, "exercises": listed}, tensors | kept
-
-
-def replace(path, content):
-    """Writes a file in one step."""
-    temporary = path.with_suffix(path.suffix + ".tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
+    return {"unit": unit, "exercises": listed}, store
 
 
 def write_unit(unit, out, device="cpu", before=None):
-    """Records one unit into the folder ``out``; both files are replaced only when both are complete.
+    """Records one unit into the folder ``out``; nothing is written before all of it is there.
 
     before: ``Before`` of the files there, None to write everything new.
     """
-    found, missing = available(unit, out)
-    data, tensors = record_unit(unit, device, found, before)
-    if missing:
-        data, tensors = _with_kept(data, tensors, out / unit, missing)
-    out.mkdir(parents=True, exist_ok=True)
+    data, tensors = record_unit(unit, device, before=before)
     pairs = [
         (out / f"{unit}.json", (json.dumps(data, ensure_ascii=False, sort_keys=True, indent=0) + "\n").encode()),
         (out / f"{unit}.safetensors", save(dict(sorted(tensors.items())))),
     ]
     for path, content in pairs:
-        path.with_suffix(path.suffix + ".tmp").write_bytes(content)
-    for path, _ in pairs:
-        os.replace(path.with_suffix(path.suffix + ".tmp"), path)
+        files.replace(path, content)
     return len(data["exercises"]), sum(len(content) for _, content in pairs)
 
 
@@ -264,7 +193,7 @@ def main(argv=None):
             PUBLIC_SEED,
             [options.out / f"{unit}.json", options.out / f"{unit}.safetensors"],
         )
-    replace(path, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
+    files.replace(path, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
     return 0
 
 

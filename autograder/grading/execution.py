@@ -20,7 +20,7 @@ CELL_SECONDS = 10.0  # for one cell
 TOGETHER_SECONDS = 10.0  # for all cells at once
 ANSWER_SECONDS = 10.0  # for all cases of one exercise
 MAX_OUTPUT = 20_000  # characters of one cell's output that are kept for the feedback
-RUN = ("setup", "answer", "extra")
+ROLES_RUN = ("setup", "answer", "extra")
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Output:
 
 
 @dataclass
-class Ran:
+class NotebookRun:
     """outputs: cell id → Output. verdicts: in the order of the exercises. stepwise: which of the two ways it took."""
 
     outputs: dict = field(default_factory=dict)
@@ -40,13 +40,13 @@ class Ran:
     stepwise: bool = False
 
 
-def run(notebook, exercises, session, key):
-    """Ran for a rebuilt notebook. Never raises on account of the student's code."""
-    cells = [c for c in notebook.cells if c.cell_type == "code" and c.metadata[MARK]["role"] in RUN and c.source]
+def run_notebook(notebook, exercises, session, key):
+    """NotebookRun for a rebuilt notebook. Never raises on account of the student's code."""
+    cells = [c for c in notebook.cells if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN and c.source]
     if not order_matters(cells, {t for e in exercises for t in e.targets}):
         outputs = _together(cells, session)
         if outputs is not None:
-            return Ran(outputs, judge_exercises(exercises, session, key, ANSWER_SECONDS))
+            return NotebookRun(outputs, judge_exercises(exercises, session, key, ANSWER_SECONDS))
     return _stepwise(notebook, exercises, session, key)
 
 
@@ -114,18 +114,22 @@ def _cut(text, always=False):
 
 
 def _stepwise(notebook, exercises, session, key):
-    ran, specs = Ran(stepwise=True), {e.id: e for e in exercises}
+    ran, specs = NotebookRun(stepwise=True), {e.id: e for e in exercises}
     verdicts, last = (
         {},
         max(
-            (i for i, c in enumerate(notebook.cells) if c.cell_type == "code" and c.metadata[MARK]["role"] in RUN),
+            (
+                i
+                for i, c in enumerate(notebook.cells)
+                if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN
+            ),
             default=0,
         ),
     )
     too_early = []
     for position, cell in enumerate(notebook.cells):
         mark = cell.metadata[MARK]
-        if mark["role"] in RUN and cell.source:
+        if mark["role"] in ROLES_RUN and cell.source:
             ran.outputs[cell.id] = _one(cell, session)
         elif mark["role"] == "check":
             verdict = verdicts[mark["exercise"]] = judge_exercise(specs[mark["exercise"]], session, key, ANSWER_SECONDS)

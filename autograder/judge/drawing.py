@@ -33,7 +33,7 @@ def submission_key(key, digest):
     return hmac.new(key, digest.encode(), hashlib.sha256).digest()
 
 
-def make_record(exercise, key=None, device="cpu", with_mutants=True):
+def draw_record(exercise, key=None, device="cpu", with_mutants=True):
     """ExerciseRecord of freshly built cases.
 
     key: None for the public cases, or ``submission_key(...)``. device: where the reference runs; inputs are always
@@ -45,7 +45,7 @@ def make_record(exercise, key=None, device="cpu", with_mutants=True):
     for case in exercise.cases:
         program = case.build(Source(case_seed(exercise.id, case.name, key)))
         steps = program.finish(exercise.targets[0])
-        inputs = {n: runner._plain(t) for n, t in program.tensors.items()}
+        inputs = {n: runner.plain(t) for n, t in program.tensors.items()}
         expected = _run(exercise, exercise.reference, steps, inputs, device)
         if device != "cpu":
             _check_device(
@@ -86,11 +86,11 @@ def make_record(exercise, key=None, device="cpu", with_mutants=True):
 def _run(exercise, implementation, steps, tensors, device):
     functions = exercise.functions(implementation)
     if device == "cpu":
-        return _without_source(runner.run(steps, tensors, functions))
+        return _without_source(runner.run_program(steps, tensors, functions))
     on_device = {n: t.to(device) for n, t in tensors.items()}
     # Modules and caches that a program makes belong to the same device.
     with torch.device(device):
-        return _without_source(runner.run(steps, on_device, functions))
+        return _without_source(runner.run_program(steps, on_device, functions))
 
 
 def _without_source(ran):
