@@ -38,6 +38,7 @@ STAFF = (
     "playwright",
     "transformers",
     "ruff",
+    "mypy",
     "psycopg2-binary",
     "psutil",
     "cryptography",
