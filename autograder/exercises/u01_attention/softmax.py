@@ -1,4 +1,4 @@
-"""Softmax with the shift that keeps it finite."""
+"""Softmax over any axis, stable for large scores."""
 
 import math
 
@@ -75,7 +75,7 @@ def unnormalized(x, dim=-1):
     return torch.exp(x - x.amax(dim=dim, keepdim=True))
 
 
-SOFTMAX = Exercise(
+EXERCISE = Exercise(
     id="attention.softmax",
     unit="01-attention",
     title="A softmax that survives large scores",
@@ -181,5 +181,3 @@ SOFTMAX = Exercise(
         ),
     ],
 )
-
-EXERCISES = [SOFTMAX]

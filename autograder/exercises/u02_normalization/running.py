@@ -1,11 +1,10 @@
-"""Unit 02: batch norm's second life, the averages that it keeps in training and uses afterwards."""
+"""Batch norm with running statistics, in training and after."""
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, Source, call
 
-from .axes import image
-from .norms import BUILT_IN, UNIT, t
+from .shared import BUILT_IN, image, t
 
 
 def shape_of(x):
@@ -94,7 +93,7 @@ def never_updates(x, mean, variance, training, momentum, eps, right):
     return right[0], mean, variance
 
 
-def two_batches(g):
+def two_batches(g: Source) -> Program:
     """Two training steps and an evaluation, each with what the one before has kept."""
     return (
         Program()
@@ -104,9 +103,9 @@ def two_batches(g):
     )
 
 
-running = Exercise(
+EXERCISE = Exercise(
     id="norm.running",
-    unit=UNIT,
+    unit="02-normalization",
     title="What batch norm remembers",
     points=2,
     difficulty=3,
@@ -181,5 +180,3 @@ running = Exercise(
         ),
     ],
 )
-
-EXERCISES = [running]

@@ -1,14 +1,29 @@
 """Specs of unit 03: where the norm sits, what that does to gradients, DeepNorm, warm-up, effective depth."""
 
-from . import block, deepnorm, flow, training, wiring
-
-UNIT = "03-norm-placement"
-EXERCISES = (
-    wiring.FIRST
-    + block.EXERCISES
-    + flow.EXERCISES
-    + wiring.VARIANTS
-    + deepnorm.EXERCISES
-    + wiring.PARALLEL
-    + training.EXERCISES
+from . import (
+    block,
+    deepnorm,
+    deepnorm_init,
+    final_norm,
+    hooks,
+    layer_changes,
+    parallel,
+    post_and_pre,
+    trend,
+    variants,
+    warmup,
 )
+
+EXERCISES = [
+    post_and_pre.EXERCISE,
+    block.EXERCISE,
+    final_norm.EXERCISE,
+    hooks.EXERCISE,
+    trend.EXERCISE,
+    variants.EXERCISE,
+    deepnorm.EXERCISE,
+    deepnorm_init.EXERCISE,
+    parallel.EXERCISE,
+    warmup.EXERCISE,
+    layer_changes.EXERCISE,
+]

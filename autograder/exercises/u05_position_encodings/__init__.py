@@ -1,7 +1,33 @@
 """Specs of unit 05: positions added to words, positions inside the scores, positions as a bias."""
 
-from . import absolute, apart, projections, relative, t5
+from . import (
+    alibi,
+    disentangled,
+    distance_profile,
+    four_terms,
+    learned,
+    looking_back,
+    relative_shift,
+    shaw,
+    shift_matrix,
+    sinusoidal,
+    t5_bias,
+    t5_buckets,
+    untied,
+)
 
-UNIT = "05-position-encodings"
-EXERCISES = absolute.EXERCISES + projections.EXERCISES + relative.EXERCISES
-EXERCISES += t5.EXERCISES + apart.EXERCISES
+EXERCISES = [
+    sinusoidal.EXERCISE,
+    shift_matrix.EXERCISE,
+    distance_profile.EXERCISE,
+    looking_back.EXERCISE,
+    learned.EXERCISE,
+    shaw.EXERCISE,
+    relative_shift.EXERCISE,
+    four_terms.EXERCISE,
+    t5_buckets.EXERCISE,
+    t5_bias.EXERCISE,
+    disentangled.EXERCISE,
+    alibi.EXERCISE,
+    untied.EXERCISE,
+]

@@ -1,13 +1,33 @@
 """Specs of unit 08: what decoding stores, how heads share it, what it costs, and how it is kept small."""
 
-from . import costs, cross, heads, memory, stores
+from . import (
+    append,
+    bytes,
+    cross,
+    grouped,
+    intensity,
+    latent,
+    paged,
+    pool_heads,
+    quantize,
+    rolling,
+    rotary_offset,
+    step,
+    users,
+)
 
-UNIT = "08-kv-cache-and-gqa"
 EXERCISES = [
-    *stores.EXERCISES,
-    *cross.EXERCISES,
-    *heads.EXERCISES[:2],
-    *costs.EXERCISES,
-    *heads.EXERCISES[2:],
-    *memory.EXERCISES,
+    append.EXERCISE,
+    step.EXERCISE,
+    rotary_offset.EXERCISE,
+    cross.EXERCISE,
+    grouped.EXERCISE,
+    pool_heads.EXERCISE,
+    bytes.EXERCISE,
+    users.EXERCISE,
+    intensity.EXERCISE,
+    latent.EXERCISE,
+    rolling.EXERCISE,
+    paged.EXERCISE,
+    quantize.EXERCISE,
 ]

@@ -1,15 +1,14 @@
-"""The cache of an encoder–decoder's cross-attention, filled once."""
+"""Cross-attention that projects its memory once."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import nn
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.kv_cache import CrossAttentionCache
-
-UNIT = "08-kv-cache-and-gqa"
 
 
 class CrossAttention(nn.Module):
@@ -100,7 +99,9 @@ def _raw_queries(self, x, memory):
     return self.attend(x @ keys.mT / math.sqrt(keys.shape[-1]), values)
 
 
-def _cross_program(g, d, B, S, plan, later=None):
+def _cross_program(
+    g: Source, d: int, B: int, S: int, plan: Sequence[int], later: tuple[int, int] | None = None
+) -> Program:
     """A call for each number of target tokens; ``later`` is (B, S) from the second call on."""
     state = {f"{n}_proj.weight": g.randn(d, d, scale=d**-0.5) for n in "qkv"}
     program = Program().new("CrossAttention", d, state=state)
@@ -110,15 +111,15 @@ def _cross_program(g, d, B, S, plan, later=None):
     return program
 
 
-def _cross_by_hand(g):
+def _cross_by_hand(g: Source) -> Program:
     one = {f"{n}_proj.weight": torch.ones(1, 1) for n in "qkv"}
     memory, x = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[math.log(3)]]])
     return Program().new("CrossAttention", 1, state=one).call(x, memory).call(x, memory + 100)
 
 
-CROSS = Exercise(
+EXERCISE = Exercise(
     id="cache.cross",
-    unit=UNIT,
+    unit="08-kv-cache-and-gqa",
     title="The cache of cross-attention",
     points=2,
     difficulty=3,
@@ -216,5 +217,3 @@ CROSS = Exercise(
         ),
     ],
 )
-
-EXERCISES = [CROSS]

@@ -1,0 +1,116 @@
+"""A mask from the lengths of padded sentences."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.reference import attention as ref
+
+
+def by_list(lengths, S):
+    """Rows of True and False from Python lists."""
+    if max(lengths.tolist()) > S:
+        raise ValueError("longer than S")
+    return torch.tensor([[[[s < n for s in range(S)]]] for n in lengths.tolist()])
+
+
+def by_cumsum(lengths, S):
+    """1, 2, …, S against the lengths."""
+    if (lengths > S).any():
+        raise ValueError("a length is larger than S")
+    places = torch.ones(len(lengths), S, dtype=torch.int64).cumsum(-1)
+    return (places <= lengths.unsqueeze(-1)).unsqueeze(1).unsqueeze(1)
+
+
+# The mistakes leave the ValueError out; see shared.py.
+def _compare(test):
+    def wrong(lengths, S):
+        return test(torch.arange(S)[None, :], lengths[:, None], S)
+
+    return wrong
+
+
+def no_check(lengths, S):
+    return (torch.arange(S) < lengths[:, None])[:, None, None, :]
+
+
+EXERCISE = Exercise(
+    id="attention.padding_mask",
+    unit="01-attention",
+    title="A mask for padded sentences",
+    points=1,
+    difficulty=2,
+    minutes=8,
+    signature="padding_mask(lengths, S)",
+    reference=ref.padding_mask,
+    alternatives=[by_list, by_cumsum],
+    cases=[
+        Case(
+            "two sentences",
+            "lengths 1 and 3 padded to 4: one True in the first row, three in the second",
+            lambda g: call(torch.tensor([1, 3]), 4),
+        ),
+        Case(
+            "square",
+            "three sentences padded to 3, one of them full and one of them empty",
+            lambda g: call(torch.tensor([3, 0, 2]), 3),
+        ),
+        Case(
+            "random",
+            "five sentences of random length, none of which reaches S = 9",
+            lambda g: call(g.integers(1, 8, 5), 9),
+        ),
+        Case(
+            "too long",
+            "a sentence of 5 words does not fit S = 4: ValueError",
+            lambda g: call(torch.tensor([2, 5]), 4),
+            weight=0.5,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "inverted",
+            _compare(lambda s, n, S: (s >= n)[:, None, None]),
+            "The mask is upside down. In this course True means may look, so real words are True and padding is False.",
+        ),
+        Mutant(
+            "one_too_many",
+            _compare(lambda s, n, S: (s <= n)[:, None, None]),
+            "Every row has one True too many. Places count from 0, so a sentence of n words has places 0 to n − 1.",
+        ),
+        Mutant(
+            "left_padding",
+            _compare(lambda s, n, S: (s >= S - n)[:, None, None]),
+            "This puts the padding on the left. Here real words come first and padding fills the right end.",
+        ),
+        Mutant(
+            "two_axes",
+            _compare(lambda s, n, S: s < n),
+            "The shape is (B, S). Scores have shape (B, H, T, S): add two axes of size 1, so that the mask serves "
+            "all heads and queries.",
+        ),
+        Mutant(
+            "three_axes",
+            _compare(lambda s, n, S: (s < n)[:, None]),
+            "The shape is (B, 1, S), and against scores (B, H, T, S) the sentences would line up with the heads. "
+            "Add one more axis: (B, 1, 1, S).",
+        ),
+        Mutant(
+            "no_column",
+            lambda lengths, S: torch.arange(S) < lengths,
+            "Places (S,) are compared with lengths (B,) side by side. Make the lengths a column, lengths[:, None], "
+            "so that every place meets every length.",
+        ),
+        Mutant(
+            "as_floats",
+            _compare(lambda s, n, S: (s < n)[:, None, None].float()),
+            "These are numbers. A comparison gives the boolean mask that ~mask and masked_fill need: leave out the "
+            "conversion.",
+        ),
+        Mutant(
+            "unchecked",
+            no_check,
+            "The mask is right where it fits. Raise a ValueError when a length is larger than S: words would be "
+            "cut off silently.",
+        ),
+    ],
+)

@@ -1,0 +1,107 @@
+"""What another order of the words does to scores and results."""
+
+import torch
+from torch import Tensor
+
+from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+
+
+def after_permutation(scores, out, perm):
+    """scores (T, T), out (T, D), perm (T,) → both as attention gives them for x[perm]."""
+    return scores[perm][:, perm], out[perm]
+
+
+def by_matrix(scores, out, perm):
+    """P S Pᵀ and P out."""
+    P = torch.eye(len(perm), dtype=scores.dtype)[perm]
+    return P @ scores @ P.T, P @ out
+
+
+def by_loop(scores, out, perm):
+    """Entry by entry."""
+    T = len(perm)
+    s, o = torch.empty_like(scores), torch.empty_like(out)
+    for i in range(T):
+        o[i] = out[perm[i]]
+        for j in range(T):
+            s[i, j] = scores[perm[i], perm[j]]
+    return s, o
+
+
+def _cycle(g: Source, T: int) -> Tensor:
+    """A random permutation made of one cycle through all places: for T > 2 it never equals its inverse."""
+    order = torch.randperm(T, generator=g.generator)
+    perm = torch.empty(T, dtype=torch.int64)
+    perm[order] = order.roll(-1)
+    return perm
+
+
+EXERCISE = Exercise(
+    id="attention.permutation",
+    unit="01-attention",
+    title="What a new word order does",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    extension=True,
+    signature="after_permutation(scores, out, perm)",
+    reference=after_permutation,
+    alternatives=[by_matrix, by_loop],
+    cases=[
+        Case(
+            "three words",
+            "place 0 now holds old word 1, place 1 old word 2, place 2 old word 0",
+            lambda g: call(
+                torch.arange(9.0).reshape(3, 3), torch.tensor([[10.0], [20.0], [30.0]]), torch.tensor([1, 2, 0])
+            ),
+        ),
+        Case(
+            "random",
+            "five words of three columns in a random order that is not its own inverse",
+            lambda g: call(g.randn(5, 5), g.randn(5, 3), _cycle(g, 5)),
+            weight=2,
+        ),
+        Case(
+            "same order",
+            "the order 0, 1, 2 changes nothing",
+            lambda g: call(g.randn(3, 3), g.randn(3, 2), torch.arange(3)),
+            weight=0,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "rows_only",
+            lambda scores, out, perm: (scores[perm], out[perm]),
+            "Only the rows of the scores are reordered. The keys move as well as the queries: reorder the columns too.",
+        ),
+        Mutant(
+            "columns_only",
+            lambda scores, out, perm: (scores[:, perm], out[perm]),
+            "Only the columns of the scores are reordered. The queries move as well as the keys: reorder the rows too.",
+        ),
+        Mutant(
+            "inverse",
+            lambda scores, out, perm: after_permutation(scores, out, perm.argsort()),
+            "This sends old word i to place perm[i]. Here it is the other way round: place i holds old word "
+            "perm[i], so index with perm itself.",
+        ),
+        Mutant(
+            "out_fixed",
+            lambda scores, out, perm: (scores[perm][:, perm], out),
+            "The scores are right, but the outputs stay where they were. Each output row belongs to a word and "
+            "moves with it.",
+        ),
+        Mutant(
+            "nothing_moves",
+            lambda scores, out, perm: (scores, out),
+            "Both results are unchanged, so the words did not move. What moves with a word: its row of scores, its "
+            "column of scores, its output row.",
+        ),
+        Mutant(
+            "paired_index",
+            lambda scores, out, perm: (scores[perm, perm], out[perm]),
+            "scores[perm, perm] picks single entries (0 with 0, 1 with 1, …), here the diagonal. Index the rows, "
+            "then the columns: two steps.",
+        ),
+    ],
+)

@@ -1,0 +1,49 @@
+"""Inputs and wrong norms that several exercises use."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from autograder.judge.spec import Source
+
+BUILT_IN = (
+    "layer_norm",
+    "native_layer_norm",
+    "rms_norm",
+    "batch_norm",
+    "instance_norm",
+    "group_norm",
+    "normalize",
+    "var_mean",
+    "std_mean",
+)
+
+
+def t(*rows: float | list[float]) -> Tensor:
+    """A float32 tensor of the given numbers."""
+    return torch.tensor(rows, dtype=torch.float32)
+
+
+def ones(d: int) -> Tensor:
+    """A weight that changes nothing."""
+    return torch.ones(d)
+
+
+def rms(
+    size: Callable[..., Tensor] = lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps),
+    finish: Callable[..., Tensor] = lambda y, w: y * w,
+) -> Callable[..., Tensor]:
+    """An rms_norm whose steps are given."""
+
+    def rms_norm(x, weight, eps=1e-6):
+        return finish(x / size(x, eps), weight)
+
+    return rms_norm
+
+
+def image(g: Source, *shape: int) -> Tensor:
+    """Random values around another mean and with another size in each sample and channel."""
+    return g.randn(*shape) * g.uniform(*shape[:2], *[1] * (len(shape) - 2), low=0.5, high=2.0) + 2 * g.randn(
+        *shape[:2], *[1] * (len(shape) - 2)
+    )

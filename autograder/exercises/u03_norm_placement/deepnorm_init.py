@@ -1,0 +1,149 @@
+"""Which weights DeepNorm starts smaller."""
+
+from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.reference import residual as ref
+
+
+def gains_by_filter(names, beta):
+    """A comprehension over names that end in _proj.weight."""
+    return {n: (1.0 if "q_proj" in n or "k_proj" in n else beta) for n in names if n.endswith("_proj.weight")}
+
+
+def gains_by_table(names, beta):
+    """One table per kind of matrix."""
+    table = {
+        "q_proj": 1.0,
+        "k_proj": 1.0,
+        "v_proj": beta,
+        "o_proj": beta,
+        "up_proj": beta,
+        "gate_proj": beta,
+        "down_proj": beta,
+    }
+    found = {}
+    for name in names:
+        parts = name.split(".")
+        if parts[-1] == "weight" and parts[-2] in table:
+            found[name] = table[parts[-2]]
+    return found
+
+
+def _gains(small, keep=lambda n: n.endswith("_proj.weight")):
+    return lambda names, beta: {n: (beta if small(n) else 1.0) for n in names if keep(n)}
+
+
+FFN = ("up_proj", "gate_proj", "down_proj")
+has = lambda *words: lambda n: any(w in n for w in words)
+
+LAYER = [
+    f"{m}.{k}"
+    for m in (
+        "attention.q_proj",
+        "attention.k_proj",
+        "attention.v_proj",
+        "attention.o_proj",
+        "ffn.up_proj",
+        "ffn.down_proj",
+        "attention_norm",
+        "ffn_norm",
+    )
+    for k in ("weight", "bias")
+]
+
+EXERCISE = Exercise(
+    id="placement.deepnorm_init",
+    unit="03-norm-placement",
+    title="Which weights start smaller?",
+    points=1,
+    difficulty=2,
+    minutes=8,
+    extension=True,
+    signature="deepnorm_gains(names, beta)",
+    reference=ref.deepnorm_gains,
+    alternatives=[gains_by_filter, gains_by_table],
+    cases=[
+        Case(
+            "by hand",
+            "a query matrix keeps gain 1, a value matrix gets β = 0.5",
+            lambda g: call(["attention.q_proj.weight", "attention.v_proj.weight"], 0.5),
+        ),
+        Case(
+            "a block",
+            "all sixteen parameters of a block: six of them are matrices",
+            lambda g: call(list(LAYER), g.number(0.2, 0.8)),
+        ),
+        Case(
+            "gated",
+            "a gated layer of a decoder, deep in a model",
+            lambda g: call(
+                [
+                    f"decoder.layers.7.{n}"
+                    for n in (
+                        "attention.k_proj.weight",
+                        "attention.o_proj.weight",
+                        "ffn.gate_proj.weight",
+                        "ffn.up_proj.weight",
+                        "ffn.down_proj.weight",
+                        "ffn_norm.weight",
+                    )
+                ],
+                g.number(0.2, 0.8),
+            ),
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "all_small",
+            _gains(lambda n: True),
+            "All matrices get β. Queries and keys keep gain 1: they decide where attention looks, not how large its "
+            "output is.",
+        ),
+        Mutant(
+            "the_other_way",
+            _gains(has("q_proj", "k_proj")),
+            "The gains are the wrong way round. Queries and keys keep 1, everything that makes the output larger "
+            "gets β.",
+        ),
+        Mutant(
+            "nothing_small",
+            _gains(lambda n: False),
+            'All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, '
+            '`"q_proj" in name or "k_proj" in name`.',
+        ),
+        Mutant(
+            "keys_too",
+            _gains(lambda n: "q_proj" not in n),
+            "k_proj gets β. Keys, like queries, only decide where attention looks: they keep gain 1.",
+        ),
+        Mutant(
+            "ffn_only",
+            _gains(has(*FFN)),
+            "Only the feed-forward matrices get β. Values and the output projection of attention are scaled too.",
+        ),
+        Mutant(
+            "values_forgotten",
+            _gains(has("o_proj", *FFN)),
+            "v_proj keeps gain 1. Values pass through to the output, so they are scaled by β like o_proj.",
+        ),
+        Mutant(
+            "attention_only",
+            _gains(has("v_proj", "o_proj")),
+            "The feed-forward matrices keep gain 1. They write to the stream as well: β.",
+        ),
+        Mutant(
+            "norms_too",
+            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith(".weight")),
+            "Weights of norms are in the result. They are vectors and start at 1; leave them out.",
+        ),
+        Mutant(
+            "biases_too",
+            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: "_proj" in n),
+            "Biases are in the result. Xavier's rule is for matrices; leave biases out.",
+        ),
+        Mutant(
+            "everything",
+            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: True),
+            "Norms and biases are in the result. Keep only the names that end in _proj.weight.",
+        ),
+    ],
+)

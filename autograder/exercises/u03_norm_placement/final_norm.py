@@ -1,0 +1,204 @@
+"""A Pre-LN stack with the norm at its end."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source
+from autograder.reference import placement as ref
+
+from .shared import NAMES
+
+
+class BySequential(nn.Module):
+    """Correct: a Sequential names its parts as a ModuleList does."""
+
+    def __init__(self, d_model, sublayers):
+        super().__init__()
+        self.final_norm = nn.LayerNorm(d_model)
+        self.blocks = nn.Sequential(*(ref.PreLN(d_model, a, f) for a, f in sublayers))
+
+    def forward(self, x):
+        return self.final_norm(self.blocks(x))
+
+
+class ByAppending(nn.Module):
+    """Correct: blocks appended one by one, the norm by its function."""
+
+    def __init__(self, d_model, sublayers):
+        super().__init__()
+        self.blocks = nn.ModuleList()
+        for pair in sublayers:
+            self.blocks.append(ref.PreLN(d_model, *pair))
+        self.final_norm = nn.LayerNorm(d_model)
+
+    def forward(self, x):
+        for i in range(len(self.blocks)):
+            x = self.blocks[i](x)
+        norm = self.final_norm
+        return nn.functional.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+def wrong_stack(forward=None, norm=nn.LayerNorm, keep=nn.ModuleList):
+    """PreLNStack with another forward, another norm (of the size given) or none, or blocks kept in another way."""
+
+    class Wrong(nn.Module):
+        def __init__(self, d_model, sublayers):
+            super().__init__()
+            self.blocks = keep([ref.PreLN(d_model, a, f) for a, f in sublayers])
+            if norm is not None:
+                self.final_norm = norm(d_model)
+
+    Wrong.forward = forward or ref.PreLNStack.forward
+    return Wrong
+
+
+def _through(blocks, x):
+    for block in blocks:
+        x = block(x)
+    return x
+
+
+def _after_each(self, x):
+    for block in self.blocks:
+        x = self.final_norm(block(x))
+    return x
+
+
+def _with_residual(self, x):
+    x = _through(self.blocks, x)
+    return x + self.final_norm(x)
+
+
+def _not_chained(self, x):
+    out = x
+    for block in self.blocks:
+        out = block(x)
+    return self.final_norm(out)
+
+
+class OneBlock(nn.Module):
+    """The same block, as often as there are pairs."""
+
+    def __init__(self, d_model, sublayers):
+        super().__init__()
+        first = [ref.PreLN(d_model, *sublayers[0])] if sublayers else []
+        self.blocks = nn.ModuleList(first * len(sublayers))
+        self.final_norm = nn.LayerNorm(d_model)
+
+    forward = ref.PreLNStack.forward
+
+
+PAIRS = [("sin", "tanh"), ("square", "relu"), ("tanh", "sin")]
+
+
+def _stack(g: Source, d: int, pairs: Sequence[tuple[str, str]]) -> Program:
+    names = [f"blocks.{i}.{n}" for i in range(len(pairs)) for n in NAMES] + ["final_norm"]
+    state = {f"{n}.{k}": g.uniform(d, low=-2.0, high=2.0) for n in names for k in ("weight", "bias")}
+    return Program().new("PreLNStack", d, [(Fn(a), Fn(f)) for a, f in pairs], state=state)
+
+
+def _stack_by_hand(g: Source) -> Program:
+    names = [*(f"blocks.0.{n}" for n in NAMES), "final_norm"]
+    state = {f"{n}.{k}": torch.full((2,), float(k == "weight")) for n in names for k in ("weight", "bias")}
+    p = Program().new("PreLNStack", 2, [(Fn("square"), Fn("relu"))], state=state)
+    return p.call(torch.tensor([[[1.0, 3.0]]]))
+
+
+EXERCISE = Exercise(
+    id="placement.final_norm",
+    unit="03-norm-placement",
+    title="The norm at the end",
+    points=2,
+    difficulty=2,
+    minutes=8,
+    signature="PreLNStack(d_model, sublayers)",
+    reference=ref.PreLNStack,
+    alternatives=[BySequential, ByAppending],
+    cases=[
+        Case(
+            "by hand",
+            "one block makes 2 and 5 of 1 and 3, as above; the final norm makes them −1 and 1",
+            _stack_by_hand,
+        ),
+        Case(
+            "three blocks",
+            "three blocks of different sublayers, all norms with weights and biases of their own",
+            lambda g: _stack(g, 5, PAIRS).call(g.randn(2, 3, 5, scale=2.0)),
+            weight=2,
+        ),
+        Case(
+            "one word",
+            "two blocks, one sentence of one word",
+            lambda g: _stack(g, 6, PAIRS[:2]).call(g.randn(1, 1, 6, scale=2.0)),
+        ),
+        Case(
+            "no blocks",
+            "an empty list of pairs: the final norm alone",
+            lambda g: _stack(g, 4, []).call(g.randn(2, 3, 4, scale=3.0)),
+            weight=0.5,
+        ),
+        Case(
+            "gradient",
+            "the gradient of x through two blocks and the final norm",
+            lambda g: _stack(g, 4, PAIRS[:2]).call(g.randn(2, 3, 4), grad=[0], cotangent=g.randn(2, 3, 4)),
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "forgotten",
+            wrong_stack(lambda self, x: _through(self.blocks, x)),
+            "final_norm is made and never used. Normalize what the last block gives.",
+        ),
+        Mutant(
+            "no_norm",
+            wrong_stack(lambda self, x: _through(self.blocks, x), norm=None),
+            "No norm with weights is called final_norm. Make an nn.LayerNorm(d_model) of that name and use it after "
+            "the last block.",
+        ),
+        Mutant(
+            "at_the_start",
+            wrong_stack(lambda self, x: _through(self.blocks, self.final_norm(x))),
+            "The norm stands before the first block. That block normalizes its own input; nobody normalizes what "
+            "the last one gives.",
+        ),
+        Mutant(
+            "at_both_ends",
+            wrong_stack(lambda self, x: self.final_norm(_through(self.blocks, self.final_norm(x)))),
+            "The norm is used before the first block as well. The stream goes in as it is.",
+        ),
+        Mutant(
+            "after_each",
+            wrong_stack(_after_each),
+            "The norm stands behind every block, on the stream. Take it out of the loop: it comes once, at the end.",
+        ),
+        Mutant(
+            "with_residual",
+            wrong_stack(_with_residual),
+            "The stream is added to its own norm. Nothing is added at the end: the result is final_norm(x).",
+        ),
+        Mutant(
+            "plain_list",
+            wrong_stack(keep=list),
+            "The blocks lie in a plain Python list, where torch doesn't find their weights. Use nn.ModuleList.",
+        ),
+        Mutant(
+            "wrong_size",
+            wrong_stack(norm=lambda d: nn.LayerNorm(2 * d)),
+            "final_norm has another size. It normalizes vectors of the stream: nn.LayerNorm(d_model).",
+        ),
+        Mutant("one_block", OneBlock, "All places hold the same block. Make a block of its own for each pair."),
+        Mutant(
+            "not_chained",
+            wrong_stack(_not_chained),
+            "Every block gets the first x, so only the last one counts. Feed each block with what the one before "
+            "gave: x = block(x).",
+        ),
+        Mutant(
+            "backwards",
+            wrong_stack(lambda self, x: self.final_norm(_through(reversed(self.blocks), x))),
+            "The blocks run from the last to the first. Run them in the order of the list.",
+        ),
+    ],
+)

@@ -1,0 +1,139 @@
+"""Post-LN and Pre-LN around one sublayer."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.reference import residual as ref
+
+from .shared import LAYER, RMS, SIN, SQUARE, TANH, ZEROS, pair, post_no_residual
+
+
+def post_in_steps(x, sublayer, norm):
+    """The branch first, then the sum, then the norm."""
+    branch = sublayer(x)
+    total = torch.add(branch, x)
+    return norm(total)
+
+
+def pre_in_steps(x, sublayer, norm):
+    """The same in steps."""
+    branch = sublayer(norm(x))
+    return torch.stack([x, branch]).sum(0)
+
+
+def on_normed(x, sublayer, norm):
+    h = norm(x)
+    return h + sublayer(h)
+
+
+def pre_no_residual(x, sublayer, norm):
+    return sublayer(norm(x))
+
+
+def both_ends(x, sublayer, norm):
+    return norm(x + sublayer(norm(x)))
+
+
+EXERCISE = Exercise(
+    id="placement.post_and_pre",
+    unit="03-norm-placement",
+    title="Two places for one norm",
+    points=1,
+    difficulty=1,
+    minutes=6,
+    signature="post_ln(x, sublayer, norm)",
+    targets=("post_ln", "pre_ln"),
+    reference=(ref.post_ln, ref.pre_ln),
+    alternatives=[(post_in_steps, pre_in_steps)],
+    cases=[
+        Case(
+            "post by hand",
+            "1 and 3 plus their squares are 2 and 12, normalized −1 and 1",
+            lambda g: call(pair(1.0, 3.0), SQUARE, LAYER),
+        ),
+        Case(
+            "pre by hand",
+            "1 and 3 normalized are −1 and 1, squared 1 and 1, added to 1 and 3: 2 and 4",
+            lambda g: call(pair(1.0, 3.0), SQUARE, LAYER, fn="pre_ln"),
+        ),
+        Case(
+            "post random",
+            "2 sentences of 3 words, tanh as the sublayer, RMSNorm as the norm",
+            lambda g: call(g.randn(2, 3, 5, scale=2.0), TANH, RMS),
+        ),
+        Case(
+            "pre random",
+            "2 sentences of 3 words, sin as the sublayer",
+            lambda g: call(g.randn(2, 3, 5, scale=2.0), SIN, LAYER, fn="pre_ln"),
+        ),
+        Case(
+            "post silent",
+            "a sublayer that says 0: Post-LN normalizes the stream all the same",
+            lambda g: call(g.randn(2, 3, 5, scale=3.0), ZEROS, LAYER),
+        ),
+        Case(
+            "pre silent",
+            "a sublayer that says 0: Pre-LN gives the stream back untouched",
+            lambda g: call(g.randn(2, 3, 5, scale=3.0), ZEROS, LAYER, fn="pre_ln"),
+            weight=0,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "swapped",
+            (ref.pre_ln, ref.post_ln),
+            "The two are exchanged. Post-LN normalizes last, after the addition; Pre-LN normalizes what enters the "
+            "sublayer.",
+        ),
+        Mutant(
+            "pre_from_normed",
+            (ref.post_ln, on_normed),
+            "pre_ln adds the branch to norm(x). The residual path must carry x itself: x + sublayer(norm(x)).",
+        ),
+        Mutant(
+            "no_residuals",
+            (post_no_residual, pre_no_residual),
+            "The residual is missing in both. The sublayer's output is added to x.",
+        ),
+        Mutant(
+            "post_no_residual",
+            (post_no_residual, ref.pre_ln),
+            "post_ln forgets the residual. Add x to the sublayer's output before the norm.",
+        ),
+        Mutant(
+            "pre_no_residual",
+            (ref.post_ln, pre_no_residual),
+            "pre_ln forgets the residual. Add x to the sublayer's output.",
+        ),
+        Mutant(
+            "post_branch_only",
+            (ref.norm_inside, ref.pre_ln),
+            "post_ln normalizes the branch alone. The norm of Post-LN sits on the sum: norm(x + sublayer(x)).",
+        ),
+        Mutant(
+            "pre_norm_after",
+            (ref.post_ln, ref.norm_inside),
+            "pre_ln normalizes what leaves the sublayer. Pre-LN normalizes what enters it: sublayer(norm(x)).",
+        ),
+        Mutant(
+            "post_from_normed",
+            (on_normed, ref.pre_ln),
+            "post_ln normalizes x before the sublayer. In Post-LN the sublayer sees x, and the norm comes last.",
+        ),
+        Mutant(
+            "post_twice",
+            (both_ends, ref.pre_ln),
+            "post_ln normalizes twice. Its sublayer sees the raw x; the only norm comes last, on the sum.",
+        ),
+        Mutant(
+            "pre_twice",
+            (ref.post_ln, both_ends),
+            "pre_ln normalizes the sum as well. Its only norm stands before the sublayer: x + sublayer(norm(x)).",
+        ),
+        Mutant(
+            "pre_wrong_branch",
+            (ref.post_ln, lambda x, sublayer, norm: norm(x) + sublayer(x)),
+            "pre_ln normalizes the residual path, and the sublayer sees the raw x. It is the other way round.",
+        ),
+    ],
+)

@@ -1,0 +1,169 @@
+"""A learned table, which ends."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program
+from autograder.reference.positions.learned import LearnedPositions
+
+
+class ByEmbedding(nn.Module):
+    """Correct: F.embedding, checked entry by entry."""
+
+    def __init__(self, max_positions, d_model):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(max_positions, d_model))
+
+    def forward(self, position_ids):
+        if any(not 0 <= p < len(self.weight) for p in position_ids.flatten().tolist()):
+            raise ValueError("outside the table")
+        return nn.functional.embedding(position_ids, self.weight)
+
+
+class ByOneHot(ByEmbedding):
+    """Correct: a product with one-hot rows."""
+
+    def forward(self, position_ids):
+        hits = position_ids[..., None] == torch.arange(self.weight.shape[0])
+        if not hits.any(-1).all():
+            raise ValueError("outside the table")
+        return hits.to(self.weight.dtype) @ self.weight
+
+
+class Unchecked(ByEmbedding):
+    def forward(self, position_ids):
+        return self.weight[position_ids]
+
+
+class NotLoadable(nn.Module):
+    """A table in a layer of its own."""
+
+    def __init__(self, max_positions, d_model):
+        super().__init__()
+        self.embedding = nn.Embedding(max_positions, d_model)
+
+
+class NegativeWraps(ByEmbedding):
+    def forward(self, position_ids):
+        if (position_ids >= len(self.weight)).any():
+            raise ValueError("too large")
+        return self.weight[position_ids]
+
+
+class OffByOne(ByEmbedding):
+    def forward(self, position_ids):
+        if ((position_ids < 0) | (position_ids > len(self.weight))).any():
+            raise ValueError("outside")
+        return self.weight[position_ids]
+
+
+class Clamped(ByEmbedding):
+    def forward(self, position_ids):
+        return self.weight[position_ids.clamp(0, len(self.weight) - 1)]
+
+
+class Modulo(ByEmbedding):
+    def forward(self, position_ids):
+        return self.weight[position_ids % len(self.weight)]
+
+
+class IdsIgnored(ByEmbedding):
+    def forward(self, position_ids):
+        if ((position_ids < 0) | (position_ids >= len(self.weight))).any():
+            raise ValueError("outside")
+        return self.weight[: position_ids.shape[-1]].expand(*position_ids.shape, -1)
+
+
+def _table_of(rows: int, columns: int, weight: Tensor, ids: Tensor, **options: Any) -> Program:
+    return Program().new("LearnedPositions", rows, columns, state={"weight": weight}).call(ids, **options)
+
+
+EXERCISE = Exercise(
+    id="position.learned",
+    unit="05-position-encodings",
+    title="A learned table, and its end",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    signature="LearnedPositions(max_positions, d_model)",
+    reference=LearnedPositions,
+    alternatives=[ByEmbedding, ByOneHot],
+    cases=[
+        Case(
+            "by hand",
+            "a table of three rows: positions 2 and 0 give the last row and the first",
+            lambda g: _table_of(3, 2, torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.tensor([2, 0])),
+        ),
+        Case(
+            "ids decide",
+            "ids of shape (2, 4) that start at 3 and repeat give (2, 4, d_model)",
+            lambda g: _table_of(9, 3, g.randn(9, 3), g.integers(3, 9, 2, 4)),
+        ),
+        Case(
+            "gradient",
+            "only rows that were read get a gradient, and a row read twice gets both",
+            lambda g: _table_of(
+                5, 2, g.randn(5, 2), torch.tensor([4, 1, 4]), params=True, grad=[], cotangent=g.randn(3, 2)
+            ),
+        ),
+        Case(
+            "one too far",
+            "a table of 6 ends at position 5: position 6 raises ValueError",
+            lambda g: _table_of(6, 2, g.randn(6, 2), torch.tensor([4, 5, 6])),
+            weight=0.5,
+        ),
+        Case(
+            "far beyond",
+            "position 40 raises ValueError too",
+            lambda g: _table_of(6, 2, g.randn(6, 2), torch.tensor([[0, 40]])),
+            weight=0.5,
+        ),
+        Case(
+            "negative",
+            "position −1 raises ValueError: it must not read the last row",
+            lambda g: _table_of(6, 2, g.randn(6, 2), torch.tensor([-1, 0])),
+            weight=0.5,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "unchecked",
+            Unchecked,
+            "Reading is right, the check is missing. Beyond the end torch raises an IndexError, and −1 silently "
+            "reads the last row; raise a ValueError for both.",
+        ),
+        Mutant(
+            "not_loadable",
+            NotLoadable,
+            "The weights do not load. The only parameter is weight: nn.Parameter, (max_positions, d_model).",
+        ),
+        Mutant(
+            "negative_wraps",
+            NegativeWraps,
+            "Negative positions read from the end of the table without a word. Raise a ValueError for them too.",
+        ),
+        Mutant(
+            "off_by_one",
+            OffByOne,
+            "The check lets position max_positions through. A table of n rows ends at position n − 1.",
+        ),
+        Mutant(
+            "clamped",
+            Clamped,
+            "Positions beyond the end get the last row, so the model no longer knows where they are. Raise a "
+            "ValueError instead.",
+        ),
+        Mutant(
+            "modulo",
+            Modulo,
+            "Positions beyond the end start again at row 0, so two places look the same. Raise a ValueError instead.",
+        ),
+        Mutant(
+            "ids_ignored",
+            IdsIgnored,
+            "This reads rows 0, 1, 2, … whatever the ids say. Index the table with position_ids.",
+        ),
+    ],
+)

@@ -1,0 +1,89 @@
+"""Rotations, their wrong versions and the cases that several exercises use."""
+
+import math
+from collections.abc import Callable
+
+import sympy as sp
+import torch
+from torch import Tensor
+
+from autograder.judge.spec import Case, Program, Source, call
+from autograder.reference import rope as R
+
+theta, q0, q1, k0, k1 = sp.symbols("theta q0 q1 k0 k1", real=True)
+
+
+def ramp_by_loop(D: int, base: float, original_max: int, beta_fast: float = 32, beta_slow: float = 1) -> Tensor:
+    """YaRN's ramp, frequency by frequency."""
+    index = lambda turns: D / 2 * math.log(original_max / (2 * math.pi * turns), base)
+    low, high = max(math.floor(index(beta_fast)), 0), min(math.ceil(index(beta_slow)), D - 1)
+    return torch.tensor([min(max((i - low) / (high - low), 0.0), 1.0) for i in range(D // 2)])
+
+
+def tables(x: Tensor, position_ids: Tensor, base: float) -> tuple[Tensor, Tensor]:
+    """cos and sin, broadcastable to (B, H, T, D/2), float32 or wider."""
+    f = R.rope_frequencies(x.shape[-1], base, dtype=torch.promote_types(x.dtype, torch.float32))
+    angle = R.rope_angles(position_ids, f)
+    return angle.cos(), angle.sin()
+
+
+def rope_by_tables(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Tensor:
+    """Every feature times a cosine, plus its partner times a sine."""
+    cos, sin = (t.repeat_interleave(2, -1) for t in tables(x, position_ids, base))
+    partner = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+    return (x * cos + partner * sin).to(x.dtype)
+
+
+def halves_left_apart(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Tensor:
+    """The right pairs, but all first members before all second ones."""
+    cos, sin = tables(x, position_ids, base)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.cat([even * cos - odd * sin, even * sin + odd * cos], -1).to(x.dtype)
+
+
+def promoted(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """``f`` without the cast back at its end."""
+    wide = lambda x: x.to(torch.promote_types(x.dtype, torch.float32))
+    return lambda x, position_ids, base=10000.0: f(wide(x), position_ids, base)
+
+
+def counted(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """``f`` at positions 0 … T − 1, whatever position_ids says."""
+    return lambda x, position_ids, base=10000.0: f(x, torch.arange(x.shape[-2]), base)
+
+
+def in_a_batch(g: Source) -> Program:
+    """Offsets and gaps: rows start at different places and skip some."""
+    start, steps = g.integers(3, 30, 2, 1), g.integers(1, 4, 2, 5)
+    return call(g.randn(2, 3, 5, 6), start + steps.cumsum(1))
+
+
+def far_in_bfloat16(g: Source) -> Program:
+    """Positions at which angles in bfloat16 are off by whole turns."""
+    return call(g.randn(1, 2, 4, 8, dtype=torch.bfloat16), torch.tensor([[1, 301, 777, 1027]]))
+
+
+def scores_of_a_shift(g: Source) -> Program:
+    """The same vectors at two places that differ by a shift, in one program."""
+    x, shift = g.randn(1, 1, 4, 8), g.integer(11, 400)
+    ids = torch.arange(4)
+    return Program().call(x, ids).call(x, ids + shift)
+
+
+def of_halves(f: Callable[[Tensor, Tensor], list[Tensor]]) -> Callable[[Tensor], Tensor]:
+    """A mutant from the two halves. It checks no size: who makes such a mistake often has not come to the check."""
+    return lambda x: torch.cat(f(*x.chunk(2, -1)), -1)
+
+
+notes_half = of_halves(lambda x1, x2: [-x1, x2])
+
+OTHER_BASE = Case(
+    "other base",
+    "base 100 in place of 10,000",
+    lambda g: call(g.randn(1, 2, 3, 8), torch.tensor([2, 5, 9]), base=100.0),
+)
+FLOAT16 = Case(
+    "float16",
+    "float16 goes in, float16 comes out",
+    lambda g: call(g.randn(2, 1, 3, 4, dtype=torch.float16), g.integers(1, 20, 2, 3)),
+)

@@ -1,0 +1,184 @@
+"""A causal mask under padding on either side, and the position ids."""
+
+import torch
+from torch import Tensor
+
+from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.reference import masks as ref
+
+
+def mask_by_loop(real, T=None):
+    """Entry by entry."""
+    B, S = real.shape
+    T = S if T is None else T
+    rows = [[[[bool(real[b, s]) and s <= t + S - T for s in range(S)] for t in range(T)]] for b in range(B)]
+    return torch.tensor(rows)
+
+
+def mask_by_places(real, T=None):
+    """Places of queries and keys as two tensors, compared."""
+    place = torch.arange(real.shape[1])
+    queries = place if T is None else place[-T:]
+    return ((place <= queries[:, None]) * real[:, None]).unsqueeze(1).bool()
+
+
+def ids_by_loop(real):
+    """A counter per sentence."""
+    rows = []
+    for row in real.tolist():
+        count, ids = 0, []
+        for r in row:
+            count += r
+            ids.append(max(count - 1, 0))
+        rows.append(ids)
+    return torch.tensor(rows)
+
+
+def ids_by_matrix(real):
+    """Each place counts the real words up to itself by a triangular product."""
+    S = real.shape[1]
+    counts = real.float() @ torch.ones(S, S).triu()
+    return torch.relu(counts - 1).round().long()
+
+
+def _combine(join=lambda pad, causal: pad & causal, causal=ref.causal_mask, shape=lambda m: m):
+    def wrong(real, T=None):
+        S = real.shape[1]
+        T = S if T is None else T
+        return shape(join(real[:, None, None, :], causal(T, S))).expand(-1, -1, T, S)
+
+    return wrong
+
+
+def queries_hidden(real, T=None):
+    T = real.shape[1] if T is None else T
+    return real[:, None, -T:, None] & ref.causal_mask(T, real.shape[1])
+
+
+def no_head_axis(real, T=None):
+    return ref.causal_padding_mask(real, T)[:, 0]
+
+
+def first_queries(real, T=None):
+    T = real.shape[1] if T is None else T
+    return ref.causal_padding_mask(real)[:, :, :T]
+
+
+MASK, IDS = ref.causal_padding_mask, ref.position_ids
+
+
+def _lengths(g: Source, B: int, S: int) -> Tensor:
+    """Between 2 and S − 2, so that every sentence has padding and more than one word."""
+    return g.integers(2, S - 1, B)
+
+
+EXERCISE = Exercise(
+    id="mask.causal_padding",
+    unit="07-masks-and-objectives",
+    title="Causal, with padding on either side",
+    points=3,
+    difficulty=3,
+    minutes=15,
+    extension=True,
+    signature="causal_padding_mask(real, T=None)",
+    targets=("causal_padding_mask", "position_ids"),
+    reference=(MASK, IDS),
+    alternatives=[(mask_by_loop, ids_by_loop), (mask_by_places, ids_by_matrix)],
+    cases=[
+        Case(
+            "right by hand",
+            "two words and one padding on the right: nobody sees the last column",
+            lambda g: call(torch.tensor([[True, True, False]])),
+        ),
+        Case(
+            "left by hand",
+            "padding first: its own row is empty, and the words after it see each other only",
+            lambda g: call(torch.tensor([[False, True, True]])),
+        ),
+        Case(
+            "places by hand",
+            "one padding, then three words: places 0, 0, 1, 2, so the first word stands at 0",
+            lambda g: call(torch.tensor([[False, True, True, True]]), fn="position_ids"),
+        ),
+        Case(
+            "right", "three sentences padded on the right to 6", lambda g: call(ref.right_padded(_lengths(g, 3, 6), 6))
+        ),
+        Case("left", "three sentences padded on the left to 7", lambda g: call(ref.left_padded(_lengths(g, 3, 7), 7))),
+        Case(
+            "cached",
+            "two newest words against seven keys, padded on the left",
+            lambda g: call(ref.left_padded(_lengths(g, 2, 7), 7), 2),
+        ),
+        Case(
+            "places, left",
+            "three sentences padded on the left to 8",
+            lambda g: call(ref.left_padded(_lengths(g, 3, 8), 8), fn="position_ids"),
+        ),
+        Case(
+            "places, right",
+            "padding after the last word repeats the last word's place",
+            lambda g: call(ref.right_padded(_lengths(g, 3, 8), 8), fn="position_ids"),
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "padding_only",
+            (_combine(lambda pad, causal: pad), IDS),
+            "Only the padding is hidden: every word still sees the future. Both conditions must hold, joined by &.",
+        ),
+        Mutant(
+            "causal_only",
+            (_combine(lambda pad, causal: causal.expand(len(pad), 1, *causal.shape)), IDS),
+            "Only the future is hidden: padding can be seen. Both conditions must hold, joined by &.",
+        ),
+        Mutant(
+            "either",
+            (_combine(lambda pad, causal: pad | causal), IDS),
+            "A key is allowed when one of the two conditions holds. Both must: use & in place of |.",
+        ),
+        Mutant(
+            "queries_hidden",
+            (queries_hidden, IDS),
+            "Rows of padding are emptied, and padded keys can still be seen. real belongs to the keys, which are "
+            "columns: real[:, None, None, :].",
+        ),
+        Mutant(
+            "queries_too",
+            (lambda real, T=None: MASK(real, T) & queries_hidden(real, T), IDS),
+            "Padding's own rows are emptied as well. real speaks about keys only: what padding sees, nobody reads.",
+        ),
+        Mutant(
+            "no_head_axis",
+            (no_head_axis, IDS),
+            "The shape is (B, T, S). Scores are (B, H, T, S), so the sentences would line up with the heads: add "
+            "an axis of size 1.",
+        ),
+        Mutant(
+            "first_queries",
+            (first_queries, IDS),
+            "With T given, these are the first T queries. In decoding the queries are the newest: the last T rows.",
+        ),
+        Mutant(
+            "plain_places",
+            (MASK, lambda real: torch.arange(real.shape[1]).expand(real.shape)),
+            "The mask is right, but padding is counted as words: the same sentence gets other places when it is "
+            "padded on the left. Count real words only (cumsum).",
+        ),
+        Mutant(
+            "places_from_one",
+            (MASK, lambda real: real.long().cumsum(-1)),
+            "The mask is right, but the first word stands at place 1. Places count from 0.",
+        ),
+        Mutant(
+            "padding_at_zero",
+            (MASK, lambda real: (real.long().cumsum(-1) - 1) * real),
+            "The words' places are right. Padding after the last word repeats that word's place here, it does not "
+            "go back to 0: cumsum gives this by itself.",
+        ),
+        Mutant(
+            "negative_places",
+            (MASK, lambda real: real.long().cumsum(-1) - 1),
+            "The mask is right, but padding on the left gets place -1, which indexes a table from its end. Clamp at 0.",
+        ),
+    ],
+)

@@ -1,0 +1,138 @@
+"""Longformer's window with global tokens."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.reference import sparse as ref
+
+from .shared import places
+
+
+def global_by_assignment(T, w, tokens):
+    """Opens rows and columns in a band."""
+    if any(t < 0 or t >= T for t in tokens):
+        raise ValueError("token outside the text")
+    mask = torch.ones(T, T, dtype=torch.bool).tril(w // 2).triu(-(w // 2))
+    for t in tokens:
+        mask[t] = True
+        mask[:, t] = True
+    return mask
+
+
+def global_by_membership(T, w, tokens):
+    """isin on the places."""
+    if not all(0 <= t < T for t in tokens):
+        raise ValueError(tokens)
+    i, j = places(T)
+    chosen = torch.isin(torch.arange(T), torch.tensor(tokens, dtype=torch.long))
+    return ((i - j).abs() * 2 < w) | chosen[:, None] | chosen[None, :]
+
+
+def longformer(T, w, tokens):
+    """Refuses places behind the end, and no negative ones."""
+    if any(t >= T for t in tokens):
+        raise ValueError(tokens)
+    return ref.longformer_mask(T, w, [t % T for t in tokens])
+
+
+def _global(rule):
+    def wrong(T, w, tokens):
+        i, j = places(T)
+        chosen = torch.zeros(T, dtype=torch.bool)
+        chosen[[t for t in tokens if 0 <= t < T]] = True
+        return rule((i - j).abs() <= w // 2, chosen[:, None], chosen[None, :]).expand(T, T)
+
+    return wrong
+
+
+EXERCISE = Exercise(
+    id="sparse.global_local",
+    unit="09-sparse-attention",
+    title="A window and a few global tokens",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    extension=True,
+    signature="longformer_mask(T, w, tokens)",
+    reference=ref.longformer_mask,
+    alternatives=[global_by_assignment, global_by_membership],
+    cases=[
+        Case(
+            "one hub",
+            "four words, window 1, word 0 global: it sees all and all see it",
+            lambda g: call(4, 1, [0]),
+            weight=2,
+        ),
+        Case("two hubs", "eight words, window 3, words 0 and 5 global", lambda g: call(8, 3, [0, 5]), weight=2),
+        Case("no hub", "without global tokens the window is left", lambda g: call(5, 3, [])),
+        Case(
+            "random",
+            "random sizes, one global word in the middle",
+            lambda g: call(g.integer(12, 30), 2 * g.integer(1, 4) + 1, [g.integer(2, 11)]),
+            weight=2,
+        ),
+        Case("outside", "there is no word 5 in a text of five: ValueError", lambda g: call(5, 3, [5]), weight=0.5),
+        Case(
+            "negative",
+            "place −1 is a ValueError, too, although Python would take the last word",
+            lambda g: call(5, 3, [-1]),
+            weight=0.5,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "rows_only",
+            _global(lambda near, row, column: near | row),
+            "The global tokens see all words, but the others do not see them. Open their columns as well as their "
+            "rows.",
+        ),
+        Mutant(
+            "columns_only",
+            _global(lambda near, row, column: near | column),
+            "All words see the global tokens, but these see only their window. Open their rows as well as their "
+            "columns.",
+        ),
+        Mutant(
+            "hubs_among_themselves",
+            _global(lambda near, row, column: near | (row & column)),
+            "Only pairs of two global tokens were added. One global partner is enough: use | in place of &.",
+        ),
+        Mutant(
+            "no_window",
+            _global(lambda near, row, column: row | column),
+            "The window is missing: two ordinary words never see each other, nor a word itself.",
+        ),
+        Mutant(
+            "needs_both",
+            _global(lambda near, row, column: near & (row | column)),
+            "A pair must be near and have a global partner here. One of the two is enough: use | in place of &.",
+        ),
+        Mutant(
+            "no_hubs",
+            _global(lambda near, row, column: near & (row | True)),
+            "The global tokens change nothing: this is the window alone.",
+        ),
+        Mutant(
+            "causal_window",
+            lambda T, w, tokens: ref.local_causal_mask(T, w) | longformer(T, 1, tokens),
+            "The window looks only back. Here it is symmetric: half of its keys lie after the query.",
+        ),
+        Mutant(
+            "one_hub",
+            lambda T, w, tokens: longformer(T, w, tokens[:1]),
+            "Only the first of the global tokens is used. Open the row and the column of each.",
+        ),
+        Mutant(
+            "negative_unchecked",
+            longformer,
+            "Places behind the end are refused, negative ones are not: index −1 quietly opens the last word. Raise "
+            "a ValueError below 0, too.",
+        ),
+        Mutant(
+            "unchecked",
+            _global(lambda near, row, column: near | row | column),
+            "The mask is right. Raise a ValueError for a global token outside 0 … T − 1: index −1 would quietly "
+            "open the last word.",
+        ),
+    ],
+)
