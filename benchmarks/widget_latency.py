@@ -18,9 +18,10 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from tests.widgets.lab import chromium, open_notebook, run_all, shut_down_kernel, start_lab, write_notebook
 
@@ -75,7 +76,7 @@ WATCH = """() => {
 }"""
 
 
-def measure(browser, url, name, handle, look, presses):
+def measure(browser: Browser, url: str, name: str, handle: str, look: str, presses: int) -> list[float]:
     """Milliseconds of each press, in order."""
     page = browser.new_context(viewport={"width": 1280, "height": 1000}).new_page()
     open_notebook(page, url, name)
@@ -99,13 +100,13 @@ def measure(browser, url, name, handle, look, presses):
     return found
 
 
-def percentile(values, share):
+def percentile(values: Iterable[float], share: int) -> float:
     """Nearest rank."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -(-len(ranked) * share // 100) - 1))]
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--presses", type=int, default=100)
     options = parser.parse_args()

@@ -13,15 +13,17 @@ import pytest
 import torch
 from anatomy import checks, records
 from anatomy.verdict import Mistake, Verdict
-from anatomy.widgets import AttentionExplorer, MixExplorer, NormExplorer, following
-from anatomy.widgets.base import NOTHING_GIVEN
+from anatomy.widgets import AttentionExplorer, MixExplorer, NormExplorer
+from anatomy.widgets.tools import following
+from anatomy.widgets.tools.base import NOTHING_GIVEN
 from IPython.core.events import EventManager, available_events
 from PIL import Image
 
 from autograder import exercises
 
+from .attention.learners import right_attention
 from .cases import CASES
-from .learners import right_attention, right_average
+from .mix.learners import right_average
 
 AVERAGE = "start.weighted_average"
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from .cases import CASES, settle
+from .cases import CASES
+from .page import settle
 from .test_promises import CONTRAST
 
 pytestmark = pytest.mark.browser

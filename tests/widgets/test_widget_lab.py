@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from .cases import CASES, find
+from .cases import CASES
 from .lab import open_notebook, run_all, shut_down_kernel, start_lab, write_notebook
+from .page import find
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

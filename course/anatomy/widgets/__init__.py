@@ -1,45 +1,36 @@
-"""Widgets that draw a learner's own function: ``from anatomy.widgets import RopeExplorer``."""
+"""Widgets that draw a learner's own function: ``from anatomy.widgets import RopeExplorer``.
+
+A widget has a folder of its own, and one line here that registers it; ``tools`` holds what they share.
+"""
 
 from pathlib import Path
 
-from .activation import ActivationExplorer
-from .attention import AttentionExplorer
-from .base import TableWidget
-from .cache import CacheCalculator
-from .calls import WrongOutput
-from .gradient import GradientFlowExplorer
-from .mask import MaskExplorer
-from .mix import MixExplorer
-from .norm import NormExplorer
-from .objective import ObjectiveLab
-from .permutation import PermutationExplorer
-from .position import PositionExplorer
-from .rope import RopeExplorer
-from .sparse import SparseExplorer
-from .stability import SoftmaxStabilityExplorer
-from .stepper import CacheStepper
-from .wavelength import WavelengthExplorer
+from .activation import ActivationExplorer as ActivationExplorer
+from .attention import AttentionExplorer as AttentionExplorer
+from .cache import CacheCalculator as CacheCalculator
+from .gradient import GradientFlowExplorer as GradientFlowExplorer
+from .mask import MaskExplorer as MaskExplorer
+from .mix import MixExplorer as MixExplorer
+from .norm import NormExplorer as NormExplorer
+from .objective import ObjectiveLab as ObjectiveLab
+from .permutation import PermutationExplorer as PermutationExplorer
+from .position import PositionExplorer as PositionExplorer
+from .rope import RopeExplorer as RopeExplorer
+from .sparse import SparseExplorer as SparseExplorer
+from .stability import SoftmaxStabilityExplorer as SoftmaxStabilityExplorer
+from .stepper import CacheStepper as CacheStepper
+from .tools.base import TableWidget
+from .tools.calls import WrongOutput
+from .wavelength import WavelengthExplorer as WavelengthExplorer
+
+# folder → widget
+REGISTERED: dict[str, type[TableWidget]] = {
+    kind.recording: kind
+    for kind in list(vars().values())
+    if isinstance(kind, type) and issubclass(kind, TableWidget) and kind is not TableWidget
+}
 
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "tools" / "templates"
 
-__all__ = [
-    "TEMPLATES",
-    "ActivationExplorer",
-    "AttentionExplorer",
-    "CacheCalculator",
-    "CacheStepper",
-    "GradientFlowExplorer",
-    "MaskExplorer",
-    "MixExplorer",
-    "NormExplorer",
-    "ObjectiveLab",
-    "PermutationExplorer",
-    "PositionExplorer",
-    "RopeExplorer",
-    "SoftmaxStabilityExplorer",
-    "SparseExplorer",
-    "TableWidget",
-    "WavelengthExplorer",
-    "WrongOutput",
-]
+__all__ = ["TEMPLATES", "TableWidget", "WrongOutput", *sorted(kind.__name__ for kind in REGISTERED.values())]

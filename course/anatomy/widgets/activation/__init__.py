@@ -1,0 +1,200 @@
+"""ActivationExplorer: curves and slopes of activations, what they do as a gate, and which units they silence.
+
+Sources: arXiv:1606.08415 (GELU), arXiv:1710.05941 (Swish), arXiv:2002.05202 (gated layers).
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets as t
+
+from ..tools.calls import WrongOutput, call
+from ..tools.drawing import BLUE, DASHES, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, number, plain
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Functions, Inputs, Tables
+
+ACTIVATIONS = ("relu", "leaky_relu", "elu", "squared_relu", "gelu", "gelu_tanh", "swish", "sigmoid", "tanh")
+BY_HAND = {"sigmoid": "sigmoid_prime", "swish": "silu_prime", "gelu": "gelu_prime"}
+BETAS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.702, 3.0, 6.0, 20.0)
+SHIFTS = tuple(range(-4, 5))
+VALUES = tuple(v / 4 for v in range(-8, 9))
+REACH, STEP = 4.0, 0.05
+POINTS = round(2 * REACH / STEP) + 1
+UNITS, TOKENS = 40, 64
+FLAT = 0.05  # a slope below this teaches a unit next to nothing
+TOLERANCE = 1e-4
+
+
+class ActivationExplorer(SeveralFunctions):
+    """Live picture of activation functions, given as a mapping, e.g. ``{"relu": relu, "swish": swish}``.
+
+    Known names: those of ACTIVATIONS, each called as ``fn(x)`` on float32 tensors (``swish`` as ``fn(x, beta=…)``), and
+    ``sigmoid_prime``, ``silu_prime`` and ``gelu_prime``, slopes written by hand, which are held against the
+    slope of the curve that autograd finds. The units are 40 × 64 fixed pre-activations: unit u sees normal
+    numbers around a mean of its own, and the slider ``shift`` moves them all.
+
+    Traits activation (index into ACTIVATIONS; a name is taken too), beta, place (index of x), value and shift
+    follow the controls. Raises as TableWidget says, and WrongOutput when no gradient flows through a function.
+    """
+
+    recording = "activation"
+    names = (*ACTIVATIONS, *BY_HAND.values())
+    function_name = "activations"
+    controls = ("activation", "beta", "place", "value", "shift")
+
+    activation = t.Int(4, min=0, max=len(ACTIVATIONS) - 1).tag(sync=True)
+    beta = t.Enum(BETAS, 1.0).tag(sync=True)
+    place = t.Int(100, min=0, max=POINTS - 1).tag(sync=True)
+    value = t.Enum(VALUES, 1.5).tag(sync=True)
+    shift = t.Enum(SHIFTS, -2).tag(sync=True)
+
+    def __init__(self, functions: Functions | None = None, activation: int | str = "gelu", **state: Any) -> None:
+        index = ACTIVATIONS.index(activation) if isinstance(activation, str) else activation
+        super().__init__(functions, activation=index, **state)
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """f (settings, points) and d, its slope; u (settings, shifts, 2, units): share of tokens with an output of
+        exactly 0, and with a flat slope. One setting, but one per beta for swish. A slope by hand gives h (points,).
+        """
+        x = inputs["x"]
+        if name in BY_HAND.values():
+            return {f"h_{name}": call(fn, name, x.shape, x).numpy()}
+        shifted = inputs["pre"] + torch.tensor(SHIFTS, dtype=x.dtype)[:, None, None]  # (shifts, tokens, units)
+        curves, slopes, units = [], [], []
+        for options in [{"beta": b} for b in BETAS] if name == "swish" else [{}]:
+            curves.append(call(fn, name, x.shape, x, **options))
+            slopes.append(_slope(fn, name, x, **options))
+            silent = call(fn, name, shifted.shape, shifted, **options) == 0
+            flat = _slope(fn, name, shifted, **options).abs() < FLAT
+            units.append(torch.stack([silent, flat], 1).to(x.dtype).mean(2))
+        return {
+            f"f_{name}": torch.stack(curves).numpy(),
+            f"d_{name}": torch.stack(slopes).numpy(),
+            f"u_{name}": torch.stack(units).numpy(),
+        }
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        tables = {k: v for k, v in reference.items() if k not in mine}
+        facts = np.full((len(ACTIVATIONS), len(BETAS), 3), np.nan)
+        relu = np.maximum(inputs["x"].numpy().astype(float), 0)
+        for i, name in enumerate(ACTIVATIONS):
+            f, right = (source[f"f_{name}"].astype(float) for source in ({**reference, **mine}, reference))
+            slope = {**reference, **mine}[f"d_{name}"]
+            for j in range(len(f)):
+                row = facts[i, j]
+                row[0], row[1] = np.abs(f[j] - right[j]).max(), np.abs(f[j] - relu).max()
+                hand = f"h_{BY_HAND.get(name)}"
+                if hand in mine and (name != "swish" or BETAS[j] == 1):
+                    row[2] = np.abs(mine[hand] - slope[j]).max()
+            facts[i, len(f) :] = facts[i, 0]
+        own = [float(f"f_{name}" in mine and mine is not reference) for name in ACTIVATIONS]
+        return {**tables, "facts": facts, "own": np.array(own)}
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "title": "Activations: curve, slope, gate and silent units",
+            "names": list(ACTIVATIONS),
+            "betas": list(BETAS),
+            "values": list(VALUES),
+            "shifts": list(SHIFTS),
+            "x": inputs["x"].tolist(),
+            "hand": BY_HAND,
+            "units": UNITS,
+            "tolerance": TOLERANCE,
+            "flat": FLAT,
+            "reach": REACH,
+        }
+
+    @property
+    def name(self) -> str:
+        """The activation on show."""
+        return ACTIVATIONS[self.activation]
+
+    @property
+    def whose(self) -> str:
+        return "your" if self.written(self.name) else "the reference's"
+
+    def _row(self):
+        return BETAS.index(self.beta) if self.name == "swish" else 0
+
+    def facts(self) -> dict[str, float]:
+        """Of the activation on show: ``reference`` max |f − reference|, ``relu`` max |f − ReLU|, ``hand`` max |slope
+        by hand − slope of the curve| (NaN where none was given), ``dead`` units that are 0 for all tokens, and
+        ``flat``, the share of slopes below 0.05."""
+        shape = (len(ACTIVATIONS), len(BETAS), 3)
+        row = np.frombuffer(self.tables["facts"], "<f4").reshape(shape)[self.activation, self._row()]
+        silent, flat = self.shown(f"u_{self.name}")[self._row(), SHIFTS.index(self.shift)]
+        return {
+            "reference": float(row[0]),
+            "relu": float(row[1]),
+            "hand": float(row[2]),
+            "dead": int((silent == 1).sum()),
+            "flat": float(flat.mean()),
+        }
+
+    @property
+    def words(self) -> str:
+        found, row = self.facts(), self._row()
+        x, f, d = (
+            float(v)
+            for v in (
+                self._inputs["x"][self.place],
+                self.shown(f"f_{self.name}")[row, self.place],
+                self.shown(f"d_{self.name}")[row, self.place],
+            )
+        )
+        setting = f" with beta {self.beta:g}" if self.name == "swish" else ""
+        hand = (
+            ""
+            if np.isnan(found["hand"])
+            else (
+                f" The slope by hand differs from it by up to {number(found['hand'])} "
+                f"({'ok' if found['hand'] <= TOLERANCE else 'broken'})."
+            )
+        )
+        return (
+            f"Activation explorer: {self.whose} {self.name}{setting} between −4 and 4 and its slope. At x = {x:.2f} "
+            f"the value is {f:.3f} and the slope {d:.3f}.{hand} As a gate on the value {self.value:g} it gives "
+            f"{f * self.value:.3f}. Of {UNITS} units with inputs shifted by {self.shift}, {found['dead']} are dead and "
+            f"{100 * found['flat']:.0f} % of all slopes are flat. Farthest from the reference: "
+            f"{number(found['reference'])} ({'ok' if found['reference'] <= TOLERANCE else 'broken'}); "
+            f"farthest from ReLU: {number(found['relu'])}."
+        )
+
+    def figure(self) -> Figure:
+        fig = new_figure(8.4, 3.1)
+        curve, gate, units = fig.subplots(1, 3, width_ratios=[1.3, 1.1, 1.1])
+        row, x = self._row(), self._inputs["x"].numpy()
+        f, d = self.shown(f"f_{self.name}")[row], self.shown(f"d_{self.name}")[row]
+        curve.plot(x, self._reference[f"f_{self.name}"][row], color=GRAY, linestyle=DASHES, label="reference")
+        curve.plot(x, f, color=BLUE, label=f"{self.whose} f")
+        curve.plot(x, d, color=VERMILLION, linestyle=":", label="slope")
+        curve.plot(x[self.place], f[self.place], "o", color="black", markersize=5)
+        curve.set_ylim(-1.5, 4.2)
+        curve.legend(fontsize=7)
+        plain(curve, self.name, "x", "")
+        gate.axhline(self.value, color=VERMILLION, linestyle=DASHES, label="value alone")
+        gate.plot(x, f * self.value, color=BLUE, label="gate · value")
+        gate.plot(x[self.place], f[self.place] * self.value, "o", color="black", markersize=5)
+        gate.set_ylim(-6, 6)
+        gate.legend(fontsize=7)
+        plain(gate, f"As a gate on {self.value:g}", "x", "")
+        silent, flat = self.shown(f"u_{self.name}")[row, SHIFTS.index(self.shift)]
+        units.imshow(1 - flat.reshape(5, 8), cmap=SEQUENTIAL, vmin=0, vmax=1)
+        for place in np.flatnonzero(silent == 1):
+            units.text(place % 8, place // 8, "×", ha="center", va="center", fontsize=10)
+        units.set(xticks=[], yticks=[])
+        plain(units, f"Units that still learn, shift {self.shift}", "× is dead")
+        return fig
+
+
+def _slope(fn, name, x, **options):
+    """Slope of the function at every entry of x, found by autograd."""
+    with torch.enable_grad():
+        x = x.clone().requires_grad_()
+        y = fn(x, **options)
+        if not isinstance(y, torch.Tensor) or not y.requires_grad:
+            raise WrongOutput(f"No gradient flows through {name}: the result is cut off from x.")
+        return torch.autograd.grad(y.sum(), x)[0].detach()

@@ -1,0 +1,213 @@
+"""GradientFlowExplorer: gradient norm per layer for every way to place the norms, before any training.
+
+Sources: arXiv:2002.04745 (Post-LN, Pre-LN), arXiv:2105.13290 (sandwich), arXiv:2408.00118 (pre+post),
+arXiv:2501.00656 (norm inside), arXiv:2203.00555 (DeepNorm), arXiv:2204.02311 (parallel).
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets as t
+
+from ...experiments import gradient_flow
+from ...experiments.gradient_flow import DEPTHS, SEEDS, WIDTHS
+from ...experiments.wirings import WIRINGS
+from ..tools.calls import WrongOutput
+from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Functions, Inputs, Tables
+
+NAMES = tuple(WIRINGS)
+LIVE_DEPTHS, LIVE_WIDTH = DEPTHS[:2], WIDTHS[0]
+STEEP = 0.25  # an exponent nearer to 0 than this is called flat
+TOLERANCE = 0.01  # of log10, on all live curves: 2 %
+
+
+class GradientFlowExplorer(SeveralFunctions):
+    """Gradient norms of a learner's wirings, given as a mapping by name, beside curves recorded up to depth 96.
+
+    Names: post_ln, pre_ln, norm_inside ``(x, sublayer, norm)``, sandwich ``(x, sublayer, norm_in, norm_out)``,
+    deepnorm ``(x, sublayer, norm, alpha)`` and parallel ``(x, attention, ffn, norm)``. Each wires fresh stacks of
+    width 32 with 6 and 12 layers, three seeds, float32 (2, 16, 32): a second or two in all. Wider and deeper curves
+    are recorded ones, labeled with the device that made them.
+
+    Traits wiring and other (indices into NAMES; names are taken too), depth, width and seed follow the controls.
+    Raises as TableWidget says, and WrongOutput when no gradient flows through a function.
+    """
+
+    recording = "gradient"
+    names = tuple(dict.fromkeys(w.function for w in WIRINGS.values()))
+    function_name = "wirings"
+    controls = ("wiring", "other", "depth", "width", "seed")
+
+    wiring = t.Int(0, min=0, max=len(NAMES) - 1).tag(sync=True)
+    other = t.Int(1, min=0, max=len(NAMES) - 1).tag(sync=True)
+    depth = t.Enum(DEPTHS, 12).tag(sync=True)
+    width = t.Enum(WIDTHS, LIVE_WIDTH).tag(sync=True)
+    seed = t.Int(0, min=0, max=SEEDS - 1).tag(sync=True)
+
+    def __init__(
+        self,
+        functions: Functions | None = None,
+        wiring: int | str = "Post-LN",
+        other: int | str = "Pre-LN",
+        **state: Any,
+    ) -> None:
+        places = [NAMES.index(v) if isinstance(v, str) else v for v in (wiring, other)]
+        self._recorded = gradient_flow.recorded()
+        super().__init__(functions, wiring=places[0], other=places[1], **state)
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """g (wirings of that function, live depths, seeds, 12): gradient norm per layer, NaN beyond the last one."""
+        tables = []
+        for wiring in (n for n in NAMES if WIRINGS[n].function == name):
+            table = np.full((len(LIVE_DEPTHS), SEEDS, LIVE_DEPTHS[-1]), np.nan)
+            for i, depth in enumerate(LIVE_DEPTHS):
+                scale = tuple(inputs["scales"][i].tolist()) if name == "deepnorm" else None
+                for seed in range(SEEDS):
+                    table[i, seed, :depth] = gradient_flow.curve(
+                        {name: _checked(fn, name)},
+                        wiring,
+                        depth,
+                        LIVE_WIDTH,
+                        seed=seed,
+                        scale=scale,
+                        dtype=inputs["scales"].dtype,
+                        device=str(inputs["scales"].device),
+                    )
+            tables.append(table)
+        return {f"g_{name}": np.stack(tables)}
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        curves = np.full((len(NAMES), len(WIDTHS), len(DEPTHS), SEEDS, DEPTHS[-1]), np.nan)
+        for a, name in enumerate(NAMES):
+            for b, width in enumerate(WIDTHS):
+                for c, depth in enumerate(DEPTHS):
+                    curves[a, b, c, :, :depth] = self._recorded["curves"][name][width][depth]
+        last = np.stack([curves[:, :, c, :, depth - 1] for c, depth in enumerate(DEPTHS)], -1)
+        x = np.log(DEPTHS) - np.log(DEPTHS).mean()
+        far = []
+        for name in NAMES:
+            table, place = f"g_{WIRINGS[name].function}", _place(name)
+            ours, right = ({**reference, **mine}[table][place].astype(float), reference[table][place])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gap = np.abs(np.log10(ours) - np.log10(right))
+            # Beyond the last layer both are NaN by design; a NaN within it is a broken curve.
+            far.append(np.where(np.isnan(right), 0, np.where(np.isfinite(gap), gap, np.inf)).max())
+        own = [float(mine is not reference and f"g_{WIRINGS[n].function}" in mine) for n in NAMES]
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "curves": curves,
+            "slopes": np.log(last) @ x / (x @ x),
+            "far": np.array(far),
+            "own": np.array(own),
+        }
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "title": "Gradient norm per layer, before training",
+            "names": list(NAMES),
+            "depths": list(DEPTHS),
+            "widths": list(WIDTHS),
+            "seeds": SEEDS,
+            "live": list(LIVE_DEPTHS),
+            "live_width": LIVE_WIDTH,
+            "tables": [f"g_{w.function}" for w in WIRINGS.values()],
+            "places": [_place(n) for n in NAMES],
+            "functions": [w.function for w in WIRINGS.values()],
+            "device": self._recorded["made"]["device"],
+            "steep": STEEP,
+            "tolerance": TOLERANCE,
+        }
+
+    def is_live(self, place: int) -> bool:
+        """True when the curve of that wiring on show is the learner's own."""
+        own = np.frombuffer(self.tables["own"], "<f4")[place] == 1
+        return bool(own and self.width == LIVE_WIDTH and self.depth in LIVE_DEPTHS)
+
+    def curve(self, place: int) -> np.ndarray:
+        """Gradient norm per layer of that wiring at the present setting, (depth,) float64."""
+        if self.is_live(place):
+            table = self.shown(f"g_{WIRINGS[NAMES[place]].function}")[_place(NAMES[place])]
+            return table[LIVE_DEPTHS.index(self.depth), self.seed, : self.depth].astype(float)
+        return np.array(self._recorded["curves"][NAMES[place]][self.width][self.depth][self.seed])
+
+    def facts(self, place: int) -> dict[str, float]:
+        """Of that wiring: ``first_to_last``, ``last``, ``slope`` of the last layer's norm against depth (recorded, at
+        this width and seed), ``far`` from the reference in log10 on all live curves."""
+        c = self.curve(place)
+        slopes = np.frombuffer(self.tables["slopes"], "<f4").reshape(len(NAMES), len(WIDTHS), SEEDS)
+        far = float(np.frombuffer(self.tables["far"], "<f4")[place])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = float(c[0] / c[-1])
+        return {
+            "first_to_last": ratio,
+            "last": float(c[-1]),
+            "far": far,
+            "slope": float(slopes[place, WIDTHS.index(self.width), self.seed]),
+        }
+
+    @property
+    def whose(self) -> str:
+        device = self._recorded["made"]["device"]
+        return "your" if self.is_live(self.wiring) else f"the recorded ({device})"
+
+    @property
+    def words(self) -> str:
+        one, two = self.facts(self.wiring), self.facts(self.other)
+        name, against = NAMES[self.wiring], NAMES[self.other]
+        broken = "" if one["far"] <= TOLERANCE else f" Your {name} differs from the reference (broken)."
+        return (
+            f"Gradient flow explorer: {self.whose} {name} against {against}, {self.depth} layers of width "
+            f"{self.width}, seed {self.seed}. {name}: first layer over last {number(one['first_to_last'])}, last layer "
+            f"{number(one['last'])}, which {word(one['slope'])} with depth (exponent {one['slope']:.2f}). {against}: "
+            f"first over last {number(two['first_to_last'])}, last layer {number(two['last'])}, which "
+            f"{word(two['slope'])} (exponent {two['slope']:.2f}).{broken}{' ' + self.notice if self.notice else ''}"
+        )
+
+    def figure(self) -> Figure:
+        fig = new_figure(8.4, 3.1)
+        left, right = fig.subplots(1, 2, width_ratios=[1.5, 1])
+        layers = np.arange(1, self.depth + 1)
+        if self.is_live(self.wiring):
+            saved = self._recorded["curves"][NAMES[self.wiring]][self.width][self.depth][self.seed]
+            left.semilogy(layers, saved, color=GRAY, linestyle=DASHES, label="recorded")
+        for place, color, style in ((self.wiring, BLUE, "-"), (self.other, VERMILLION, ":")):
+            left.semilogy(layers, self.curve(place), color=color, linestyle=style, label=NAMES[place])
+            lasts = [self._recorded["curves"][NAMES[place]][self.width][n][self.seed][-1] for n in DEPTHS]
+            right.loglog(DEPTHS, lasts, "o", color=color, linestyle=style, markersize=4)
+        left.legend(fontsize=7)
+        plain(left, f"{self.depth} layers, width {self.width}", "layer", "gradient norm")
+        plain(right, f"Last layer, recorded ({self._recorded['made']['device']})", "number of layers", "")
+        right.set_xticks(DEPTHS, [str(n) for n in DEPTHS])
+        right.minorticks_off()
+        return fig
+
+
+def word(slope: float) -> str:
+    """falls, rises or stays flat."""
+    return "falls" if slope < -STEEP else "rises" if slope > STEEP else "stays flat"
+
+
+def _place(name):
+    """Place of a wiring among those that share its function."""
+    return [n for n in NAMES if WIRINGS[n].function == WIRINGS[name].function].index(name)
+
+
+def _checked(fn, name):
+    """The learner's function, with one sentence for a result that cannot go on through the stack."""
+
+    def step(x, *others):
+        y = fn(x, *others)
+        asked = f"{name} must return a floating-point tensor of shape {tuple(x.shape)} here, and it returned"
+        if not isinstance(y, torch.Tensor):
+            raise WrongOutput(f"{asked} {'None' if y is None else 'a value of type ' + type(y).__name__}.")
+        if y.shape != x.shape or not y.is_floating_point():
+            raise WrongOutput(f"{asked} shape {tuple(y.shape)}, dtype {str(y.dtype).removeprefix('torch.')}.")
+        if not y.requires_grad:
+            raise WrongOutput(f"No gradient flows through {name}: the result is cut off from x.")
+        return y
+
+    return step

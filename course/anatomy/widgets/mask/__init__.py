@@ -1,0 +1,222 @@
+"""MaskExplorer: what a query may attend to under every mask of unit 07, directly and over several layers.
+
+Sources: arXiv:1706.03762 (causal), arXiv:1910.10683 (prefix LM), arXiv:1905.03197 (UniLM), arXiv:2103.10360 (GLM).
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets as t
+from matplotlib.patches import Rectangle
+
+from ..tools.drawing import SEQUENTIAL, Figure, new_figure, plain
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Functions, Inputs, Tables
+from ..tools.whole import several_of, tensor_of
+from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, real
+
+LAYERS = 4
+KIND_NAMES = tuple(k.name for k in KINDS)
+_MASKS = ("causal_mask", "causal_padding_mask", "prefix_lm_mask", "unilm_mask")
+
+
+class MaskExplorer(SeveralFunctions):
+    """Live picture of a learner's mask functions, given as a mapping by name: boolean, True = may look.
+
+    ``causal_mask(T, S)`` (T, S), ``causal_padding_mask(real)`` (B, 1, T, S), ``position_ids(real)`` (B, T) int64,
+    ``prefix_lm_mask(T, prefix)`` and ``unilm_mask(objective, source, target)`` (T, T); of ``blank_infilling(ids, spans,
+    order, mask_id, start_id, end_id)`` only the two rows of positions are drawn. Cross-attention is drawn from the
+    lengths alone: no function of the unit makes it.
+
+    Traits mask (index into KIND_NAMES; a name is taken too), size (index of the slider's value), query and layers
+    follow the controls; the mouse may also click a row. Raises as TableWidget says.
+    """
+
+    recording = "mask"
+    names = (*_MASKS, "position_ids", "blank_infilling")
+    function_name = "masks"
+    controls = ("mask", "size", "query", "layers")
+
+    mask = t.Int(0, min=0, max=len(KINDS) - 1).tag(sync=True)
+    size = t.Int(4, min=0, max=max(len(k.sizes) for k in KINDS) - 1).tag(sync=True)
+    query = t.Int(3, min=0, max=SIZE - 1).tag(sync=True)
+    layers = t.Int(2, min=1, max=LAYERS).tag(sync=True)
+
+    def __init__(self, functions: Functions | None = None, mask: int | str = 0, **state: Any) -> None:
+        index = KIND_NAMES.index(mask) if isinstance(mask, str) else mask
+        super().__init__(functions, mask=index, **state)
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """m_<mask function> (its scenes, SIZE, SIZE), 0 outside; p_<position function> (its scenes, rows, SIZE)."""
+        if name == "position_ids":
+            rows = [
+                [tensor_of(fn(real(n, left)), name, "integer", (1, T))[0]]
+                for left in (False, True)
+                for n in range(1, T + 1)
+            ]
+            return {f"p_{name}": _padded_rows(rows)}
+        if name == "blank_infilling":
+            rows = []
+            for spans, order in BLANKS:
+                made = several_of(fn(torch.arange(T), list(spans), list(order), **IDS), name, 4)
+                length = (T + 2 * len(spans),)  # a [M] and a [S] for each blank
+                rows.append([tensor_of(row, name, "integer", length) for row in made[1:3]])
+            return {f"p_{name}": _padded_rows(rows)}
+        table = []
+        for scene in (s for s in SCENES if s.function == name):
+            arguments = [a.clone() if isinstance(a, torch.Tensor) else a for a in scene.arguments]
+            found = fn(*arguments)
+            size = (len(scene.rows), len(scene.columns))
+            shape = (1, 1, *size) if name == "causal_padding_mask" else size
+            found = tensor_of(found, name, "boolean", shape).reshape(size)
+            table.append(_square(found.numpy()))
+        return {f"m_{name}": np.stack(table).astype(float)}
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        shown = {**reference, **mine}
+        may, right = _by_scene(shown), _by_scene(reference)
+        # The residual connection keeps a word's own state, whatever the mask says.
+        step = (may > 0) | np.eye(SIZE, dtype=bool)
+        reach, powers = step, [step]
+        for _ in range(LAYERS - 1):
+            reach = np.einsum("sij,sjk->sik", step.astype(int), reach.astype(int)) > 0
+            powers.append(reach)
+        own = [float(bool(s.function) and mine is not reference and f"m_{s.function}" in mine) for s in SCENES]
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "may": may,
+            "right": right,
+            "reach": np.stack(powers, 1).astype(float),
+            "own": np.array(own),
+        }
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        scenes = [
+            {"kind": s.kind, "rows": s.rows, "columns": s.columns, "function": s.function, "positions": s.positions}
+            for s in SCENES
+        ]
+        kinds = [{"name": k.name, "counts": k.counts, "sizes": k.sizes, "ahead": k.ahead} for k in KINDS]
+        return {
+            "title": "Masks: who may look at whom",
+            "scenes": scenes,
+            "kinds": kinds,
+            "size": SIZE,
+            "layers": LAYERS,
+        }
+
+    def scene(self) -> int:
+        """Index of the present scene: a size beyond the kind's last shows its last."""
+        first = next(i for i, s in enumerate(SCENES) if s.kind == self.mask)
+        return first + min(self.size, len(KINDS[self.mask].sizes) - 1)
+
+    def _table(self, name, *shape):
+        return np.frombuffer(self.tables[name], "<f4").reshape(shape)[self.scene()]
+
+    def may(self) -> np.ndarray:
+        """The present mask, (T, S) boolean."""
+        rows, columns = self._shape()
+        return self._table("may", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
+
+    def _shape(self):
+        scene = SCENES[self.scene()]
+        return len(scene.rows), len(scene.columns)
+
+    def reached(self) -> np.ndarray | None:
+        """(LAYERS, S) boolean: what the query depends on after 1, 2, … layers; None where the mask is not square."""
+        rows, columns = self._shape()
+        if rows != columns:
+            return None
+        query = min(self.query, rows - 1)
+        return self._table("reach", len(SCENES), LAYERS, SIZE, SIZE)[:, query, :columns] > 0
+
+    def facts(self) -> dict[str, int]:
+        """Of the present mask: allowed ``pairs``, pairs ``ahead`` of the query, ``empty`` rows, ``wrong`` cells."""
+        rows, columns = self._shape()
+        may, right = self.may(), self._table("right", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
+        later = np.arange(columns)[None] > np.arange(rows)[:, None] + columns - rows
+        ahead = 0 if KINDS[self.mask].ahead == "cross" else int((may & later).sum())
+        return {
+            "pairs": int(may.sum()),
+            "ahead": ahead,
+            "empty": int((~may.any(1)).sum()),
+            "wrong": int((may != right).sum()),
+        }
+
+    @property
+    def whose(self) -> str:
+        own = np.frombuffer(self.tables["own"], "<f4")[self.scene()]
+        return "your" if own else "the reference's"
+
+    @property
+    def words(self) -> str:
+        scene, kind, found = SCENES[self.scene()], KINDS[self.mask], self.facts()
+        query = min(self.query, len(scene.rows) - 1)
+        seen = [f"{w} ({j})" for j, w in enumerate(scene.columns) if self.may()[query, j]]
+        count = kind.sizes[min(self.size, len(kind.sizes) - 1)]
+        size = f", {kind.counts}: {count}" if kind.counts else ""
+        state = "as the reference's" if not found["wrong"] else f"{found['wrong']} cells differ from the reference's"
+        reached = self.reached()
+        deep = (
+            ""
+            if reached is None
+            else (f" After {self.layers} layers it depends on {int(reached[self.layers - 1].sum())} words.")
+        )
+        return (
+            f"Mask explorer with {self.whose} mask “{kind.name}”{size}: {found['pairs']} allowed pairs in "
+            f"{len(scene.rows)} rows (queries) and {len(scene.columns)} columns (keys), {state}. Query "
+            f"“{scene.rows[query]}” (row {query}) may look at: {', '.join(seen) or 'nothing'}.{deep} Rows that see "
+            f"nothing: {found['empty']}."
+        )
+
+    def figure(self) -> Figure:
+        fig = new_figure(8.4, 3.9)
+        left, right = fig.subplots(1, 2)
+        scene, may = SCENES[self.scene()], self.may()
+        query = min(self.query, len(scene.rows) - 1)
+        left.imshow(may, cmap=SEQUENTIAL, vmin=0, vmax=1.3)
+        for i, j in np.argwhere(~may):
+            left.text(j, i, "·", ha="center", va="center", fontsize=8)
+        row = Rectangle((-0.5, query - 0.5), len(scene.columns), 1, fill=False, edgecolor="black", linewidth=2)
+        left.add_patch(row)
+        left.set_xticks(range(len(scene.columns)), scene.columns, rotation=60)
+        left.set_yticks(range(len(scene.rows)), scene.rows)
+        plain(left, KINDS[self.mask].name, "key", "query")
+        reached = self.reached()
+        if reached is None:
+            right.axis("off")
+        else:
+            right.imshow(reached, cmap=SEQUENTIAL, vmin=0, vmax=1.3, aspect="auto")
+            right.set_xticks(range(len(scene.columns)), scene.columns, rotation=60)
+            right.set_yticks(range(LAYERS), range(1, LAYERS + 1))
+            plain(right, f"“{scene.rows[query]}” depends on", "", "after layers")
+        return fig
+
+
+def _square(found):
+    out = np.zeros((SIZE, SIZE))
+    out[: found.shape[0], : found.shape[1]] = found
+    return out
+
+
+def _padded_rows(scenes):
+    """Scenes of position rows, (scenes, rows, SIZE); −1 where there is no token."""
+    out = np.full((len(scenes), len(scenes[0]), SIZE), -1.0)
+    for s, rows in enumerate(scenes):
+        for r, row in enumerate(rows):
+            out[s, r, : len(row)] = row.numpy()
+    return out
+
+
+def _by_scene(tables):
+    """(scenes, SIZE, SIZE) from the tables by function; cross-attention from its lengths."""
+    at = dict.fromkeys(_MASKS, 0)
+    found = []
+    for scene in SCENES:
+        if scene.function:
+            found.append(tables[f"m_{scene.function}"][at[scene.function]])
+            at[scene.function] += 1
+        else:
+            found.append(_square(scene.arguments[0].expand(len(scene.rows), T).numpy()))
+    return np.stack(found)

@@ -1,0 +1,106 @@
+"""The masks that MaskExplorer shows: which function makes each, from which arguments, over which words."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+TEXT = ("one", "dog", "saw", "two", "cats", "and", "ran", ".")
+ANSWER = ("ein", "Hund", "sah", "zwei", ".")  # what a decoder has written of the translation
+PAD, MASK, START = "<pad>", "[M]", "[S]"
+T = len(TEXT)
+SIZE = 12  # the longest scene, part A and part B of a GLM example
+# GLM examples on TEXT: spans, and the order in which part B writes them.
+BLANKS = ((((1, 3), (4, 5)), (0, 1)), (((1, 3), (4, 5)), (1, 0)), (((2, 6),), (0,)))
+IDS = {"mask_id": 101, "start_id": 102, "end_id": 103}
+
+
+class Kind(NamedTuple):
+    """One entry of the list of masks: what its slider counts, and what a query may do by design."""
+
+    name: str
+    counts: str  # of the slider: "3 real words"
+    sizes: tuple[int, ...]
+    ahead: str  # "no": a later key would be a leak; "yes": seen by design
+
+
+KINDS = (
+    Kind("causal", "", (0,), "no"),
+    Kind("causal, newest words only (cache)", "new words", tuple(range(1, T + 1)), "no"),
+    Kind("causal, padded on the right", "real words", tuple(range(1, T + 1)), "no"),
+    Kind("causal, padded on the left", "real words", tuple(range(1, T + 1)), "no"),
+    Kind("prefix LM", "in the prefix", tuple(range(T + 1)), "yes"),
+    Kind("UniLM: bidirectional", "", (0,), "yes"),
+    Kind("UniLM: left-to-right", "", (0,), "no"),
+    Kind("UniLM: right-to-left", "", (0,), "yes"),
+    Kind("UniLM: sequence-to-sequence", "source words", tuple(range(1, T)), "yes"),
+    Kind("cross-attention, input padded", "real words", tuple(range(1, T + 1)), "cross"),
+    Kind("GLM: part A, part B", "example", tuple(range(len(BLANKS))), "yes"),
+)
+
+
+class Scene(NamedTuple):
+    """One mask: words of rows and columns, the function that makes it, and its arguments."""
+
+    kind: int
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    function: str
+    arguments: tuple
+    positions: tuple  # (function, index) of the position rows, or ()
+
+
+def real(count: int, left: bool) -> Tensor:
+    """(1, T) boolean: ``count`` real words, padding on the left or on the right."""
+    place = torch.arange(T)[None]
+    return place >= T - count if left else place < count
+
+
+def _padded(count, left):
+    words = TEXT[:count]
+    return (PAD,) * (T - count) + words if left else words + (PAD,) * (T - count)
+
+
+def glm_words(spans: Sequence[Sequence[int]], order: Iterable[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(words of part A, words of part B) of a GLM example on TEXT."""
+    part_a, last = [], 0
+    for start, stop in spans:
+        part_a += [*TEXT[last:start], MASK]
+        last = stop
+    part_a += TEXT[last:]
+    return tuple(part_a), tuple(w for k in order for w in (START, *TEXT[slice(*spans[k])]))
+
+
+def _scenes():
+    unilm = {
+        "UniLM: bidirectional": "bidirectional",
+        "UniLM: left-to-right": "left-to-right",
+        "UniLM: right-to-left": "right-to-left",
+    }
+    for k, kind in enumerate(KINDS):
+        for i, size in enumerate(kind.sizes):
+            if kind.name.startswith("causal, padded"):
+                left = kind.name.endswith("left")
+                words = _padded(size, left)
+                yield Scene(k, words, words, "causal_padding_mask", (real(size, left),), ("position_ids", i + T * left))
+            elif kind.counts == "new words":
+                yield Scene(k, TEXT[T - size :], TEXT, "causal_mask", (size, T), ())
+            elif kind.name == "prefix LM":
+                yield Scene(k, TEXT, TEXT, "prefix_lm_mask", (T, size), ())
+            elif kind.counts == "source words":
+                yield Scene(k, TEXT, TEXT, "unilm_mask", ("sequence-to-sequence", size, T - size), ())
+            elif kind.ahead == "cross":
+                yield Scene(k, ANSWER, _padded(size, False), "", (real(size, False),), ())
+            elif kind.counts == "example":
+                a, b = glm_words(*BLANKS[size])
+                yield Scene(
+                    k, a + b, a + b, "unilm_mask", ("sequence-to-sequence", len(a), len(b)), ("blank_infilling", i)
+                )
+            elif kind.name in unilm:
+                yield Scene(k, TEXT, TEXT, "unilm_mask", (unilm[kind.name], T // 2, T // 2), ())
+            else:
+                yield Scene(k, TEXT, TEXT, "causal_mask", (T,), ())
+
+
+SCENES = tuple(_scenes())

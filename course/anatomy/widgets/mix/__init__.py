@@ -1,0 +1,82 @@
+"""MixExplorer: three numbers, three weights, one weighted average: the warm-up's widget."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import traitlets as t
+
+from ..tools.base import TableWidget
+from ..tools.calls import call
+from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure, number, plain
+from ..tools.types import Function, Inputs, Tables
+
+TOP = 10  # weights run over 0…TOP
+WORDS = ("cat", "sat", "mat")
+
+
+class MixExplorer(TableWidget):
+    """Live picture of ``weighted_average(values, weights)``.
+
+    The function gets values (3, 1) float32, the numbers of three words, and weights (3,) float32, for every
+    combination of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow
+    the sliders. Raises as TableWidget says.
+    """
+
+    recording, function_name = "mix", "weighted_average"
+    controls = ("first", "second", "third")
+
+    first = t.Int(1, min=0, max=TOP).tag(sync=True)
+    second = t.Int(2, min=0, max=TOP).tag(sync=True)
+    third = t.Int(7, min=0, max=TOP).tag(sync=True)
+
+    def __init__(self, weighted_average: Function | None = None, **state: Any) -> None:
+        super().__init__(weighted_average, **state)
+
+    @classmethod
+    def measure(cls, fn: Function, inputs: Inputs) -> Tables:
+        """out (11, 11, 11): the average for each triple of weights; NaN where all three are zero."""
+        values = inputs["values"]
+        out = np.full((TOP + 1,) * 3, np.nan)
+        for triple in itertools.product(range(TOP + 1), repeat=3):
+            if any(triple):
+                out[triple] = call(fn, cls.function_name, (1,), values, values.new_tensor(triple)).item()
+        return {"out": out}
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        return {"gap": np.nanmax(np.abs(mine["out"] - reference["out"]))[None]}
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "title": "A weighted average of three words",
+            "words": list(WORDS),
+            "top": TOP,
+            "values": inputs["values"].flatten().tolist(),
+            "tolerance": 1e-4,
+        }
+
+    def average(self) -> float:
+        """The number on show."""
+        return float(self._mine["out"][self.first, self.second, self.third])
+
+    @property
+    def words(self) -> str:
+        pairs = zip(WORDS, self.spec["values"], (self.first, self.second, self.third), strict=True)
+        parts = ", ".join(f"{w} = {v:g} with weight {n}" for w, v, n in pairs)
+        right = float(self._reference["out"][self.first, self.second, self.third])
+        return (
+            f"Number line with {parts}. {self.whose.capitalize()} weighted average is "
+            f"{number(self.average())}; the recorded solution's is {number(right)}."
+        )
+
+    def figure(self) -> Figure:
+        fig = new_figure(7.5, 1.9)
+        axes = fig.add_subplot()
+        triple = (self.first, self.second, self.third)
+        for word, value, weight in zip(WORDS, self.spec["values"], triple, strict=True):
+            axes.plot(value, 0, "o", color=BLUE, markersize=4 + 2 * weight)
+            axes.annotate(f"{word} × {weight}", (value, 0), (0, 18), textcoords="offset points", ha="center")
+        axes.plot(self.average(), 0, "^", color=VERMILLION, markersize=12)
+        axes.set(xlim=(0, 10), ylim=(-1, 1.6), yticks=[])
+        plain(axes, f"{self.whose} average: {self.average():.3f}")
+        return fig

@@ -1,0 +1,137 @@
+"""NormExplorer: one vector, scaled and shifted, through LayerNorm and RMSNorm side by side.
+
+Sources: arXiv:1607.06450 (LayerNorm), arXiv:1910.07467 (RMSNorm).
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets as t
+
+from ..tools.calls import call
+from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Functions, Inputs, Tables
+
+SCALES = (-1.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
+SHIFTS = (-10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
+EPSILONS = (1e-8, 1e-5, 1e-3, 0.1)
+D = 8
+# float32 resolves 10 to 1e-6, and the smallest scale leaves a spread of 0.01 there: 1e-4 is lost honestly.
+TOLERANCE = 1e-3
+FACTS = ("layer_norm", "rms_norm", "identity", "reference")
+_START = (slice(None), SCALES.index(1.0), SHIFTS.index(0.0))
+
+
+class NormExplorer(SeveralFunctions):
+    """Live picture of ``layer_norm(x, weight, bias, eps)`` and ``rms_norm(x, weight, eps)``, as a mapping by name.
+
+    Both get scale·x + shift for one vector x of 8 numbers, as float32 (9, 11, 8): every scale and every shift, once
+    per ε. The weight is all ones and the bias all zeros. ``rms_norm`` also gets the same vectors minus their means,
+    which must give what ``layer_norm`` gives.
+
+    Traits scale, shift and eps follow the sliders. Raises as TableWidget says.
+    """
+
+    recording = "norm"
+    names = ("layer_norm", "rms_norm")
+    function_name = "norms"
+    controls = ("scale", "shift", "eps")
+
+    scale = t.Enum(SCALES, 1.0).tag(sync=True)
+    shift = t.Enum(SHIFTS, 2.0).tag(sync=True)
+    eps = t.Enum(EPSILONS, 1e-5).tag(sync=True)
+
+    def __init__(self, functions: Functions | None = None, **state: Any) -> None:
+        super().__init__(functions, **state)
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """y (epsilons, scales, shifts, D), the outputs; of rms_norm also c, of the centered vectors."""
+        x = _vectors(inputs["x"])
+        one, zero = torch.ones(D, dtype=x.dtype), torch.zeros(D, dtype=x.dtype)
+        vectors = (one, zero) if name == "layer_norm" else (one,)
+        outputs = lambda v: torch.stack([call(fn, name, v.shape, v, *vectors, eps=e) for e in EPSILONS]).numpy()
+        tables = {f"y_{name}": outputs(x)}
+        return tables if name == "layer_norm" else {**tables, f"c_{name}": outputs(x - x.mean(-1, keepdim=True))}
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        all_tables = {**reference, **mine}
+        layer, rms, centered = (all_tables[k].astype(float) for k in ("y_layer_norm", "y_rms_norm", "c_rms_norm"))
+        change = [np.abs(y - y[_START][:, None, None]).max(-1) for y in (layer, rms)]
+        far = [np.abs(y - reference[k]).max(-1) for k, y in (("y_layer_norm", layer), ("y_rms_norm", rms))]
+        facts = np.stack([*change, np.abs(layer - centered).max(-1), np.maximum(*far)], -1)
+        own = [float(f"y_{name}" in mine and mine is not reference) for name in self.names]
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "x": _vectors(inputs["x"]).numpy(),
+            "facts": facts,
+            "own": np.array(own),
+        }
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "title": "LayerNorm and RMSNorm: who notices a shift, who a scale?",
+            "d": D,
+            "scales": list(SCALES),
+            "shifts": list(SHIFTS),
+            "epsilons": list(EPSILONS),
+            "tolerance": TOLERANCE,
+        }
+
+    def _at(self):
+        return EPSILONS.index(self.eps), SCALES.index(self.scale), SHIFTS.index(self.shift)
+
+    def vector(self) -> np.ndarray:
+        """scale·x + shift, (8,) float64."""
+        return _vectors(self._inputs["x"]).numpy()[self._at()[1:]].astype(float)
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """dict layer_norm, rms_norm → (8,) float64 at the present setting."""
+        return {name: self.shown(f"y_{name}")[self._at()].astype(float) for name in self.names}
+
+    def facts(self) -> dict[str, float]:
+        """At the present setting: ``layer_norm`` and ``rms_norm`` largest change of an output since scale 1 and shift
+        0; ``identity`` max |LayerNorm(x) − RMSNorm(x − mean)|; ``reference`` farthest from the reference."""
+        shape = (len(EPSILONS), len(SCALES), len(SHIFTS), len(FACTS))
+        row = np.frombuffer(self.tables["facts"], "<f4").reshape(shape)[self._at()]
+        return dict(zip(FACTS, row.tolist(), strict=True))
+
+    @property
+    def words(self) -> str:
+        found, x = self.facts(), self.vector()
+        words = {k: ("unchanged" if found[k] <= TOLERANCE else "changed") for k in self.names}
+        ok = {k: ("ok" if found[k] <= TOLERANCE else "broken") for k in ("identity", "reference")}
+        shown = {k: ", ".join(f"{v:.2f}" for v in y) for k, y in {"x": x, **self.outputs()}.items()}
+        return (
+            f"Norm explorer with {self.whose} functions: a vector times {self.scale:g} plus {self.shift:g}, ε = "
+            f"{self.eps:g}. Input: {shown['x']}. LayerNorm: {shown['layer_norm']} ({words['layer_norm']} since scale 1 "
+            f"and shift 0, by {number(found['layer_norm'])}). RMSNorm: {shown['rms_norm']} ({words['rms_norm']}, by "
+            f"{number(found['rms_norm'])}). LayerNorm against RMSNorm of the centered vector: "
+            f"{number(found['identity'])} ({ok['identity']}). Farthest from the reference: "
+            f"{number(found['reference'])} ({ok['reference']})."
+        )
+
+    def figure(self) -> Figure:
+        fig = new_figure(8.4, 2.8)
+        axes = fig.subplots(1, 3)
+        x, places = self.vector(), np.arange(D)
+        axes[0].bar(places, x, color=GRAY)
+        axes[0].axhline(x.mean(), color="black", linestyle=":", linewidth=1)
+        plain(axes[0], f"{self.scale:g}·x + {self.shift:g}", "entry (dotted: mean)", "")
+        for a, (name, color) in zip(axes[1:], zip(self.names, (BLUE, VERMILLION), strict=True), strict=True):
+            y, table = self.outputs()[name], self.shown(f"y_{name}")
+            a.bar(places, y, color=color)
+            start = table[_START][EPSILONS.index(self.eps)]
+            a.plot(places, start, "_", color="black", markersize=14, label="scale 1, shift 0")
+            a.set_ylim(-3.2, 3.2)
+            a.legend(fontsize=7, loc="lower right")
+            plain(a, name, "entry", "")
+        return fig
+
+
+def _vectors(x):
+    """(scales, shifts, D): every scale·x + shift."""
+    scale, shift = (torch.tensor(v, dtype=x.dtype) for v in (SCALES, SHIFTS))
+    return scale[:, None, None] * x + shift[None, :, None]

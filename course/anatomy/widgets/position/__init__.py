@@ -1,0 +1,248 @@
+"""PositionExplorer: what a score learns from positions alone, for eight schemes side by side.
+
+Sources: arXiv:1706.03762 (sinusoidal), 1803.02155 (Shaw), 1901.02860 (Transformer-XL), 1910.10683 (T5), 2006.03654
+(DeBERTa), 2108.12409 (ALiBi).
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets as t
+
+from ..tools.calls import WrongOutput, call
+from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Functions, Inputs, Tables
+
+T, WIDTH, D = 32, 32, 8  # places; features of an absolute encoding; features of a head
+LARGEST_CLIP, DEBERTA_K, BUCKETS = 16, 8, 32
+CLIPS = (2, 4, 8, LARGEST_CLIP)
+SLOPES = tuple(2.0**-h for h in range(1, 9))
+# name, function of the course, letter of its table, variants
+SCHEMES = (
+    ("sinusoidal", "sinusoid", "s", ("no projections", "random W", "looks 3 back")),
+    ("learned absolute", "LearnedPositions", "s", ("fresh table", "smooth table")),
+    ("Shaw", "shaw_index", "s", tuple(f"K = {k}" for k in CLIPS)),
+    ("Transformer-XL", "transformer_xl_scores", "s", ("q·r + v·r", "q·r alone", "v·r alone")),
+    ("T5, bidirectional", "t5_relative_bucket", "s", ("head 1", "head 2", "head 3", "head 4")),
+    ("T5, causal", "t5_relative_bucket", "c", ("head 1", "head 2", "head 3", "head 4")),
+    ("DeBERTa", "deberta_scores", "s", ("both terms", "query asks", "key asks")),
+    ("ALiBi", "alibi_bias", "s", tuple(f"slope 1/{1 / m:.0f}" for m in SLOPES)),
+)
+NAMES = [name for name, *_ in SCHEMES]
+# float32 sums of 16 cosines miss by 1e-5; schemes that differ do so by tenths.
+TOLERANCE = 1e-3
+FACTS = ("spread", "direction", "reference")
+
+
+class PositionExplorer(SeveralFunctions):
+    """Live picture of position schemes; the functions come by keyword, or as a mapping by name.
+
+    ``sinusoid(positions, d_model)``, the class ``LearnedPositions(max_positions, d_model)``, ``shaw_index(T, S, k)``,
+    ``transformer_xl_scores(q, k, r, u, v)``, ``t5_relative_bucket(relative_position, bidirectional=…)``,
+    ``deberta_scores(qc, kc, kr, qr)``, ``alibi_bias(slopes, T, S)``; any of them may be left out.
+
+    Each is measured on 32 places that all hold the same word, so that what is left of the scores is their position
+    part: (32, 32) per variant. Tables, vectors and projections are fixed random numbers; nothing is trained.
+
+    Traits scheme (index into SCHEMES; a name is taken too), variant and query follow the controls; a variant beyond
+    the scheme's last one shows the last. Raises as TableWidget says.
+    """
+
+    recording = "position"
+    names = tuple(dict.fromkeys(fn for _, fn, *_ in SCHEMES))
+    function_name = "function of yours"
+    controls = ("scheme", "variant", "query")
+
+    scheme = t.Int(0, min=0, max=len(SCHEMES) - 1).tag(sync=True)
+    variant = t.Int(0, min=0, max=7).tag(sync=True)
+    query = t.Int(20, min=0, max=T - 1).tag(sync=True)
+
+    def __init__(
+        self,
+        functions: Functions | None = None,
+        *,
+        scheme: int | str = "sinusoidal",
+        variant: int = 0,
+        query: int = 20,
+        **named: Function,
+    ) -> None:
+        index = NAMES.index(scheme) if isinstance(scheme, str) else scheme
+        merged = {**(functions or {}), **named}
+        super().__init__(merged or None, scheme=index, variant=variant, query=query)
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """s (variants, T, T), the position part of the scores; of t5_relative_bucket also c, the causal one."""
+        return {k: np.stack([v.numpy() for v in rows]) for k, rows in _MEASURES[name](fn, name, inputs).items()}
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        facts = np.zeros((len(SCHEMES), 8, len(FACTS)))
+        tables = {**reference, **mine}
+        for i, (_, fn, letter, variants) in enumerate(SCHEMES):
+            for j in range(len(variants)):
+                S, right = (source[f"{letter}_{fn}"][j].astype(float) for source in (tables, reference))
+                mean, low, high = profile(S)
+                facts[i, j] = (high - low).max(), np.abs(mean - mean[::-1]).max(), np.abs(S - right).max()
+        own = [float(f"{letter}_{fn}" in mine and mine is not reference) for _, fn, letter, _ in SCHEMES]
+        return {**{k: v for k, v in reference.items() if k not in mine}, "facts": facts, "own": np.array(own)}
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        schemes = [
+            {"name": name, "table": f"{letter}_{fn}", "variants": list(variants)}
+            for name, fn, letter, variants in SCHEMES
+        ]
+        return {
+            "title": "Positions: what does a score learn from places alone?",
+            "places": T,
+            "schemes": schemes,
+            "tolerance": TOLERANCE,
+        }
+
+    def _at(self):
+        """Index of the scheme and of the variant on show."""
+        return self.scheme, min(self.variant, len(SCHEMES[self.scheme][3]) - 1)
+
+    def scores(self) -> np.ndarray:
+        """(32, 32) float64 on show: row = query, column = key."""
+        i, j = self._at()
+        return self.shown(f"{SCHEMES[i][2]}_{SCHEMES[i][1]}")[j].astype(float)
+
+    def facts(self) -> dict[str, float]:
+        """On show: ``spread`` largest difference among pairs of one distance, ``direction`` largest difference of the
+        mean scores of r and −r, ``reference`` farthest from the reference."""
+        table = np.frombuffer(self.tables["facts"], "<f4").reshape(len(SCHEMES), 8, len(FACTS))
+        return dict(zip(FACTS, table[self._at()].tolist(), strict=True))
+
+    @property
+    def whose(self) -> str:
+        return "your" if self.written(SCHEMES[self.scheme][1]) else "the reference's"
+
+    @property
+    def words(self) -> str:
+        i, j = self._at()
+        name, fn, _, variants = SCHEMES[i]
+        found, row = self.facts(), self.scores()[self.query]
+        mean = profile(self.scores())[0]
+        near = ", ".join(f"{r}: {mean[r + T - 1]:.2f}" for r in range(-4, 5))
+        best = int(np.nanargmax(row)) if np.isfinite(row).any() else "none"
+        spread = "distance only" if found["spread"] <= TOLERANCE else "place counts"
+        direction = "no direction" if found["direction"] <= TOLERANCE else "direction"
+        same = "ok" if found["reference"] <= TOLERANCE else "broken"
+        return (
+            f"Position explorer, scheme {name} ({variants[j]}) with {self.whose} {fn}: a heatmap of the position part "
+            f"of 32 × 32 scores, and the score against r = key − query. Mean score by r: {near}. Query {self.query} "
+            f"scores key {best} highest. Largest spread among pairs of one distance: {number(found['spread'])} "
+            f"({spread}); r and −r differ by up to {number(found['direction'])} ({direction}). Farthest from the "
+            f"reference: {number(found['reference'])} ({same})."
+        )
+
+    def figure(self) -> Figure:
+        fig = new_figure(8.4, 3.6)
+        heat, curve = fig.subplots(1, 2, width_ratios=[1, 1.3])
+        i, j = self._at()
+        name, fn, letter, variants = SCHEMES[i]
+        S, right = self.scores(), self._reference[f"{letter}_{fn}"][j].astype(float)
+        top = np.abs(S[np.isfinite(S)]).max(initial=1e-9)
+        fig.colorbar(heat.imshow(S, cmap=DIVERGING, vmin=-top, vmax=top), ax=heat).ax.tick_params(labelsize=8)
+        heat.axhline(self.query, color="black", linewidth=1)
+        plain(heat, f"{name}: {variants[j]}", "key position", "query position")
+        r = np.arange(1 - T, T)
+        mean, low, high = profile(S)
+        curve.fill_between(r, low, high, color=BLUE, alpha=0.25, linewidth=0)
+        curve.plot(r, profile(right)[0], color=GRAY, linestyle=DASHES, label="reference")
+        if self.written(fn):
+            curve.plot(r, mean, color=BLUE, label="yours: mean (band: all pairs)")
+        curve.plot(np.arange(T) - self.query, S[self.query], ".", color=VERMILLION, label=f"query {self.query}")
+        curve.legend(fontsize=8)
+        plain(curve, "Score against distance", "r = key − query", "score")
+        return fig
+
+
+def profile(S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, lowest and highest score for each r = −(T−1) … T−1: three arrays (2T−1,)."""
+    lines = [np.diagonal(S, r) for r in range(1 - len(S), len(S))]
+    mean, low, high = (np.array([f(d) for d in lines]) for f in (np.mean, np.min, np.max))
+    return mean, low, high
+
+
+def _sinusoid(fn, name, x):
+    pe = call(fn, name, (T, WIDTH), torch.arange(T), WIDTH).to(x["w_q"].dtype)
+    return {f"s_{name}": [pe @ pe.T, pe @ x["w_q"] @ (pe @ x["w_k"]).T, pe @ x["look"] @ pe.T]}
+
+
+def _learned(fn, name, x):
+    rows = []
+    for weight in (x["fresh"], x["smooth"]):
+        module = fn(T, WIDTH).to(weight.dtype)
+        module.load_state_dict({"weight": weight}, strict=True)
+        pe = call(module, name, (T, WIDTH), torch.arange(T))
+        rows.append(pe @ pe.T)
+    return {f"s_{name}": rows}
+
+
+def _shaw(fn, name, x):
+    asked = x["shaw_table"] @ x["word"]  # (2·16 + 1,)
+    middle = asked[LARGEST_CLIP]
+    rows = []
+    for k in CLIPS:
+        index = _whole(fn(T, T, k), name, 2 * k + 1)
+        rows.append((asked[LARGEST_CLIP - k : LARGEST_CLIP + k + 1] - middle)[index])
+    return {f"s_{name}": rows}
+
+
+def _transformer_xl(fn, name, x):
+    word, nothing = x["word"].expand(1, 1, T, D), torch.zeros_like(x["word"]).expand(1, 1, T, D)
+    none = torch.zeros_like(x["v"])
+    parts = ((word, x["v"]), (word, none), (nothing, x["v"]))
+    ask = lambda q, v: call(fn, name, (1, 1, T, T), q, nothing, x["r"][None], none, v)[0, 0]
+    return {f"s_{name}": [ask(q, v) for q, v in parts]}
+
+
+def _t5(fn, name, x):
+    r = torch.arange(T) - torch.arange(T)[:, None]
+    tables = {}
+    for letter, both in (("s", True), ("c", False)):
+        index = _whole(fn(r.clone(), bidirectional=both), name, BUCKETS)
+        tables[f"{letter}_{name}"] = list(x[f"t5_{letter}"][index].permute(2, 0, 1))
+    return tables
+
+
+def _deberta(fn, name, x):
+    q, k = (x[n].expand(1, 1, T, D) for n in ("word", "v"))
+    empty = torch.zeros_like(x["kr"])
+    ask = lambda kr, qr: call(fn, name, (1, 1, T, T), q, k, kr[None], qr[None])[0, 0]
+    words = ask(empty, empty)
+    pairs = ((x["kr"], x["qr"]), (x["kr"], empty), (empty, x["qr"]))
+    return {f"s_{name}": [ask(*pair) - words for pair in pairs]}
+
+
+def _alibi(fn, name, x):
+    slopes = torch.tensor(SLOPES, dtype=x["word"].dtype)
+    return {f"s_{name}": list(call(fn, name, (len(SLOPES), T, T), slopes, T, T))}
+
+
+_MEASURES = {
+    "sinusoid": _sinusoid,
+    "LearnedPositions": _learned,
+    "shaw_index": _shaw,
+    "alibi_bias": _alibi,
+    "transformer_xl_scores": _transformer_xl,
+    "t5_relative_bucket": _t5,
+    "deberta_scores": _deberta,
+}
+
+
+def _whole(index, name, rows):
+    """``index`` if it is a (T, T) tensor of whole numbers below ``rows``; WrongOutput otherwise."""
+    asked = f"{name} must return an integer tensor of shape {(T, T)} with entries 0 to {rows - 1} here"
+    if not isinstance(index, torch.Tensor):
+        raise WrongOutput(f"{asked}, and it returned {type(index).__name__}.")
+    if tuple(index.shape) != (T, T):
+        raise WrongOutput(f"{asked}, and it returned shape {tuple(index.shape)}.")
+    if index.is_floating_point() or index.dtype == torch.bool:
+        raise WrongOutput(f"{asked}, and it returned dtype {str(index.dtype).removeprefix('torch.')}.")
+    if index.min() < 0 or index.max() >= rows:
+        raise WrongOutput(f"{asked}, and its entries run from {int(index.min())} to {int(index.max())}.")
+    return index.detach().cpu()

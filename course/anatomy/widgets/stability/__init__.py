@@ -1,0 +1,296 @@
+"""SoftmaxStabilityExplorer: scores that grow, what softmax makes of them in each dtype, and what holds them down.
+
+Sources: arXiv:2204.02311 (z-loss), arXiv:2010.04245 (QK-norm), arXiv:2408.00118 (soft caps).
+"""
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets as t
+from torch import Tensor
+
+from ..tools.calls import WrongOutput, call
+from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Functions, Inputs, Tables
+from ..tools.whole import several_of
+
+FACTORS = tuple(2.0 ** (k / 2) for k in range(-6, 31))
+GROWTH = ("by the slider", "as in a training run")
+QUANTITIES = ("entropy", "largest p", "slope")
+CAPS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
+GAINS = (0.5, 1.0, 2.0, 4.0, 8.0)
+COEFFICIENTS = (1e-4, 1e-2, 1.0)
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+KEYS, D = 8, 16
+REMEDIES = ("none", "soft cap", "QK-norm")
+TOLERANCE = 1e-3  # relative, for what is computed in float32
+ROUNDING = (1e-2, 6e-2, 1e-4, 1e-4)  # of log Z, one per dtype
+GREEN = "#009E73"
+
+
+class SoftmaxStabilityExplorer(SeveralFunctions):
+    """Live picture of the functions of unit 10, as a mapping by name: ``logsumexp(x)``, ``z_loss(logits,
+    coefficient)``, ``z_loss_gradient(logits, coefficient)``, ``qk_norm(q, k, q_gain, k_gain)``,
+    ``qk_norm_bound(q_gain, k_gain)`` and ``soft_cap(x, cap)``.
+
+    One query meets 8 keys; the recording holds q (1, 16), k (8, 16) and their scores, between −2 and 2. All scores are
+    multiplied by one factor: the slider's, or the one that gives them the largest score of a recorded run at some step.
+    ``logsumexp`` gets them in every dtype, the others as float32. A function that raises or returns what cannot be
+    drawn is replaced by the reference on its own, and the notice says why.
+
+    Traits grow and quantity are texts, factor and step are indices, cap, gain and coefficient are values. Raises
+    MissingRecording as TableWidget says, and TypeError for a name that is not drawn.
+    """
+
+    recording = "stability"
+    names = ("logsumexp", "z_loss", "z_loss_gradient", "qk_norm", "qk_norm_bound", "soft_cap")
+    function_name = "functions"
+    forgiving = True  # six functions are many: one that fails must not hide the others
+    controls = ("grow", "factor", "step", "cap", "gain", "coefficient", "quantity")
+
+    grow = t.Enum(GROWTH, GROWTH[0]).tag(sync=True)
+    factor = t.Int(13, min=0, max=len(FACTORS) - 1).tag(sync=True)
+    step = t.Int(0, min=0).tag(sync=True)
+    cap = t.Enum(CAPS, 10.0).tag(sync=True)
+    gain = t.Enum(GAINS, 1.0).tag(sync=True)
+    coefficient = t.Enum(COEFFICIENTS, 1e-4).tag(sync=True)
+    quantity = t.Enum(QUANTITIES, QUANTITIES[0]).tag(sync=True)
+
+    def __init__(self, functions: Functions | None = None, **state: Any) -> None:
+        super().__init__(functions, **state)
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """Tables over the factors of the slider and of the run (A): L log Z (dtypes, A); y capped scores and d their
+        slopes (caps, A, 8); s scores after QK-norm (gains, A, 8); b its bound (gains,); v z-loss and a its gradient by
+        autograd, g the one by hand (coefficients, A[, 8])."""
+        x = scores(inputs)
+        if name == "logsumexp":
+            cast = [x.to(getattr(torch, dtype)) for dtype in DTYPES]
+            return {"L_logsumexp": torch.stack([call(fn, name, x.shape[:1], c).double() for c in cast]).numpy()}
+        x = x.to(inputs["row"].dtype)
+        if name == "soft_cap":
+            pairs = [_with_gradient(lambda z, c=c: fn(z, c), name, x, x.shape) for c in CAPS]
+            return {f"{k}_{name}": np.stack(v) for k, v in zip("yd", zip(*pairs, strict=True), strict=True)}
+        if name == "qk_norm":
+            return {f"s_{name}": np.stack([_normed(fn, inputs, g) for g in GAINS])}
+        if name == "qk_norm_bound":
+            return {f"b_{name}": np.array([_bound(fn, torch.full((D,), g, dtype=x.dtype)) for g in GAINS])}
+        rows = [(row[None], c) for c in COEFFICIENTS for row in x]
+        size = (len(COEFFICIENTS), len(x))
+        if name == "z_loss_gradient":
+            table = np.stack([call(fn, name, r.shape, r, c).numpy() for r, c in rows])
+            return {f"g_{name}": table.reshape(*size, KEYS)}
+        pairs = [_with_gradient(lambda z, c=c: fn(z, c), name, r, ()) for r, c in rows]
+        return {
+            f"v_{name}": np.stack([v for v, _ in pairs]).reshape(size),
+            f"a_{name}": np.stack([g for _, g in pairs]).reshape(*size, KEYS),
+        }
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        x, shown = scores(inputs), {**reference, **mine}
+        cast = [x.to(getattr(torch, dtype)) for dtype in DTYPES]
+        finite = torch.stack([torch.isfinite(c).all(-1) for c in cast]).numpy()
+        lse = _gap(shown["L_logsumexp"], reference["L_logsumexp"])
+        # The two short dtypes round too much to be judged here; the page's table has limits of their own for them.
+        gaps = {
+            name: max(_gap(shown[k], reference[k]).max() for k in reference if k.split("_", 1)[1] == name)
+            for name in self.names
+        } | {"logsumexp": lse[2:].max()}
+        return {
+            **{k: v for k, v in reference.items() if k not in mine},
+            "x": x.numpy(),
+            # What torch computes in that dtype, with its rounding and its overflow; max keeps a NaN.
+            "naive": np.stack([(c.exp() / c.exp().sum(-1, keepdim=True)).amax(-1).double() for c in cast]),
+            "shifted": np.stack([torch.softmax(c, -1).amax(-1).double() for c in cast]),
+            "lse_gap": np.where(finite, lse, np.nan),
+            "gap": np.array([gaps[name] for name in self.names]),
+            "hand": _gap(shown["g_z_loss_gradient"], shown["a_z_loss"]).max(-1),
+            "own": np.array([float(self.mine_is(mine, name)) for name in self.names]),
+        }
+
+    def mine_is(self, mine: Tables, name: str) -> bool:
+        """True when those tables hold one of that function that is not the reference's."""
+        return mine is not self._reference and any(k.split("_", 1)[1] == name for k in mine)
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "title": "Growing scores: softmax, overflow and remedies",
+            "growth": list(GROWTH),
+            "factors": list(FACTORS),
+            "steps": inputs["steps"].int().tolist(),
+            "caps": list(CAPS),
+            "gains": list(GAINS),
+            "dtypes": list(DTYPES),
+            "coefficients": list(COEFFICIENTS),
+            "quantities": list(QUANTITIES),
+            "names": list(self.names),
+            "keys": KEYS,
+            "limits": [math.log(torch.finfo(getattr(torch, dtype)).max) for dtype in DTYPES],
+            "tolerance": TOLERANCE,
+            "rounding": list(ROUNDING),
+        }
+
+    # -- the present state in numbers -------------------------------------------------------------------------------
+
+    def _at(self):
+        run = self.grow == GROWTH[1]
+        return len(FACTORS) + min(self.step, len(self.spec["steps"]) - 1) if run else self.factor
+
+    def rows(self) -> dict[str, np.ndarray]:
+        """Remedy → (8,) scores at the present setting."""
+        at = self._at()
+        return {
+            "none": scores(self._inputs)[at].numpy(),
+            "soft cap": self.shown("y_soft_cap")[CAPS.index(self.cap), at].astype(float),
+            "QK-norm": self.shown("s_qk_norm")[GAINS.index(self.gain), at].astype(float),
+        }
+
+    def readings(self) -> dict[str, Any]:
+        """At the present setting. ``largest`` |score| and ``entropy``, ``weight``, ``slope`` of the softmax, each a
+        dict by remedy; ``bound`` of QK-norm; ``z_loss``, ``log_z`` (float32) and ``pull``, its largest gradient;
+        ``nan``, the dtypes whose naive softmax is not a number; ``gap`` by function."""
+        at, c = self._at(), COEFFICIENTS.index(self.coefficient)
+        cap = self.shown("d_soft_cap")[CAPS.index(self.cap), at, 0]
+        found = {k: measures(x, cap if k == "soft cap" else 1.0) for k, x in self.rows().items()}
+        table = lambda name, *shape: np.frombuffer(self.tables[name], "<f4").reshape(*shape)
+        naive = table("naive", len(DTYPES), -1)[:, at]
+        return {
+            **{
+                k: {name: float(v[i]) for name, v in found.items()}
+                for i, k in enumerate(("largest", "entropy", "weight", "slope"))
+            },
+            "bound": float(self.shown("b_qk_norm_bound")[GAINS.index(self.gain)]),
+            "z_loss": float(self.shown("v_z_loss")[c, at]),
+            "log_z": float(self.shown("L_logsumexp")[2, at]),
+            "pull": float(np.abs(self.shown("g_z_loss_gradient")[c, at]).max()),
+            "nan": [d for d, v in zip(DTYPES, naive, strict=True) if not np.isfinite(v)],
+            "gap": dict(zip(self.names, table("gap", -1).tolist(), strict=True)),
+        }
+
+    @property
+    def words(self) -> str:
+        n = self.readings()
+        at = (
+            f"step {self.spec['steps'][self._at() - len(FACTORS)]} of a recorded run"
+            if self.grow == GROWTH[1]
+            else (f"scores times {number(FACTORS[self.factor])}")
+        )
+        wrong = [k for k, v in n["gap"].items() if not v <= TOLERANCE]
+        each = "; ".join(
+            f"{k}: largest score {number(n['largest'][k])}, entropy {n['entropy'][k]:.2f}, largest weight "
+            f"{n['weight'][k]:.3f}"
+            for k in REMEDIES
+        )
+        return (
+            f"Stability explorer with {self.whose} functions, {at}. {each}. Cap {self.cap:g}; bound of QK-norm with "
+            f"gain {self.gain:g}: {number(n['bound'])}. Softmax without a shift is not a number in "
+            f"{', '.join(n['nan']) or 'no dtype'}. log Z is {number(n['log_z'])}, z-loss with coefficient "
+            f"{self.coefficient:g} {number(n['z_loss'])}, its largest gradient {number(n['pull'])}. "
+            f"{'Differs from the reference: ' + ', '.join(wrong) if wrong else 'All agree with the reference'}."
+        )
+
+    def figure(self) -> Figure:
+        fig = new_figure(8.4, 5.2)
+        axes, at, keys = fig.subplots(2, 3), self._at(), np.arange(KEYS)
+        for a, (name, x), color in zip(axes[0], self.rows().items(), (BLUE, VERMILLION, GREEN), strict=True):
+            a.barh(keys, weights(x), color=color)
+            a.set(xlim=(0, 1.02), yticks=keys, yticklabels=[number(v) if np.isfinite(v) else str(v) for v in x])
+            a.invert_yaxis()
+            plain(
+                a,
+                {"soft cap": f"soft cap {self.cap:g}", "QK-norm": f"QK-norm, gain {self.gain:g}"}.get(name, name),
+                "weight",
+                "score" if name == "none" else "",
+            )
+        run = self.grow == GROWTH[1]
+        part = slice(len(FACTORS), None) if run else slice(len(FACTORS))
+        along, axis = (self.spec["steps"], "step") if run else (FACTORS, "factor")
+        cap, gain = CAPS.index(self.cap), GAINS.index(self.gain)
+        tables: tuple[tuple[np.ndarray, float | np.ndarray], ...] = (
+            (scores(self._inputs).numpy()[part], 1.0),
+            (self.shown("y_soft_cap")[cap, part], self.shown("d_soft_cap")[cap, part, 0]),
+            (self.shown("s_qk_norm")[gain, part], 1.0),
+        )
+        styles = ((BLUE, "-"), (VERMILLION, DASHES), (GREEN, ":"))
+        for name, (x, before), (color, style) in zip(REMEDIES, tables, styles, strict=True):
+            largest, *others = measures(x, before)
+            axes[1, 0].plot(along, others[QUANTITIES.index(self.quantity)], color=color, linestyle=style, label=name)
+            axes[1, 1].plot(along, largest, color=color, linestyle=style)
+        for a in axes[1, :2]:
+            a.axvline(along[at - (len(FACTORS) if run else 0)], color=GRAY, linewidth=1)
+            a.set_xscale("linear" if run else "log")
+        axes[1, 1].set_yscale("log")
+        axes[1, 0].legend(fontsize=7)
+        plain(axes[1, 0], self.quantity, axis)
+        plain(axes[1, 1], "largest |score|", axis)
+        pull = self.shown("g_z_loss_gradient")[COEFFICIENTS.index(self.coefficient), at]
+        axes[1, 2].barh(keys, pull, color=GRAY)
+        axes[1, 2].invert_yaxis()
+        plain(axes[1, 2], f"gradient of z-loss, λ = {self.coefficient:g}", "", "logit")
+        return fig
+
+
+def scores(inputs: Inputs) -> Tensor:
+    """(A, 8) float64: the row of scores times every factor of the slider, then of the recorded run."""
+    row = inputs["row"].double()
+    run = inputs["growth"].double() / row.abs().max()
+    return torch.cat([torch.tensor(FACTORS, dtype=torch.float64), run])[:, None] * row
+
+
+def weights(x: np.ndarray) -> np.ndarray:
+    """Softmax over the last axis, float64; NaN where a score is not finite."""
+    with np.errstate(all="ignore"):
+        e = np.exp(np.asarray(x, float) - np.max(x, -1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+
+def measures(x: np.ndarray, before: float | np.ndarray = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Over the last axis: largest |score|, entropy of the softmax, its largest weight p, and the slope of p by its
+    score, p(1 − p) times ``before``, the slope of what the score went through."""
+    p = weights(x)
+    with np.errstate(all="ignore"):
+        top, entropy = p.max(-1), -np.where(p > 0, p * np.log(p), p).sum(-1)
+    return np.abs(x).max(-1), np.where(np.isnan(top), np.nan, entropy + 0.0), top, top * (1 - top) * before
+
+
+def _with_gradient(fn, name, x, expected):
+    """(value, gradient of its sum by x) as arrays."""
+    with torch.enable_grad():
+        x = x.clone().requires_grad_()
+        y = fn(x)
+        value = call(lambda: y, name, expected)
+        if not y.requires_grad:
+            raise WrongOutput(f"No gradient flows through {name}: the result is cut off from its input.")
+        return value.numpy(), torch.autograd.grad(y.sum(), x)[0].detach().numpy()
+
+
+def _normed(fn, inputs, gain):
+    """(A, 8) scores of the learner's normalized q and k; W_Q and W_K share the growth, a square root each."""
+    q, k = inputs["q"], inputs["k"]
+    growth = (scores(inputs)[:, :1] / inputs["row"].double()[0]).sqrt().to(q.dtype)[:, None]  # (A, 1, 1)
+    gains = torch.full((D,), gain, dtype=q.dtype)
+    pair = several_of(fn(growth * q, growth * k, gains, gains.clone()), "qk_norm", 2)
+    q, k = (call(lambda v=v: v, "qk_norm", (len(growth), n, D)) for v, n in zip(pair, (1, KEYS), strict=True))
+    return (q @ k.transpose(-2, -1) / math.sqrt(D))[:, 0].numpy()
+
+
+def _bound(fn, gain):
+    value = fn(gain, gain.clone())
+    value = value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value  # the check takes it too
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise WrongOutput(f"qk_norm_bound must return a Python float, and it returned {type(value).__name__}.")
+    return float(value)
+
+
+def _gap(a, b):
+    """|a − b| / (1 + |b|); 0 where both are the same infinity or both NaN, ∞ where only one is."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    with np.errstate(all="ignore"):
+        gap = np.abs(a - b) / (1 + np.abs(b))
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.where(same, 0.0, np.where(np.isfinite(gap), gap, np.inf))

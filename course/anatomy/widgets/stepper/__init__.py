@@ -1,0 +1,288 @@
+"""CacheStepper: a text in chunks; what each step reads, where keys are stored, at which positions RoPE puts them."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets as t
+from torch import Tensor
+
+from ..tools.calls import WrongOutput
+from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Inputs, Tables
+
+LENGTH, WINDOW, BLOCK = 8, 3, 3
+TABLE = (2, 0, 1)  # the page table of the picture: which block holds which part of the text
+PLANS = ((4, 1, 1, 1, 1), (1,) * LENGTH, (LENGTH,), (2, 3, 1, 2))
+PLAN_NAMES = ("a prompt of 4, then one by one", "one by one", "all at once", "chunks of 2, 3, 1, 2", "your own plan")
+STORES = ("one buffer", f"rolling window of {WINDOW}", f"pages of {BLOCK}")
+VIEWS = ("keys that are read", "positions and scores")
+ORIGINS = ("by rotary_step", "wrong: every chunk from 0")
+NODES = 1 << LENGTH
+TOLERANCE = 1e-4
+
+
+def node_of(plan: Sequence[int]) -> int:
+    """Index of a beginning of a text: a bit for each cut, and a highest bit that gives the length."""
+    ends = np.cumsum(plan)
+    return int(sum(1 << (end - 1) for end in ends))
+
+
+def _nodes():
+    """(node, start of the last chunk, end, plan) of each way to cut a beginning of the text."""
+    for node in range(1, NODES):
+        ends = [i + 1 for i in range(LENGTH) if node >> i & 1]
+        yield node, ([0, *ends])[-2], ends[-1], np.diff([0, *ends])
+
+
+class CacheStepper(SeveralFunctions):
+    """Live picture of ``cached_attention`` and, where it is given, of ``rotary_step``.
+
+    Both are called as f(q, k, v, past=None) → (result, (all keys, all values)), on 8 tokens in every possible plan of
+    chunks: q and k (1, 1, T, 4) or (1, 1, T, 2), past None or what the call before returned, all float32. The values
+    are unit vectors (1, 1, T, 8), so that the result is the attention weights themselves. Traits: plan, the sizes of
+    the chunks, which add up to 8; step counts chunks; store, view and origin are indices. The pictures of the window
+    and of the pages show where tokens lie; the comparison with the full forward is that of one buffer.
+    Raises as TableWidget says, and TraitError for a plan that does not add up.
+    """
+
+    recording, function_name = "stepper", "cached_attention"
+    controls = ("view", "plan", "step", "store", "origin")
+    names = ("cached_attention", "rotary_step")
+
+    plan = t.List(t.Int(), list(PLANS[0])).tag(sync=True)
+    step = t.Int(1, min=0, max=LENGTH - 1).tag(sync=True)
+    store = t.Int(0, min=0, max=len(STORES) - 1).tag(sync=True)
+    view = t.Int(0, min=0, max=len(VIEWS) - 1).tag(sync=True)
+    origin = t.Int(0, min=0, max=len(ORIGINS) - 1).tag(sync=True)
+
+    def __init__(
+        self, cached_attention: Function | None = None, rotary_step: Function | None = None, **state: Any
+    ) -> None:
+        super().__init__(_given(cached_attention, rotary_step) or None, **state)
+
+    def refresh(self, cached_attention: Function | None = None, rotary_step: Function | None = None) -> None:
+        """Compute the tables again, with other functions where some are given."""
+        super().refresh({**(self._fn or {}), **_given(cached_attention, rotary_step)} or None)
+
+    @t.validate("plan")
+    def _adds_up(self, proposal):
+        plan = [int(size) for size in proposal["value"]]
+        if any(size < 1 for size in plan) or sum(plan) != LENGTH:
+            raise t.TraitError(f"a plan is a list of positive sizes that add up to {LENGTH}, got {plan}")
+        return plan
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """w (nodes, 8, 8): weights of the node's last chunk; p (nodes, 8): the position of each stored key."""
+        rotary = name == "rotary_step"
+        q, k = (inputs[f"rotary_{x}" if rotary else x] for x in "qk")
+        v = torch.eye(LENGTH, dtype=q.dtype)[None, None]
+        weights, positions = np.full((NODES, LENGTH, LENGTH), np.nan), np.full((NODES, LENGTH), np.nan)
+        pasts: dict[int, tuple[Tensor, ...]] = {}
+        for node, start, stop, _ in _nodes():
+            before = node & ~(1 << (stop - 1))
+            past = None if before == 0 else tuple(x.clone() for x in pasts[before])
+            chunk = (x[:, :, start:stop].clone() for x in (q, k, v))
+            weights[node, start:stop], pasts[node] = _call(fn, name, past, *chunk)
+            if rotary:
+                positions[node] = _positions(pasts[node][0], k[0, 0])
+        return {f"w_{name}": weights, **({f"p_{name}": positions} if rotary else {})}
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        own = [float(mine is not reference and f"w_{name}" in mine) for name in self.names]
+        shown = {**reference, **mine}
+        raw = [np.ascontiguousarray(inputs[f"rotary_{x}"][0, 0].double()).view(complex)[:, 0] for x in "qk"]
+        straight = np.arange(LENGTH)
+        gaps = {name: _gaps(shown[f"w_{name}"], reference[f"w_{name}"][1 << (LENGTH - 1)]) for name in self.names}
+        restart, restarted = np.full((NODES, LENGTH, LENGTH), np.nan), np.full((NODES, LENGTH), np.nan)
+        for node, start, stop, plan in _nodes():
+            at = np.concatenate([np.arange(size) for size in plan])
+            restarted[node, :stop] = at
+            restart[node, start:stop, :stop] = _scores(raw, at, at)[start:stop]
+        right = _scores(raw, straight, straight)
+        with np.errstate(all="ignore"):
+            weights = shown["w_rotary_step"]
+            # Weights give scores up to a number per row; a token's own score does not depend on its position.
+            scores = np.log(weights / np.einsum("ntt->nt", weights)[..., None]) + np.diag(right)[:, None]
+        missing = {k: v for k, v in reference.items() if k not in mine}
+        return {
+            **missing,
+            "gap": gaps["cached_attention"],
+            "turned_gap": gaps["rotary_step"],
+            "own": np.array(own),
+            "restart_gap": _gaps(_softmax(restart), _softmax(right)),
+            "scores": scores,
+            "right": right,
+            "restart": restart,
+            "restart_p": restarted,
+        }
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "title": "Step by step through a cache",
+            "length": LENGTH,
+            "window": WINDOW,
+            "block": BLOCK,
+            "table": list(TABLE),
+            "plans": [list(p) for p in PLANS],
+            "planNames": list(PLAN_NAMES),
+            "stores": list(STORES),
+            "views": list(VIEWS),
+            "origins": list(ORIGINS),
+            "tolerance": TOLERANCE,
+        }
+
+    def readings(self) -> dict[str, Any]:
+        """Of the present step: start, stop, first, read (keys), stored (tokens), gap (of weights), and slots, which
+        token each slot holds. With positions also change, the largest change of a score, and positions of the keys."""
+        step = min(self.step, len(self.plan) - 1)
+        stop, node = sum(self.plan[: step + 1]), node_of(self.plan[: step + 1])
+        start = stop - self.plan[step]
+        first = max(0, start - WINDOW + 1) if self.store == 1 else 0
+        found = {
+            "start": start,
+            "stop": stop,
+            "first": first,
+            "read": stop - first,
+            "slots": _slots(stop, self.store),
+            "stored": min(stop, WINDOW) if self.store == 1 else stop,
+        }
+        if self.view == 0:
+            return {**found, "gap": float(self._table("gap", NODES)[node])}
+        wrong = self.origin == 1
+        right = self._table("right", LENGTH, LENGTH)
+        scores = self._table("restart" if wrong else "scores", NODES, LENGTH, LENGTH)[node]
+        change = [
+            abs(scores[i, j] - right[i, j])
+            for i in range(start, stop)
+            for j in range(first, i + 1)
+            if j > i - WINDOW or self.store != 1
+        ]
+        at = self._table("restart_p" if wrong else "p_rotary_step", NODES, LENGTH)[node, :stop]
+        gap = self._table("restart_gap" if wrong else "turned_gap", NODES)[node]
+        return {
+            **found,
+            "gap": float(gap),
+            "change": float(np.max(change)),
+            "positions": [None if np.isnan(p) else int(p) for p in at],
+        }
+
+    def _table(self, name, *shape):
+        return np.frombuffer(self.tables[name], "<f4").reshape(shape)
+
+    @property
+    def words(self) -> str:
+        n = self.readings()
+        good = "equals" if n["gap"] <= TOLERANCE else "differs from"
+        last = n["stop"] - 1
+        fresh = f"token {last}" if n["start"] == last else f"tokens {n['start']} to {last}"
+        words = (
+            f"Chunks of {', '.join(map(str, self.plan))}, {STORES[self.store]}: this step computes {fresh}, "
+            f"reads {n['read']} key{'s' * (n['read'] > 1)} and leaves {n['stored']} stored, in slots "
+            f"{' '.join('empty' if s is None else str(s) for s in n['slots'])}. "
+        )
+        name = "cached_attention" if self.view == 0 else "rotary_step"
+        whose = "your" if self.written(name) else "the reference's"
+        by = f"by {whose} {name}" if self.view == 0 or self.origin == 0 else "with every chunk counted from 0"
+        words += (
+            f"The chunk's attention {by} {good} the full forward pass (largest difference of a weight "
+            f"{number(n['gap'])})."
+        )
+        if self.view == 1:
+            told = " ".join("unknown" if p is None else str(p) for p in n["positions"])
+            words += f" The stored keys stand at positions {told}; a score changes by up to {number(n['change'])}."
+        return words
+
+    def figure(self) -> Figure:
+        n = self.readings()
+        fig = new_figure(8.4, 1.6 if self.view == 0 else 2.2)
+        axes = fig.add_subplot()
+        for p in range(LENGTH):
+            color = VERMILLION if n["start"] <= p < n["stop"] else BLUE if n["first"] <= p < n["stop"] else "white"
+            axes.add_patch(_square(p, color))
+            axes.text(
+                p + 0.5,
+                0.5,
+                str(p),
+                ha="center",
+                va="center",
+                fontsize=9,
+                color="black" if color == "white" else "white",
+            )
+            if self.view == 1 and p < n["stop"]:
+                at = n["positions"][p]
+                axes.text(p + 0.5, -0.3, f"at {'?' if at is None else at}", ha="center", va="center", fontsize=9)
+        axes.set(xlim=(0, LENGTH), ylim=(0 if self.view == 0 else -0.6, 1), yticks=[], xticks=[])
+        title = f"computed: {n['start']} to {n['stop'] - 1} (orange), read from the cache: blue"
+        plain(axes, title if self.view == 0 else f"{title}; below: position of each key, {ORIGINS[self.origin]}")
+        return fig
+
+
+def _given(*functions):
+    return {name: fn for name, fn in zip(CacheStepper.names, functions, strict=True) if fn is not None}
+
+
+def _square(p, color):
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((p + 0.05, 0.05), 0.9, 0.9, facecolor=color, edgecolor=GRAY)
+
+
+def _slots(stop, store):
+    """Which token each slot holds after ``stop`` tokens; None for a slot without one."""
+    slots = [None] * (LENGTH if store == 0 else WINDOW if store == 1 else BLOCK * len(TABLE))
+    for token in range(stop):
+        page = TABLE[token // BLOCK]
+        slots[token if store == 0 else token % WINDOW if store == 1 else page * BLOCK + token % BLOCK] = token
+    return slots
+
+
+def _call(fn, name, past, q, k, v):
+    """Weights (T, 8) of one chunk as an array, and the past for the next one."""
+    result = fn(q, k, v, past)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise WrongOutput(f"{name} must return a result and the pair (keys, values).")
+    piece, past = result
+    if not isinstance(piece, torch.Tensor) or piece.shape != v.shape:
+        raise WrongOutput(f"{name} must return a result of shape {tuple(v.shape)} here.")
+    if not isinstance(past, tuple | list) or [isinstance(x, torch.Tensor) for x in past] != [True, True]:
+        raise WrongOutput(f"The second result of {name} must be the pair (keys, values).")
+    return piece.detach().cpu().numpy()[0, 0], tuple(x.detach() for x in past)
+
+
+def _positions(keys, raw):
+    """By which whole position each stored key was turned (8,); NaN for anything else."""
+    found = np.full(LENGTH, np.nan)
+    if keys.shape[:2] != (1, 1) or keys.shape[2] > LENGTH or keys.shape[-1] != 2:
+        return found
+    turned, plain_ = (np.ascontiguousarray(x.cpu().double()).view(complex)[:, 0] for x in (keys[0, 0], raw))
+    for s, key in enumerate(turned):
+        gaps = np.abs(plain_[s] * np.exp(1j * np.arange(LENGTH)) - key)
+        if gaps.min() < 1e-3:
+            found[s] = gaps.argmin()
+    return found
+
+
+def _scores(raw, query_at, key_at):
+    """Causal scores (T, T) of pairs turned by their positions; −∞ where the key is later."""
+    q, k = (x[: len(at)] * np.exp(1j * at) for x, at in zip(raw, (query_at, key_at), strict=True))
+    return np.where(np.tri(len(q), dtype=bool), (q.conj()[:, None] * k).real / math.sqrt(2), -np.inf)
+
+
+def _softmax(scores):
+    """Over the last axis; nothing known (NaN) counts as not seen."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores - np.nanmax(np.where(np.isfinite(scores), scores, -1e9), -1, keepdims=True))
+        return np.nan_to_num(e) / np.nansum(e, -1, keepdims=True)
+
+
+def _gaps(weights, full):
+    """Largest difference of a weight of the last chunk from the full forward's, for each node."""
+    gaps = np.zeros(NODES)
+    for node, start, stop, _ in _nodes():
+        gaps[node] = np.abs(weights[node, start:stop] - full[start:stop]).max()
+    return gaps

@@ -1,0 +1,251 @@
+"""TableWidget: Python computes every position and setting once, the page looks them up and draws."""
+
+import base64
+import html
+import inspect
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+import numpy as np
+import torch
+import traitlets as t
+from safetensors.numpy import load_file
+
+from ... import files
+from ...records import MissingRecording, assets_dir
+from . import following
+from .calls import replaced, shorten, unwritten
+from .drawing import Figure, above
+from .types import Function, Inputs, Tables
+
+_HERE = Path(__file__).parent
+SCRIPTS = ("drawing.js", "parts.js", "life.js")  # of every widget, before its own
+
+
+def _source(name):
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+# For the learner who only looks, in the gallery or in a saved page.
+NOTHING_GIVEN = "Showing the reference. Give the widget your own code to see it here."
+
+
+class TableWidget(anywidget.AnyWidget):
+    """Base of the widgets that draw tables of a learner's function.
+
+    A subclass names its ``recording``: so are called its folder, the script beside it (``rope/rope.js``), and the file
+    under ``assets/recordings/widgets`` with the inputs and the reference's tables. It names the ``function_name`` that
+    the course uses, and ``controls``, the traits that the page's controls move. It implements ``measure``,
+    ``derive``, ``describe``, ``figure`` and the property ``words``.
+
+    Everything is computed in the constructor and in ``refresh``; moving a control costs no Python at all. While the
+    check of a function on show does not pass, ``mistake`` says what that check says. After each check the widget takes
+    over the function that was checked (``following``).
+
+    Raises MissingRecording when the reference's tables are not there, WrongOutput when the function returns
+    something that cannot be drawn, and whatever the function itself raises.
+    """
+
+    recording: ClassVar[str] = ""
+    function_name: ClassVar[str] = ""
+    controls: ClassVar[tuple[str, ...]] = ()
+    keyed: ClassVar[bool] = False  # are the functions given under names?
+
+    spec = t.Dict().tag(sync=True)  # settings and words that never change
+    tables = t.Dict().tag(sync=True)  # name → little-endian float32 bytes
+    notice = t.Unicode().tag(sync=True)  # what is on show if it is not the learner's function
+    mistake = t.Unicode().tag(sync=True)  # what the check says about the learner's function on show; a line for each
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "recording" in cls.__dict__:
+            own = Path(inspect.getfile(cls)).parent / f"{cls.recording}.js"
+            cls._esm = "".join(map(_source, SCRIPTS)) + own.read_text(encoding="utf-8")
+            cls._css = _source("widgets.css")
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, fn: Any = None, **state: Any) -> None:
+        self._fn = fn
+        recorded = load_recording(self.recording)
+        self._reference: Tables = {k.removeprefix("ref_"): v for k, v in recorded.items() if k.startswith("ref_")}
+        self._inputs: Inputs = {k: torch.from_numpy(v) for k, v in recorded.items() if not k.startswith("ref_")}
+        self._mine: Tables = {}
+        self._said: dict[str, str] = {}  # target → what its check says
+        super().__init__(**state)
+        self.spec = self.describe(self._inputs)
+        self.refresh()
+        following.register(self)
+
+    @classmethod
+    def measure(cls, fn: Any, inputs: Inputs) -> Tables:
+        """The tables of ``fn``, what was given: name → array. ``inputs`` are the recording's, and give the dtype."""
+        raise NotImplementedError
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        """More tables, computed from those of the learner and of the reference: the invariants."""
+        raise NotImplementedError
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        """JSON for the page: title, values of the controls, sizes."""
+        raise NotImplementedError
+
+    def figure(self) -> Figure:
+        """The present state as a matplotlib Figure, for places where no widget can live."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """The present picture in words."""
+        raise NotImplementedError
+
+    @property
+    def alt(self) -> str:
+        """The present state in words: what the check says, then the picture."""
+        return " ".join([*self.mistake.splitlines(), self.words])
+
+    def refresh(self, fn: Any = None) -> None:
+        """Compute the tables again, with another function if one is given.
+
+        While the function raises NotImplementedError the reference is shown, and the notice says so.
+        """
+        with self.hold_sync():
+            self._show(self._fn if fn is None else fn)
+            self._say(following.what_checks_say(self))
+
+    def follow(self, checked: Mapping[str, Function]) -> None:
+        """Takes over the functions that were just checked, target → function, where this widget shows them.
+
+        One that cannot be drawn is replaced by the reference, and the notice says why: the learner did not run this
+        cell, and could not tell where an error comes from.
+        """
+        new = {slot: checked[target] for slot, target in following.targets_in(self).items() if target in checked}
+        if not new:
+            return
+        functions = self._given_with(new)
+        with self.hold_sync():
+            try:
+                self._show(functions, again=new.keys())
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a class of errors of the learner's own need not be an Exception
+                self._show(None)
+                self._fn, self.notice = functions, replaced(next(iter(new)), error)
+            shown = [target for slot, target in following.targets_in(self).items() if self.own(slot)]
+            said = {
+                target: following.last_said(target, checked[target])
+                if target in checked
+                else self._said.get(target, "")
+                for target in shown
+            }
+            self._say({target: sentence for target, sentence in said.items() if sentence})
+
+    def given(self) -> dict[str, Function]:
+        """slot → function, for the functions that were given. Slots are what the widget calls them."""
+        return {} if self._fn is None else {self.function_name: self._fn}
+
+    def own(self, slot: str) -> bool:
+        """True when the function of that slot on show is the learner's."""
+        return self._mine is not self._reference
+
+    def _given_with(self, new):
+        return new[self.function_name]
+
+    def _show(self, candidate, again=None):
+        mine, notice = self._measured(candidate, again)
+        tables = {
+            **mine,
+            **{f"ref_{k}": v for k, v in self._reference.items()},
+            **self.derive(mine, self._reference, self._inputs),
+        }
+        self._fn, self._mine = candidate, mine
+        with self.hold_sync():
+            self.tables = {k: np.ascontiguousarray(v, dtype="<f4").tobytes() for k, v in tables.items()}
+            self.notice = notice
+
+    def _measured(self, fn, again):
+        """(tables, notice) of what was given. again: None, or the slots to measure, and then nothing is raised."""
+        if fn is None:
+            return self._reference, NOTHING_GIVEN
+        name = self.function_name
+        try:
+            return self.measure(fn, self._inputs), ""
+        except (Exception, SystemExit) as error:
+            culprit = unwritten(error) if isinstance(error, NotImplementedError) else None
+            if culprit is not None:
+                own = culprit in (name, getattr(fn, "__name__", name))
+                return self._reference, f"Showing the reference: {name if own else culprit} is not written yet"
+            if again is None:
+                shorten(error)
+                raise
+            return self._reference, replaced(name, error)
+
+    def _say(self, said):
+        self._said, self.mistake = said, following.in_words(said)
+
+    @property
+    def whose(self) -> str:
+        """Whose curves these are, for the text description."""
+        return "the reference's" if self.notice else "your"
+
+    def png(self) -> bytes:
+        """The figure as PNG bytes; the same state gives the same bytes."""
+        out = io.BytesIO()
+        above(self.figure(), self.mistake).savefig(out, format="png", dpi=100, metadata={"Software": None})
+        return out.getvalue()
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        alt = self.alt
+        data = {**data, "text/plain": alt, "image/png": base64.b64encode(self.png()).decode()}
+        return data, {**metadata, "image/png": {"alt": alt}}
+
+    def save_html(self, path: str | Path) -> Path:
+        """Write one self-contained page: tables, script and styles inside, no kernel and no network needed.
+
+        Returns the path. Without JavaScript the page shows the picture and its description.
+        """
+        state = {name: getattr(self, name) for name in ("spec", "notice", "mistake", *self.controls)}
+        state["tables"] = {k: base64.b64encode(v).decode() for k, v in self.tables.items()}
+        data = json.dumps(state, sort_keys=True).replace("<", "\\u003c")  # "</script>" must not end the element
+        picture = base64.b64encode(self.png()).decode()
+        title, alt = html.escape(self.spec["title"]), html.escape(self.alt, quote=True)
+        page = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ margin: 16px auto; max-width: 860px; background: #fff; }}
+body > img {{ max-width: 100%; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #141414; }} }}
+{self._css}</style>
+</head>
+<body>
+<main id="widget"><img alt="{alt}" src="data:image/png;base64,{picture}"></main>
+<script type="application/json" id="state">{data}</script>
+<script type="module">
+{self._esm}
+{_source("page.js")}</script>
+</body>
+</html>
+"""
+        path = Path(path)
+        files.replace(path, page.encode())
+        return path
+
+
+def load_recording(name: str) -> Tables:
+    """Arrays of ``assets/recordings/widgets/<name>.safetensors``; MissingRecording if the file is not there."""
+    path = assets_dir() / "recordings" / "widgets" / f"{name}.safetensors"
+    if not path.exists():
+        raise MissingRecording(
+            f"{path} is missing, which holds a widget's inputs and reference curves. In the "
+            "course's repository run `make record`; in a student package, unpack the zip again."
+        )
+    return load_file(path)

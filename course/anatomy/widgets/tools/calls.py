@@ -1,0 +1,104 @@
+"""Calling a learner's function for a widget: what counts as not written yet, and what a wrong result is told."""
+
+import dis
+import linecache
+import textwrap
+import traceback
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .types import Function
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_LIBRARIES = (Path(torch.__file__).resolve().parents[1], Path(dis.__file__).resolve().parent)
+
+
+class WrongOutput(ValueError):
+    """The learner's function returned something that cannot be drawn; the message is one sentence."""
+
+    def _render_traceback_(self):
+        # IPython prints these lines in place of a traceback, which would point into the widget's code.
+        return [f"{type(self).__name__}: {self}"]
+
+
+def call(fn: Function, name: str, expected: Sequence[int], *tensors: Any, **options: Any) -> Tensor:
+    """The result of ``fn(*tensors, **options)`` as a plain detached tensor.
+
+    expected: the shape it must have. The function gets copies, so that one which writes into its arguments
+    does not spoil the next call. Raises WrongOutput for anything but a floating tensor of that shape;
+    whatever the function itself raises passes through.
+    """
+    result = fn(*(t.clone() if isinstance(t, torch.Tensor) else t for t in tensors), **options)
+    asked = f"{name} must return a floating-point tensor of shape {tuple(expected)} here"
+    if not isinstance(result, torch.Tensor):
+        raise WrongOutput(f"{asked}, and it returned {_article(type(result).__name__)}.")
+    if tuple(result.shape) != tuple(expected):
+        raise WrongOutput(f"{asked}, and it returned shape {tuple(result.shape)}.")
+    if not result.is_floating_point():
+        raise WrongOutput(f"{asked}, and it returned dtype {str(result.dtype).removeprefix('torch.')}.")
+    return result.detach().cpu()
+
+
+def unwritten(error: BaseException) -> str | None:
+    """Name of the function that a NotImplementedError says is not written, or None.
+
+    torch raises the same class when a kernel lacks a dtype (softmax of integers, say). That is a bug of the
+    learner's to be shown, so only an error that Python code raised on purpose counts: the last instruction
+    of the innermost frame must be a ``raise``.
+    """
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    last = frames[-1]
+    code = last.tb_frame.f_code
+    if code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]:
+        return None
+    # A stub may raise through a helper of this package; the learner's function is the frame before it.
+    for frame in reversed(frames):
+        code = frame.tb_frame.f_code
+        if _PACKAGE not in Path(code.co_filename).parents:
+            return code.co_name
+    return last.tb_frame.f_code.co_name
+
+
+def replaced(name: str, error: BaseException) -> str:
+    """One sentence: the reference is on show in place of that function, and why."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # an error of the learner's own class
+        said = ""
+    raised = "" if isinstance(error, WrongOutput) else f", which raised {type(error).__name__}"
+    text = f"Showing the reference for {name}{raised}{': ' + said if said else ''}"
+    return textwrap.shorten(text, 300, placeholder=" …").rstrip(".") + "."
+
+
+def shorten(error: BaseException) -> None:
+    """Makes a notebook show an error of the learner's code without the widget's own lines around it."""
+    if not hasattr(error, "_render_traceback_"):
+        error._render_traceback_ = partial(_short, error)  # type: ignore[attr-defined]  # what IPython asks for
+
+
+def _short(error):
+    lines, inside = ["Your code raised an error when the widget called it:"], False
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        parents = set(Path(frame.f_code.co_filename).parents)
+        inside |= _PACKAGE in parents  # the frames before it are the cell that made the widget
+        if inside and not {_PACKAGE, *_LIBRARIES} & parents:
+            source = linecache.getline(frame.f_code.co_filename, number).strip()
+            lines.append(f"  line {number} of {frame.f_code.co_name}:  {source}")
+    return [
+        *lines,
+        f"{type(error).__name__}: {error}",
+        "Run the check of that exercise: it shows the smallest input that fails.",
+    ]
+
+
+def _article(word):
+    return "None" if word == "NoneType" else f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

@@ -1,0 +1,44 @@
+"""What the widgets' still pictures share: Okabe–Ito colors, always beside a line style or a letter."""
+
+import textwrap
+
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+BLUE, VERMILLION, GRAY = "#0072B2", "#D55E00", "#6b6b6b"
+DIVERGING = LinearSegmentedColormap.from_list("vermillion-blue", [VERMILLION, "#ffffff", BLUE])
+SEQUENTIAL = LinearSegmentedColormap.from_list("white-blue", ["#ffffff", BLUE])
+DASHES = (0, (4, 3))
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of that many inches; no pyplot, so nothing is left open behind a notebook's back."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def above(figure: Figure, text: str) -> Figure:
+    """The figure with these lines above it, each wrapped and marked with a ✗; the picture keeps its size."""
+    if not text:
+        return figure
+    width, height = figure.get_size_inches()
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(f"✗ {line}", int(width * 14))]
+    figure.set_size_inches(width, height + 0.19 * len(lines) + 0.08)
+    # The text may hold a learner's own words: no $ in it starts a formula.
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#8a3300", parse_math=False)
+    return figure
+
+
+def plain(axes: Axes, title: str, xlabel: str = "", ylabel: str = "") -> None:
+    """Title, labels and small ticks."""
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.set_xlabel(xlabel, fontsize=9)
+    axes.set_ylabel(ylabel, fontsize=9)
+    axes.tick_params(labelsize=8)
+
+
+def number(x: float) -> str:
+    """A short number for a description: 0.25, 1.2e-07, 54,410."""
+    if x == 0 or 1e-3 <= abs(x) < 1e3:
+        return f"{x:.3g}"
+    return f"{x:,.0f}" if abs(x) >= 1e3 else f"{x:.1e}"

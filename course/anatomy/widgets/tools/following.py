@@ -1,0 +1,209 @@
+"""Widgets follow the checks of this kernel: which widget shows which function, and what its check says about it.
+
+A widget knows a function by its own name, or by the key it was given under; a name that an exercise asks for leads to
+that exercise. What merely calls such a function (a lambda, a wrapper with another name) is drawn as it is: nothing is
+said about it, and no check replaces it, because it may well be an experiment.
+"""
+
+import contextlib
+import os
+import textwrap
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import torch
+
+from ... import records
+from ...verdict import Verdict
+from .types import Function
+
+if TYPE_CHECKING:
+    from .base import TableWidget  # which imports this
+
+MOST = 3  # mistakes that a widget spells out; the others are named
+LONGEST = 360  # characters of a message: a generic one may quote an error
+
+# widget → (cell, run) that made it
+_live: weakref.WeakKeyDictionary["TableWidget", tuple[str | None, str | None]] = weakref.WeakKeyDictionary()
+# (id of a function, target) → (weak reference to it, what its last check said; "" where it passed)
+_verdicts: dict[tuple[int, str], tuple[weakref.ref[Function], str]] = {}
+_checked: dict[str, Function] = {}  # target → function, of checks whose widgets are not refreshed yet
+
+
+def register(widget: "TableWidget") -> None:
+    """From now on the widget follows the checks. One that the same cell made in an earlier run is left behind: its
+    picture is gone from the page, but ipywidgets keeps it alive."""
+    cell, run = _place()
+    for other, (its_cell, its_run) in list(_live.items()):
+        if cell and its_cell == cell and its_run != run:
+            del _live[other]
+    _live[widget] = cell, run
+
+
+def target_of(function: Function, key: str | None = None) -> str | None:
+    """The name by which an exercise asks for the function, or None. key: the name it was given under, if any."""
+    own = getattr(function, "__name__", None)
+    return next((n for n in (own, key) if isinstance(n, str) and records.exercise_of(n)), None)
+
+
+def after_check(verdict: Verdict, functions: Mapping[str, Function]) -> None:
+    """Widgets that show these functions take them over, and say or no longer say what is wrong with them.
+
+    verdict: what the check says. functions: target → the function that was checked. In a notebook this happens when
+    the cell is done, so that no picture delays a verdict; elsewhere at once. Raises nothing and prints nothing.
+    """
+    with contextlib.suppress(Exception):
+        told = _told(verdict)
+        for target, function in functions.items():
+            _remember(target, function, told)
+        shell = _shell()
+        if shell is None:
+            _checked.update(functions)
+            _refresh()
+        elif _has_readers(shell):
+            _checked.update(functions)
+            shell.events.register("post_run_cell", _cell_done)  # a second time in one cell does nothing
+
+
+def what_checks_say(widget: "TableWidget") -> dict[str, str]:
+    """target → what its check says, for the learner's functions on show that do not pass.
+
+    The check runs now where the widget holds all functions of the exercise; no try is counted. Else what the last check
+    in this kernel said of that very function. Nothing where nobody reads it, or where recordings are missing.
+    """
+    try:
+        shell = _shell()
+        if shell is not None and not _has_readers(shell):
+            return {}
+        slots = targets_in(widget)
+        given = {target: widget.given()[slot] for slot, target in slots.items()}
+        shown = [target for slot, target in slots.items() if widget.own(slot)]
+        for exercise in dict.fromkeys(records.exercise_of(target) for target in shown):
+            _judge(exercise, given)
+        return {t: said for t in shown if (said := last_said(t, given[t]))}
+    except Exception:  # a picture must not fail because of a sentence beside it
+        return {}
+
+
+def targets_in(widget: "TableWidget") -> dict[str, str]:
+    """slot → target, for the functions of the widget that an exercise asks for."""
+    slots = {slot: target_of(fn, slot if widget.keyed else None) for slot, fn in widget.given().items()}
+    return {slot: target for slot, target in slots.items() if target}
+
+
+def last_said(target: str, function: Function) -> str:
+    """What the last check of that very function said; "" where it passed or was never checked."""
+    kept, said = _verdicts.get((id(function), target), (None, ""))
+    return said if kept is not None and kept() is function else ""
+
+
+def in_words(said: Mapping[str, str]) -> str:
+    """The sentences for the banner, one line each. said: target → what its check says."""
+    lines = [f"Your {target}, and what its check says: {sentence}" for target, sentence in list(said.items())[:MOST]]
+    others = list(said)[MOST:]
+    return "\n".join([*lines, *([f"Not right yet either: {', '.join(others)}."] if others else [])])
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """What the learner's code prints or displays is dropped in here, and torch draws the same numbers after it."""
+    from IPython.utils.capture import capture_output
+
+    with capture_output(), torch.random.fork_rng(devices=[]):
+        yield
+
+
+def _judge(exercise, given):
+    targets, _ = records.calls_of(exercise)
+    if not all(target in given for target in targets):
+        return
+    from ...checks import evaluate  # here, because checks may be what is being imported
+
+    with quietly():
+        told = _told(evaluate(exercise, *(given[target] for target in targets)))
+    for target in targets:
+        _remember(target, given[target], told)
+
+
+def _told(verdict):
+    """target → sentence, for the targets that failing cases speak against. The first mistake is the first case's."""
+    if verdict.passed:
+        return {}
+    targets, calls = records.calls_of(verdict.exercise)
+    message = verdict.mistakes[0].message if verdict.mistakes else ""
+    if verdict.mistakes and verdict.mistakes[0].name == "generic.signature":
+        return {targets[0]: _sentence(message)}  # the check looks at no other signature, and then at no values
+    told, first = {}, None
+    for case, suspects in _suspects(verdict.cases, targets, calls):
+        first = first or suspects
+        for target in suspects:
+            about = message if target in first else case.sentence
+            told.setdefault(target, _sentence(about or f"it fails where {case.shows}"))
+    # Without a failing case something else is wrong, e.g. a built-in that the exercise asks not to use.
+    return told or dict.fromkeys(targets, _sentence(message or "it does not pass yet"))
+
+
+def _suspects(cases, targets, calls):
+    """(failing case, targets that it speaks against), for each. Of several that a case calls, those are suspected that
+    fail on their own; else those that no case has seen right on its own."""
+    cases = list(zip(cases, calls, strict=False))
+    alone = {
+        passed: {name for case, names in cases if len(names) == 1 and case.passed is passed for name in names}
+        for passed in (True, False)
+    }
+    for case, names in cases:
+        if not case.passed:
+            suspects = names & alone[False] or names - alone[True] or names
+            yield case, [target for target in targets if target in suspects or not suspects]
+
+
+def _sentence(text):
+    text = textwrap.shorten(text, LONGEST, placeholder=" …")
+    return text + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+def _remember(target, function, told):
+    key = id(function), target
+    with contextlib.suppress(TypeError):  # what has no weak references is not remembered
+        _verdicts[key] = weakref.ref(function, lambda _: _verdicts.pop(key, None)), told.get(target, "")
+
+
+def _refresh():
+    checked = dict(_checked)
+    _checked.clear()
+    for widget in list(_live):
+        if widget.comm is None:  # closed
+            _live.pop(widget, None)
+            continue
+        with contextlib.suppress(Exception), quietly():
+            widget.follow(checked)
+
+
+def _cell_done(result):
+    shell = _shell()
+    shell.events.unregister("post_run_cell", _cell_done)
+    with contextlib.suppress(KeyboardInterrupt):  # the check is over, and IPython would print where this one stopped
+        _refresh()
+
+
+def _shell():
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()
+
+
+def _has_readers(shell):
+    """Is this a kernel with a page in front of it? Graders run notebooks as a whole, and look at no picture."""
+    return hasattr(shell, "kernel") and not os.environ.get("NBGRADER_EXECUTION")
+
+
+def _place():
+    """(cell, run) that is being executed; (None, None) where nobody says."""
+    try:
+        parent = _shell().kernel.get_parent("shell")
+        return parent["metadata"].get("cellId"), parent["header"]["msg_id"]
+    except Exception:
+        return None, None

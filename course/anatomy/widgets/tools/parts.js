@@ -1,0 +1,128 @@
+// What a widget is put together from: controls bound to traits, a table of facts, a map of scores.
+
+/** JupyterLab takes the arrow keys for its own shortcuts unless the focused element itself says otherwise. */
+function keepKeys(node) {
+  node.dataset.lmSuppressShortcuts = "true";
+  return node;
+}
+
+/**
+ * Native range input bound to a trait. It runs from 0 to max, or through a list of values. Where max is a function
+ * (it depends on another control), a trait beyond it shows as max. "long" leaves room for values of several words.
+ */
+function slider(ui, { trait, name, max, values, show = String, kind = "", long = false }) {
+  const id = freshId();
+  const top = () => (values ? values.length - 1 : typeof max === "function" ? max() : max);
+  const input = keepKeys(html("input", { type: "range", id, min: 0, max: top(), step: 1, class: kind }));
+  const output = html("output", { for: id });
+  const box = html("div", { class: `ta-control ${long ? "ta-long" : ""}` });
+  box.append(html("label", { for: id }, name), input, output);
+  ui.controls.append(box);
+  input.addEventListener("input", () => ui.set(trait, values ? values[input.value] : Number(input.value)));
+  ui.bind(trait, (value) => {
+    input.max = top();
+    const place = values ? values.indexOf(value) : Math.min(value, top());
+    input.value = place;
+    const text = show(values ? value : place);
+    output.textContent = text;
+    input.setAttribute("aria-valuetext", text);
+  });
+  return input;
+}
+
+/** A few exclusive choices, all in sight: native radio buttons bound to a trait. */
+function choice(ui, { trait, name, values, show = String }) {
+  const group = freshId();
+  const set = html("fieldset", { class: "ta-choice" }, html("legend", {}, name));
+  const inputs = values.map((value) => {
+    const input = keepKeys(html("input", { type: "radio", name: group }));
+    input.addEventListener("change", () => ui.set(trait, value));
+    set.append(html("label", {}, input, show(value)));
+    return input;
+  });
+  ui.controls.append(set);
+  ui.bind(trait, (value) => { inputs[values.indexOf(value)].checked = true; });
+}
+
+/** A list of longer choices: native select bound to a trait that holds the index. */
+function pick(ui, { trait, name, names }) {
+  const id = freshId();
+  const select = keepKeys(html("select", { id }));
+  names.forEach((text, i) => select.append(html("option", { value: i }, text)));
+  ui.controls.append(html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, name), select));
+  select.addEventListener("change", () => ui.set(trait, Number(select.value)));
+  ui.bind(trait, (value) => { select.value = value; });
+}
+
+function button(parent, text, action) {
+  const node = keepKeys(html("button", { type: "button", class: "ta-button" }, text));
+  node.addEventListener("click", action);
+  parent.append(node);
+  return node;
+}
+
+/** Invariants as numbers with a word: rows of [what, why]; the setter takes [number text, word, good?]. */
+function facts(parent, caption, rows) {
+  const table = html("table", { class: "ta-facts" }, html("caption", {}, caption));
+  const cells = rows.map(([what, why]) => {
+    const value = html("td", { class: "ta-number" });
+    const word = html("td", { class: "ta-word" });
+    const head = html("th", { scope: "row" }, what, html("small", {}, why));
+    table.append(html("tr", {}, head, value, word));
+    return [value, word];
+  });
+  parent.append(table);
+  return (values) => values.forEach(([text, word, good], i) => {
+    cells[i][0].textContent = text;
+    cells[i][1].textContent = word;
+    cells[i][1].dataset.good = good === undefined ? "plain" : String(good);
+  });
+}
+
+/**
+ * N × N scores as colored cells with a color bar; `inset` shortens the bar for the numbers at its ends.
+ * Returns where the cells are, the SVG `over` them, and paint(S, limit, colors, show).
+ */
+function scoreMap(parent, { N, cell, left, right, topEdge, bottom, inset, places, caption, name, down, across }) {
+  const size = N * cell;
+  const [W, H] = [left + size + right, topEdge + size + bottom];
+  const box = html("div", { class: "ta-panel" });
+  box.append(html("p", { class: "ta-caption" }, caption, html("small", {}, "equal along each diagonal?")));
+  const stack = html("div", { class: "ta-stack", style: `width: ${W}px; aspect-ratio: ${W} / ${H}` });
+  const share = (x, whole) => `${(100 * x) / whole}%`;
+  const canvas = html("canvas", {
+    width: N, height: N, "aria-hidden": "true",
+    style: `left: ${share(left, W)}; top: ${share(topEdge, H)}; width: ${share(size, W)}; height: ${share(size, H)}`,
+  });
+  stack.append(canvas);
+  box.append(stack);
+  parent.append(box);
+  const over = picture(stack, W, H, name);
+  over.append(svg("rect", { x: left, y: topEdge, width: size, height: size, class: "ta-axis" }));
+  for (const p of places) {
+    const at = (p + 0.5) * cell;
+    label(over, left - 6, topEdge + at + 4, String(p), "end", "ta-small");
+    label(over, left + at, topEdge + size + 15, String(p), "middle", "ta-small");
+  }
+  label(over, left + size / 2, topEdge + size + 32, across, "middle");
+  const middle = topEdge + size / 2;
+  label(over, 10, middle, down, "middle").setAttribute("transform", `rotate(-90 10 ${middle})`);
+  const stops = ["0%", "50%", "100%"].map((offset) => svg("stop", { offset }));
+  const id = freshId();
+  over.append(svg("defs", {}, svg("linearGradient", { id, x1: 0, x2: 0, y1: 0, y2: 1 }, ...stops)));
+  const bar = { x: left + size + 12, y: topEdge + inset, width: 10, height: size - 2 * inset };
+  over.append(svg("rect", { ...bar, fill: `url(#${id})`, class: "ta-legend" }));
+  const ends = [topEdge + 10, topEdge + size - 3].map((y) => label(over, bar.x - 2, y, "", "start", "ta-small"));
+  label(over, bar.x + 14, middle + 4, "0", "start", "ta-small");
+  return {
+    left, topEdge, cell, over,
+    paint(S, limit, colors, show) {
+      const image = new ImageData(N, N);
+      S.forEach((value, i) => image.data.set([...colors.at(value / limit), 255], 4 * i));
+      canvas.getContext("2d").putImageData(image, 0, 0);
+      [colors.plus, colors.zero, colors.negative].forEach((rgb, i) => stops[i].setAttribute("stop-color", css(rgb)));
+      ends[0].textContent = `+${show(limit)}`;
+      ends[1].textContent = show(-limit);
+    },
+  };
+}

@@ -1,0 +1,94 @@
+"""A TableWidget of several functions: each that is not written yet is replaced by the reference on its own."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from .base import NOTHING_GIVEN, TableWidget
+from .calls import replaced, shorten, unwritten
+from .types import Function, Functions, Inputs, Tables
+
+
+class SeveralFunctions(TableWidget):
+    """Base of the widgets that draw more than one of a learner's functions, given as a mapping name → function.
+
+    A subclass lists the ``names`` and implements ``measure_one(name, fn, inputs)``, which returns that function's
+    tables, each called ``<letter>_<name>``. Tables of functions that are not given or not written are the
+    reference's, and the notice says which. Raises TypeError for a name that is not drawn.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ()
+    function_name = "functions"
+    keyed = True
+    # name → (function, its tables or None, why it cannot be drawn), as measured last; replaced as a whole
+    _kept: dict[str, tuple[Function, Tables | None, str]] = {}
+    # Does the reference take the place of a function that fails, in the constructor too?
+    forgiving: ClassVar[bool] = False
+
+    @classmethod
+    def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
+        """The tables of one function: table name → array."""
+        raise NotImplementedError
+
+    @classmethod
+    def measure(cls, fn: Functions, inputs: Inputs) -> Tables:
+        """The tables of all functions of a mapping; raises whatever they raise."""
+        return {k: v for name in cls.names if name in fn for k, v in cls.measure_one(name, fn[name], inputs).items()}
+
+    def _measured(self, functions, again):
+        if functions is None:
+            return self._reference, NOTHING_GIVEN
+        unknown = sorted(set(functions) - set(self.names))
+        if unknown:
+            raise TypeError(
+                f"{type(self).__name__} draws {', '.join(self.names)}; it does not know {', '.join(unknown)}"
+            )
+        kept = {}
+        for name in (n for n in self.names if n in functions):
+            before = self._kept.get(name)
+            # After a check only what was checked is measured again: some of these take a second.
+            if again is None or name in again or before is None or before[0] is not functions[name]:
+                before = functions[name], *self._measure(name, functions[name], self.forgiving or again is not None)
+            kept[name] = before
+        self._kept = kept
+        stubs = sorted(name for name, (_, tables, why) in kept.items() if tables is None and not why)
+        notes = [why for _, _, why in kept.values() if why]
+        if stubs:
+            notes.append(f"Showing the reference for {', '.join(stubs)}: not written yet")
+        return {k: v for _, tables, _ in kept.values() for k, v in (tables or {}).items()}, " ".join(notes)
+
+    def _measure(self, name, fn, forgiving):
+        """(tables, "") of one function; (None, "") while it is not written; (None, why) where it cannot be drawn."""
+        try:
+            return self.measure_one(name, fn, self._inputs), ""
+        except (Exception, SystemExit) as error:
+            if isinstance(error, NotImplementedError) and unwritten(error) is not None:
+                return None, ""
+            if forgiving:
+                return None, replaced(name, error)
+            shorten(error)
+            raise
+
+    def given(self) -> dict[str, Function]:
+        """The mapping that was given."""
+        return dict(self._fn or {})
+
+    def own(self, slot: str) -> bool:
+        """True when the function of that name on show is the learner's."""
+        return self.written(slot)
+
+    def _given_with(self, new):
+        return {**self._fn, **new}
+
+    def written(self, name: str) -> bool:
+        """True when the function of that name is the learner's."""
+        return self._mine is not self._reference and any(k.split("_", 1)[1] == name for k in self._mine)
+
+    @property
+    def whose(self) -> str:
+        own = [self.written(name) for name in self.names]
+        return "your" if all(own) else "partly the reference's" if any(own) else "the reference's"
+
+    def shown(self, table: str) -> np.ndarray:
+        """The table on show: the learner's, or the reference's where that function is not written."""
+        return self._mine.get(table, self._reference[table])

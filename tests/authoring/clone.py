@@ -1,0 +1,54 @@
+"""A copy of the repository in which a test does what CONTRIBUTING tells an author to do."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from autograder import ROOT
+
+
+class Clone:
+    """The files of the working tree that git knows or would know, in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+        )
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, folder / name)
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+    def take(self, example: str) -> None:
+        """Copies the files of ``docs/examples/<example>`` to their places: they lie there as in the repository."""
+        folder = ROOT / "docs" / "examples" / example
+        for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.parent != folder):
+            if "__pycache__" not in path.parts:
+                target = self.folder / path.relative_to(folder)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target)
+
+    def python(self, *arguments: str, fails: bool = False) -> str:
+        """Output of ``python arguments`` on the copy's own code; whether it may and must fail."""
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{self.folder}{os.pathsep}{self.folder / 'course'}",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True
+        )
+        said = done.stdout + done.stderr
+        assert bool(done.returncode) == fails, said
+        return said
+
+    def tests(self, *arguments: str, fails: bool = False) -> str:
+        """Output of pytest on the copy's own tests."""
+        return self.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:warnings", *arguments, fails=fails)

@@ -1,0 +1,88 @@
+"""The example of a widget, done step by step as its page says: registered, recorded, shown and tested."""
+
+import shutil
+
+import pytest
+
+from autograder import ROOT
+
+from .clone import Clone
+
+EXAMPLE = ROOT / "docs" / "examples" / "widget"
+WING = "course/anatomy/widgets/__init__.py"
+RECORDER = "autograder/recording/widgets/temperature.py"
+PLACES = "tests/widgets/test_registration.py"
+
+pytestmark = pytest.mark.slow
+
+
+def line():
+    """The line of registration, as the example's page gives it."""
+    text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    return next(row.strip() for row in text.splitlines() if row.strip().startswith("from ."))
+
+
+def register(clone):
+    path = clone / WING
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("from .wavelength", line() + "\nfrom .wavelength"), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """The example's files in their places, and neither the line nor a recording."""
+    made = Clone(tmp_path_factory.mktemp("widget"))
+    made.take("widget")
+    return made
+
+
+@pytest.fixture(scope="module")
+def told_before(clone):
+    return clone.tests(PLACES, fails=True)
+
+
+@pytest.fixture(scope="module")
+def done(clone, told_before):
+    """All steps done; what is said where the recorder is forgotten is kept on the way."""
+    register(clone)
+    shutil.move(clone / RECORDER, clone / "kept.py")
+    clone.without_recorder = clone.tests(PLACES, fails=True)
+    shutil.move(clone / "kept.py", clone / RECORDER)
+    gallery = clone / "solutions" / "gallery.py"
+    text = gallery.read_text(encoding="utf-8")
+    gallery.write_text(text + "\n" + (EXAMPLE / "gallery.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    clone.python("-m", "autograder.recording.widgets")
+    return clone
+
+
+def test_a_forgotten_line_is_said_in_one_sentence(told_before):
+    assert (
+        "The widget 'temperature' is not registered: add `from .temperature import … as …` to "
+        "course/anatomy/widgets/__init__.py." in told_before
+    )
+    assert "'temperature' is not recorded: run `make record`." in told_before
+
+
+def test_a_forgotten_recorder_and_gallery_are_said_in_one_sentence_each(done):
+    said = done.without_recorder
+    assert "'temperature' has no recorder: add autograder/recording/widgets/temperature.py with its RECORDER." in said
+    assert "add a cell with `widgets.TemperatureExplorer()` to solutions/gallery.py." in said
+    assert "not registered" not in said and "no test case" not in said and "'rope'" not in said
+
+
+def test_its_recording_leaves_the_others_as_they_are(done):
+    folder = "assets/recordings/widgets"
+    assert (done / f"{folder}/temperature.safetensors").is_file()
+    for before in (ROOT / folder).glob("*.safetensors"):
+        assert (done / f"{folder}/{before.name}").read_bytes() == before.read_bytes()
+
+
+def test_all_its_tests_pass(done):
+    chosen = "temperature or Temperature or registration or feed_it"
+    said = done.tests("tests/widgets", "-m", "not browser", "-k", chosen)
+    assert "passed" in said and "failed" not in said
+
+
+def test_the_gallery_shows_it(done):
+    done.python("-m", "autograder.build")
+    assert "TemperatureExplorer" in (done / "course/gallery/gallery.ipynb").read_text(encoding="utf-8")

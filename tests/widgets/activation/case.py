@@ -1,0 +1,19 @@
+"""ActivationExplorer with right functions, and its controls."""
+
+from anatomy.widgets import ActivationExplorer
+
+from ..case import UNLABELED, Case
+from .learners import ACTIVATIONS
+
+CASE = Case(
+    ActivationExplorer,
+    (ACTIVATIONS,),
+    [
+        ("combobox", "activation", "activation", "ArrowDown"),
+        ("slider", "input x", "place", "ArrowRight"),
+        ("slider", "β of swish", "beta", "ArrowLeft", {"activation": "swish"}),
+        ("slider", "value branch", "value", "Home"),
+        ("slider", "shift of all units", "shift", "ArrowRight", {"activation": "relu", "shift": -4}),
+    ],
+    drawn=UNLABELED,
+)

@@ -1,0 +1,19 @@
+"""AttentionExplorer with right functions, and its controls."""
+
+from anatomy.widgets import AttentionExplorer
+
+from ..case import UNLABELED, Case
+from .learners import right_attention
+
+CASE = Case(
+    AttentionExplorer,
+    (right_attention,),
+    [
+        ("slider", "query token", "query", "ArrowLeft"),
+        ("combobox", "sentence", "sentence", "ArrowDown", {"mask": "causal"}),
+        ("slider", "head", "head", "ArrowRight"),
+        ("group", "scale of q·k", "scale", "ArrowRight"),
+        ("group", "mask", "mask", "ArrowDown"),
+    ],
+    drawn=UNLABELED,
+)

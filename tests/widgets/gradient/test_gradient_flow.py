@@ -1,0 +1,123 @@
+"""GradientFlowExplorer: its tables, notices and words in Python, and its script alone in Chromium."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from anatomy.experiments import gradient_flow
+from anatomy.widgets import GradientFlowExplorer, WrongOutput
+from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
+from anatomy.widgets.tools.base import NOTHING_GIVEN
+
+from ..learners import unfinished
+from ..page import find, settle, words
+from .learners import WIRED
+
+browser_test = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def right():
+    return GradientFlowExplorer(WIRED)
+
+
+def test_right_functions_give_the_recorded_curves(right):
+    far = np.frombuffer(right.tables["far"], "<f4")
+    assert far.max() < TOLERANCE / 10 and np.frombuffer(right.tables["own"], "<f4").all()
+    recorded = gradient_flow.recorded()["curves"]
+    for place, name in enumerate(NAMES):
+        right.wiring = place
+        assert right.is_live(place) and right.whose == "your"
+        assert right.curve(place) == pytest.approx(recorded[name][32][12][0], rel=2e-3)
+    right.wiring = 0
+
+
+def test_a_curve_equals_a_loop_over_parameters():
+    layers = gradient_flow.build(WIRED, "Post-LN", 3, 32, seed=1)
+    x, target = gradient_flow.batch(32, 1)
+    for layer in layers:
+        x = layer(x)
+    ((x - target) ** 2).mean().backward()
+    by_hand = []
+    for layer in layers:
+        total = 0.0
+        for name, p in layer.named_parameters():
+            if "proj.weight" in name:
+                total += sum(v * v for v in p.grad.flatten().tolist())
+        by_hand.append(math.sqrt(total))
+    assert gradient_flow.curve(WIRED, "Post-LN", 3, 32, seed=1) == pytest.approx(by_hand, rel=1e-4)
+
+
+def test_the_facts_say_what_the_curves_show():
+    widget = GradientFlowExplorer(WIRED, depth=96, width=128)
+    assert widget.whose == "the recorded (cpu)" if widget._recorded["made"]["device"] == "cpu" else True
+    slopes = {n: widget.facts(i)["slope"] for i, n in enumerate(NAMES)}
+    assert abs(slopes["Post-LN"]) < 0.1 and all(-0.7 < slopes[n] < -0.4 for n in ("Pre-LN", "sandwich", "parallel"))
+    curve = widget.curve(1)
+    assert widget.facts(1)["first_to_last"] == pytest.approx(curve[0] / curve[-1]) and len(curve) == 96
+
+
+@pytest.mark.parametrize(
+    "name, wrong, shown",
+    [
+        ("pre_ln", WIRED["post_ln"], "Pre-LN"),
+        ("post_ln", lambda x, f, n: n(f(x)), "Post-LN"),
+        ("deepnorm", lambda x, f, n, alpha: n(x + f(x)), "DeepNorm"),
+        ("sandwich", lambda x, f, a, b: x + f(a(x)), "pre+post"),
+        ("parallel", lambda x, a, f, n: x + a(n(x)), "parallel"),
+    ],
+)
+def test_mistakes_show(name, wrong, shown):
+    widget = GradientFlowExplorer({**WIRED, name: wrong}, wiring=shown)
+    assert widget.facts(NAMES.index(shown))["far"] > 5 * TOLERANCE and "broken" in widget.alt
+    others = [i for i, n in enumerate(NAMES) if WIRINGS[n].function != name]
+    assert max(widget.facts(i)["far"] for i in others) < TOLERANCE
+
+
+def test_each_unwritten_function_falls_back_by_itself():
+    widget = GradientFlowExplorer({**WIRED, "sandwich": unfinished})
+    assert widget.notice == "Showing the reference for sandwich: not written yet"
+    assert [widget.is_live(i) for i in range(len(NAMES))] == [n not in ("sandwich", "pre+post") for n in NAMES]
+    widget.refresh(WIRED)
+    assert widget.notice == "" and widget.is_live(2)
+    assert GradientFlowExplorer().notice == NOTHING_GIVEN
+
+
+def test_wrong_names_results_and_errors():
+    with pytest.raises(TypeError, match="does not know preln"):
+        GradientFlowExplorer({"preln": unfinished})
+    for result, said in ((None, "returned None"), (torch.zeros(7), r"shape \(7,\)"), ("x", "a value of type str")):
+        with pytest.raises(WrongOutput, match=f"pre_ln must return a floating-point tensor of shape .*{said}"):
+            GradientFlowExplorer({"pre_ln": lambda x, f, n, result=result: result})
+    with pytest.raises(WrongOutput, match="No gradient flows through pre_ln"):
+        GradientFlowExplorer({"pre_ln": lambda x, f, n: x.detach()})
+    with pytest.raises(ZeroDivisionError):
+        GradientFlowExplorer({"pre_ln": lambda x, f, n: 1 / 0})
+
+
+@browser_test
+def test_page_and_python_show_the_same_numbers(stage):
+    widget = GradientFlowExplorer(WIRED, wiring="norm inside", other="DeepNorm", depth=96, width=64, seed=2)
+    numbers = stage(widget).locator(".ta-number").all_text_contents()
+    one = widget.facts(widget.wiring)
+    assert float(numbers[0].replace(",", "")) == pytest.approx(one["first_to_last"], rel=5e-3)
+    assert float(numbers[1]) == pytest.approx(one["last"], rel=5e-3)
+    assert float(numbers[2].replace("−", "-")) == pytest.approx(one["slope"], abs=6e-3)
+
+
+@browser_test
+def test_a_wrong_wiring_is_called_so_and_broken_curves_are_not_drawn(stage):
+    page = stage(GradientFlowExplorer({**WIRED, "post_ln": WIRED["pre_ln"]}))
+    assert words(page)[3::4] == ["differs", "same"]
+    page = stage(GradientFlowExplorer({**WIRED, "post_ln": lambda x, f, n: n(x + f(x)) * float("nan")}))
+    assert page.locator(".ta-number").all_text_contents()[3] == "NaN"
+    assert "NaN" not in "".join(page.locator("path").evaluate_all("(all) => all.map((p) => p.getAttribute('d'))"))
+
+
+@browser_test
+def test_depths_beyond_the_live_ones_are_called_recorded(stage, right):
+    page = stage(right)
+    find(page, "slider", "number of layers").press("End")
+    settle(page)
+    assert page.locator(".ta-caption small").first.text_content().startswith("blue: recorded")

@@ -1,0 +1,91 @@
+"""Tier 1 of MaskExplorer: tables, facts, mistakes."""
+
+import numpy as np
+import pytest
+import torch
+from anatomy.widgets import MaskExplorer, mask
+from anatomy.widgets.mask.scenes import KINDS, SCENES
+
+from autograder.recording.widgets.mask import MASKS
+
+
+def by_hand(kind, size, i, j, rows, columns, blanks=0):
+    """May row i look at column j? Written from the words of the unit, not from the functions."""
+    place = i + columns - rows
+    if kind == "causal, padded on the right":
+        return j <= i and j < size
+    if kind == "causal, padded on the left":
+        return j <= i and j >= 8 - size
+    if kind == "prefix LM" or kind == "UniLM: sequence-to-sequence":
+        return j < size or j <= i
+    if kind == "UniLM: bidirectional":
+        return True
+    if kind == "UniLM: right-to-left":
+        return j >= i
+    if kind == "cross-attention, input padded":
+        return j < size
+    if kind == "GLM: part A, part B":
+        return j < blanks or j <= i
+    return j <= place
+
+
+def test_every_mask_equals_a_rule_written_by_hand():
+    widget = MaskExplorer(MASKS)
+    for index, scene in enumerate(SCENES):
+        kind = KINDS[scene.kind]
+        widget.mask, widget.size = scene.kind, index - next(i for i, s in enumerate(SCENES) if s.kind == scene.kind)
+        assert widget.scene() == index
+        part_a = scene.columns.index("[S]") if kind.counts == "example" else 0
+        may = widget.may()
+        for (i, j), allowed in np.ndenumerate(may):
+            size = kind.sizes[widget.size]
+            assert allowed == by_hand(kind.name, size, i, j, *may.shape, part_a), (kind.name, size, i, j)
+        assert widget.facts()["wrong"] == 0
+
+
+def test_facts_count_what_the_words_say():
+    found = MaskExplorer(MASKS, mask="causal, padded on the left", size=4).facts()
+    assert found == {"pairs": 15, "ahead": 0, "empty": 3, "wrong": 0}
+    assert MaskExplorer(MASKS, mask="UniLM: bidirectional").facts()["ahead"] == 28
+    assert MaskExplorer(MASKS, mask="cross-attention, input padded").facts()["ahead"] == 0
+
+
+def test_two_layers_reach_what_one_hides():
+    """Full causal attention gains nothing by depth; two keys per query reach one word further with each layer."""
+    widget = MaskExplorer(MASKS, mask="causal", query=4)
+    assert (widget.reached().sum(1) == 5).all()
+
+    def window(T, S=8):
+        return torch.ones(T, S).tril(S - T).triu(S - T - 1) > 0
+
+    narrow = {**MASKS, "causal_mask": window}
+    assert MaskExplorer(narrow, mask="causal", query=4).reached().sum(1).tolist() == [2, 3, 4, 5]
+
+
+def test_position_rows_of_padding_and_of_glm():
+    widget = MaskExplorer(MASKS)
+    ids = np.frombuffer(widget.tables["p_position_ids"], "<f4").reshape(16, 1, mask.SIZE)
+    assert ids[8 + 4, 0].tolist() == [0, 0, 0, 0, 1, 2, 3, 4] + [-1] * 4  # five words, three of padding on the left
+    blanks = np.frombuffer(widget.tables["p_blank_infilling"], "<f4").reshape(len(mask.BLANKS), 2, mask.SIZE)
+    # one [M] two [M] and ran . | [S] cats [S] dog saw
+    assert blanks[1, 0].tolist() == [0, 1, 2, 3, 4, 5, 6, 3, 3, 1, 1, 1]
+    assert blanks[1, 1].tolist() == [0] * 7 + [1, 2, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "name, wrong, shown",
+    [
+        ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril() > 0, ("causal, newest words only (cache)", 1)),
+        ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0, ("causal", 0)),
+        (
+            "causal_padding_mask",
+            lambda real, T=None: torch.ones(8, 8).tril().expand(1, 1, 8, 8) > 0,
+            ("causal, padded on the right", 2),
+        ),
+        ("prefix_lm_mask", lambda T, p: torch.ones(T, T).tril() > 0, ("prefix LM", 4)),
+        ("unilm_mask", lambda o, s, t: torch.ones(s + t, s + t).tril() > 0, ("GLM: part A, part B", 0)),
+    ],
+)
+def test_wrong_masks_show(name, wrong, shown):
+    widget = MaskExplorer({**MASKS, name: wrong}, mask=shown[0], size=shown[1])
+    assert widget.facts()["wrong"] > 0 and "differ from the reference's" in widget.alt and widget.whose == "your"

@@ -1,0 +1,17 @@
+"""NormExplorer with right functions, and its controls."""
+
+from anatomy.widgets import NormExplorer
+
+from ..case import UNLABELED, Case
+from .learners import NORMS
+
+CASE = Case(
+    NormExplorer,
+    (NORMS,),
+    [
+        ("slider", "scale", "scale", "ArrowRight"),
+        ("slider", "shift", "shift", "ArrowLeft"),
+        ("slider", "ε", "eps", "End"),
+    ],
+    drawn=UNLABELED,
+)

@@ -1,0 +1,18 @@
+"""ObjectiveLab with right functions, and its controls."""
+
+from anatomy.widgets import ObjectiveLab
+
+from autograder.recording.widgets.objective import OBJECTIVES
+
+from ..case import Case
+
+CASE = Case(
+    ObjectiveLab,
+    (OBJECTIVES,),
+    [
+        ("combobox", "objective", "objective", "ArrowDown"),
+        ("slider", "place", "place", "ArrowRight"),
+        ("slider", "random draw", "draw", "End", {"objective": "blank_infilling"}),
+    ],
+    crowded=tuple({"objective": i} for i in range(len(OBJECTIVES))),
+)

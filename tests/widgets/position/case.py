@@ -1,0 +1,18 @@
+"""PositionExplorer with right functions, and its controls."""
+
+from anatomy.widgets import PositionExplorer
+from anatomy.widgets.position import NAMES
+
+from ..case import Case
+from .learners import POSITIONS
+
+CASE = Case(
+    PositionExplorer,
+    (POSITIONS,),
+    [
+        ("combobox", "scheme", "scheme", "ArrowDown"),
+        ("slider", "variant", "variant", "ArrowRight"),
+        ("slider", "query position", "query", "ArrowLeft"),
+    ],
+    crowded=tuple({"scheme": i} for i in range(len(NAMES))),
+)
