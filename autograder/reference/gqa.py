@@ -135,8 +135,18 @@ class RotaryAttention(GroupedQueryAttention):
     Arguments as GroupedQueryAttention, and the base of RoPE's frequencies.
     """
 
-    def __init__(self, *args, base: float = 10000.0, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int,
+        head_dim: int | None = None,
+        qkv_bias: bool = False,
+        out_bias: bool = False,
+        *,
+        base: float = 10000.0,
+    ):
+        super().__init__(d_model, n_heads, n_kv_heads, head_dim, qkv_bias, out_bias)
         self.base = base
 
     def prepare(self, q: Tensor, k: Tensor, position_ids: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -127,7 +127,7 @@ class RollingCache:
 class CrossAttentionCache:
     """Keys and values of the encoder's output, computed at the first decoding step and kept."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
 
@@ -137,7 +137,7 @@ class CrossAttentionCache:
         Returns: keys and values (B, H, S, D); ``project`` runs on the first call only.
         Raises: ValueError when a later memory has another batch size or length.
         """
-        if self.keys is None:
+        if self.keys is None or self.values is None:
             self.keys, self.values = project(memory)
         if (self.keys.shape[0], self.keys.shape[2]) != tuple(memory.shape[:2]):
             stored = (self.keys.shape[0], self.keys.shape[2])

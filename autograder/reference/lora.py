@@ -57,14 +57,16 @@ def add_lora(model: nn.Module, names: Iterable[str], r: int, alpha: float) -> li
     """
     model.requires_grad_(False)
     names = set(names)
-    found = [
-        name for name, module in model.named_modules() if isinstance(module, nn.Linear) and name.split(".")[-1] in names
-    ]
+    found = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and name.split(".")[-1] in names
+    }
     if not found:
         raise ValueError(f"no linear layer is named one of {sorted(names)}")
-    for name in found:
-        _replace(model, name, LoRALinear(model.get_submodule(name), r, alpha))
-    return found
+    for name, linear in found.items():
+        _replace(model, name, LoRALinear(linear, r, alpha))
+    return list(found)
 
 
 def merge_lora(model: nn.Module) -> None:

@@ -239,8 +239,8 @@ def fused_parallel_forward(block: ParallelBlock, x: Tensor, mask: Tensor | None 
     w_out = torch.cat([linear.weight for linear in outputs], dim=1)  # (d, d + d_ff)
     sizes = [linear.out_features for linear in inputs]
     q, k, v, gate, up = (block.norm(x) @ w_in.T).split(sizes, dim=-1)
-    heads = (split_heads(part, attention.n_heads) for part in (q, k, v))
-    attended = merge_heads(scaled_dot_product_attention(*heads, mask))  # (B, T, d)
+    q, k, v = (split_heads(part, attention.n_heads) for part in (q, k, v))
+    attended = merge_heads(scaled_dot_product_attention(q, k, v, mask))  # (B, T, d)
     return x + torch.cat([attended, ffn.activation(gate) * up], dim=-1) @ w_out.T
 
 

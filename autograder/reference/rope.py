@@ -37,13 +37,14 @@ def rotate_complex(x: Tensor, angle: Tensor | float) -> Tensor:
     """
     if x.shape[-1] != 2:
         raise ValueError(f"x must end in a pair, got {tuple(x.shape)}")
-    work = x.to(_angle_dtype(x))
+    work = x.to(angle_dtype(x))
     angle = torch.as_tensor(angle, dtype=work.dtype, device=x.device)
     turned = torch.view_as_complex(work.contiguous()) * torch.polar(torch.ones_like(angle), angle)
     return torch.view_as_real(turned).to(x.dtype)
 
 
-def _angle_dtype(x: Tensor) -> torch.dtype:
+def angle_dtype(x: Tensor) -> torch.dtype:
+    """float32, or float64 where x is."""
     return torch.promote_types(x.dtype, torch.float32)
 
 
@@ -107,7 +108,8 @@ def rotate_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return (work * cos + rotate_half(work) * sin).to(x.dtype)
 
 
-def _check_positions(x: Tensor, position_ids: Tensor) -> None:
+def check_positions(x: Tensor, position_ids: Tensor) -> None:
+    """Raises: ValueError when position_ids are not (T,) or (B, T) for x (B, H, T, D), or (T,) for x (..., T, D)."""
     T = x.shape[-2]
     if position_ids.dim() not in (1, 2) or position_ids.shape[-1] != T:
         raise ValueError(f"position_ids must be (T,) or (B, T) with T={T}, got {tuple(position_ids.shape)}")
@@ -118,8 +120,8 @@ def _check_positions(x: Tensor, position_ids: Tensor) -> None:
 
 
 def _cos_sin(x: Tensor, position_ids: Tensor, base: float) -> tuple[Tensor, Tensor]:
-    _check_positions(x, position_ids)
-    frequencies = rope_frequencies(x.shape[-1], base, dtype=_angle_dtype(x), device=x.device)
+    check_positions(x, position_ids)
+    frequencies = rope_frequencies(x.shape[-1], base, dtype=angle_dtype(x), device=x.device)
     angles = rope_angles(position_ids.to(x.device), frequencies)
     return angles.cos(), angles.sin()
 
@@ -141,8 +143,8 @@ def apply_rope_half(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> T
 
 def apply_rope_complex(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Tensor:
     """RoPE, interleaved layout, by complex multiplication. As apply_rope, up to rounding."""
-    _check_positions(x, position_ids)
-    frequencies = rope_frequencies(x.shape[-1], base, dtype=_angle_dtype(x), device=x.device)
+    check_positions(x, position_ids)
+    frequencies = rope_frequencies(x.shape[-1], base, dtype=angle_dtype(x), device=x.device)
     pairs = x.unflatten(-1, (-1, 2))  # (B, H, T, D/2, 2)
     return rotate_complex(pairs, rope_angles(position_ids.to(x.device), frequencies)).flatten(-2)
 

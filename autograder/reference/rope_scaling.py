@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from autograder.reference.rope import (
-    _angle_dtype,
-    _check_positions,
+    angle_dtype,
+    check_positions,
     rope_angles,
     rope_frequencies,
     rotate_halves,
@@ -106,10 +106,10 @@ def yarn_temperature(s: float) -> float:
 
 
 def _scaled_cos_sin(x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-    _check_positions(x, position_ids)
+    check_positions(x, position_ids)
     if frequencies.shape != (x.shape[-1] // 2,) or x.shape[-1] % 2:
         raise ValueError(f"need D/2 frequencies for D={x.shape[-1]}, got {tuple(frequencies.shape)}")
-    frequencies = frequencies.to(device=x.device, dtype=_angle_dtype(x))
+    frequencies = frequencies.to(device=x.device, dtype=angle_dtype(x))
     angles = rope_angles(position_ids.to(x.device), frequencies)
     return angles.cos() * temperature, angles.sin() * temperature
 

@@ -2,7 +2,8 @@
 
 import torch
 from torch import nn
-from transformers import LlamaConfig
+
+from . import hugging_face as hf
 
 
 def draw(*shape, seed=0, dtype=torch.float64):
@@ -26,7 +27,7 @@ def seeded(module, scale=0.5, seed=0):
 def llama_config(head_dim=16, max_positions=2048, **parameters):
     """A LLaMA of four heads; ``parameters`` are those of its rotary embedding."""
     parameters = {"rope_type": "default", "rope_theta": 10000.0, **parameters}
-    return LlamaConfig(
+    return hf.LlamaConfig(
         hidden_size=4 * head_dim,
         num_attention_heads=4,
         num_key_value_heads=4,

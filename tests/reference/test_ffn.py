@@ -6,19 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import GPT2Config, LlamaConfig, T5Config
-from transformers.models.gpt2.modeling_gpt2 import GPT2MLP
-from transformers.models.llama.modeling_llama import LlamaMLP
-from transformers.models.t5.modeling_t5 import T5DenseActDense, T5DenseGatedActDense
 
 from autograder.reference import activations, ffn
 from tests.reference.draws import draw, seeded
+
+from . import hugging_face as hf
 
 FAST = settings(max_examples=20, deadline=None, derandomize=True)
 
 
 def test_gated_equals_llama(oracle_report):
-    theirs = seeded(LlamaMLP(LlamaConfig(hidden_size=12, intermediate_size=31, num_attention_heads=3)))
+    theirs = seeded(hf.LlamaMLP(hf.LlamaConfig(hidden_size=12, intermediate_size=31, num_attention_heads=3)))
     ours = ffn.GatedFeedForward(12, 31).double()
     ours.load_state_dict(theirs.state_dict(), strict=True)  # the same names
     x = draw(2, 5, 12)
@@ -26,7 +24,7 @@ def test_gated_equals_llama(oracle_report):
 
 
 def test_gated_gelu_equals_t5_v11(oracle_report):
-    theirs = seeded(T5DenseGatedActDense(T5Config(d_model=12, d_ff=20, feed_forward_proj="gated-gelu")))
+    theirs = seeded(hf.T5DenseGatedActDense(hf.T5Config(d_model=12, d_ff=20, feed_forward_proj="gated-gelu")))
     ours = ffn.GatedFeedForward(12, 20, activations.gelu_tanh).double()
     names = {"gate_proj": "wi_0", "up_proj": "wi_1", "down_proj": "wo"}
     state = theirs.state_dict()
@@ -36,7 +34,7 @@ def test_gated_gelu_equals_t5_v11(oracle_report):
 
 
 def test_plain_relu_equals_t5(oracle_report):
-    theirs = seeded(T5DenseActDense(T5Config(d_model=12, d_ff=20)))
+    theirs = seeded(hf.T5DenseActDense(hf.T5Config(d_model=12, d_ff=20)))
     ours = ffn.FeedForward(12, 20, bias=False).double()
     state = theirs.state_dict()
     ours.load_state_dict({"up_proj.weight": state["wi.weight"], "down_proj.weight": state["wo.weight"]})
@@ -45,7 +43,7 @@ def test_plain_relu_equals_t5(oracle_report):
 
 
 def test_plain_gelu_equals_gpt2(oracle_report):
-    theirs = seeded(GPT2MLP(40, GPT2Config(n_embd=10, n_head=2, resid_pdrop=0.0)))
+    theirs = seeded(hf.GPT2MLP(40, hf.GPT2Config(n_embd=10, n_head=2, resid_pdrop=0.0)))
     ours = ffn.FeedForward(10, 40, activations.gelu_tanh).double()
     state = theirs.state_dict()  # Conv1D stores (in, out)
     ours.load_state_dict(

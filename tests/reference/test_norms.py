@@ -8,12 +8,11 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers.models.gemma2.modeling_gemma2 import Gemma2RMSNorm
-from transformers.models.llama.modeling_llama import LlamaRMSNorm
-from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from autograder.reference import norms
 from tests.reference.draws import draw
+
+from . import hugging_face as hf
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 sizes = st.integers(1, 7)
@@ -104,11 +103,11 @@ def test_large_half_precision_inputs_do_not_overflow():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_low_precision_equals_hugging_face_bit_for_bit(oracle_report, dtype):
     x, weight = (20 * draw(5, 33)).to(dtype), draw(33, seed=1).to(dtype)
-    for name, theirs in (("LLaMA", LlamaRMSNorm(33, eps=1e-6)), ("T5", T5LayerNorm(33, eps=1e-6))):
+    for name, theirs in (("LLaMA", hf.LlamaRMSNorm(33, eps=1e-6)), ("T5", hf.T5LayerNorm(33, eps=1e-6))):
         theirs = theirs.to(dtype)
         theirs.load_state_dict({"weight": weight})
         oracle_report(f"rms_norm / {name}", norms.rms_norm(x, weight), theirs(x), rtol=0, atol=0)
-    gemma, ours = Gemma2RMSNorm(33).to(dtype), norms.GemmaRMSNorm(33).to(dtype)
+    gemma, ours = hf.Gemma2RMSNorm(33).to(dtype), norms.GemmaRMSNorm(33).to(dtype)
     gemma.load_state_dict({"weight": weight})
     ours.load_state_dict({"weight": weight})
     oracle_report("GemmaRMSNorm / Gemma 2", ours(x), gemma(x), rtol=0, atol=0)

@@ -5,12 +5,6 @@ import math
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, Gemma2Config, GPTJConfig, GPTNeoXConfig, Olmo2Config
-from transformers.models.bert.modeling_bert import BertLayer
-from transformers.models.gemma2 import modeling_gemma2 as gemma2
-from transformers.models.gpt_neox import modeling_gpt_neox as neox
-from transformers.models.gptj.modeling_gptj import GPTJBlock
-from transformers.models.olmo2 import modeling_olmo2 as olmo2
 
 from autograder.reference import placement
 from autograder.reference.activations import gelu, silu
@@ -19,6 +13,8 @@ from autograder.reference.ffn import FeedForward, GatedFeedForward
 from autograder.reference.norms import LayerNorm, RMSNorm
 from tests.reference.draws import draw, seeded
 from tests.reference.hf_float64 import float64
+
+from . import hugging_face as hf
 
 D_MODEL, HEADS, D_FF = 16, 4, 24
 WIRINGS = {
@@ -83,7 +79,7 @@ def test_post_and_pre_equal_torchs_encoder_layer(oracle_report, norm_first):
 
 
 def test_post_equals_bert(oracle_report):
-    config = BertConfig(
+    config = hf.BertConfig(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
         intermediate_size=D_FF,
@@ -92,7 +88,7 @@ def test_post_equals_bert(oracle_report):
         layer_norm_eps=1e-5,
     )
     config._attn_implementation = "eager"
-    layer = seeded(BertLayer(config))
+    layer = seeded(hf.BertLayer(config))
     attend = lambda x: layer.attention.output.dense(layer.attention.self(x)[0])
     feed = lambda x: layer.output.dense(layer.intermediate(x))
     block = with_norms(
@@ -112,7 +108,7 @@ def first(output):
 
 
 def test_pre_post_equals_gemma2(oracle_report):
-    config = Gemma2Config(
+    config = hf.Gemma2Config(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
         num_key_value_heads=2,
@@ -121,9 +117,9 @@ def test_pre_post_equals_gemma2(oracle_report):
         num_hidden_layers=2,
     )
     config._attn_implementation = "eager"
-    layer = seeded(gemma2.Gemma2DecoderLayer(config, 1))
+    layer = seeded(hf.gemma2.Gemma2DecoderLayer(config, 1))
     x = draw(2, 6, D_MODEL)
-    positions = gemma2.Gemma2RotaryEmbedding(config)(x, torch.arange(6)[None])
+    positions = hf.gemma2.Gemma2RotaryEmbedding(config)(x, torch.arange(6)[None])
     attend = lambda h: layer.self_attn(h, position_embeddings=positions, attention_mask=None)[0]
     states = {
         "attention_norm_in": "input_layernorm",
@@ -141,7 +137,7 @@ def test_pre_post_equals_gemma2(oracle_report):
 
 
 def test_norm_inside_equals_olmo2(oracle_report):
-    config = Olmo2Config(
+    config = hf.Olmo2Config(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
         num_key_value_heads=2,
@@ -149,9 +145,9 @@ def test_norm_inside_equals_olmo2(oracle_report):
         rms_norm_eps=1e-6,
     )
     config._attn_implementation = "eager"
-    layer = seeded(olmo2.Olmo2DecoderLayer(config, 0))
+    layer = seeded(hf.olmo2.Olmo2DecoderLayer(config, 0))
     x = draw(2, 6, D_MODEL)
-    positions = olmo2.Olmo2RotaryEmbedding(config)(x, torch.arange(6)[None])
+    positions = hf.olmo2.Olmo2RotaryEmbedding(config)(x, torch.arange(6)[None])
     attend = lambda h: layer.self_attn(h, position_embeddings=positions, attention_mask=None)[0]
     block = with_norms(
         placement.NormInside(D_MODEL, Adapter(attend), Adapter(layer.mlp)),
@@ -166,7 +162,7 @@ def test_norm_inside_equals_olmo2(oracle_report):
 
 
 def test_parallel_equals_gpt_j(oracle_report):
-    config = GPTJConfig(
+    config = hf.GPTJConfig(
         n_embd=D_MODEL,
         n_head=HEADS,
         n_inner=D_FF,
@@ -176,7 +172,7 @@ def test_parallel_equals_gpt_j(oracle_report):
         attn_pdrop=0.0,
     )
     config._attn_implementation = "eager"
-    layer = seeded(GPTJBlock(config, 0))
+    layer = seeded(hf.GPTJBlock(config, 0))
     x, ids = draw(2, 6, D_MODEL), torch.arange(6)[None].expand(2, 6)
     attend = lambda h: layer.attn(h, position_ids=ids)[0]
     block = with_norms(
@@ -187,7 +183,7 @@ def test_parallel_equals_gpt_j(oracle_report):
 
 
 def test_parallel_with_two_norms_equals_gpt_neox(oracle_report):
-    config = GPTNeoXConfig(
+    config = hf.GPTNeoXConfig(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
         intermediate_size=D_FF,
@@ -196,9 +192,9 @@ def test_parallel_with_two_norms_equals_gpt_neox(oracle_report):
         use_parallel_residual=True,
     )
     config._attn_implementation = "eager"
-    layer = seeded(neox.GPTNeoXLayer(config, 0))
+    layer = seeded(hf.neox.GPTNeoXLayer(config, 0))
     x = draw(2, 6, D_MODEL)
-    positions = neox.GPTNeoXRotaryEmbedding(config)(x, torch.arange(6)[None])
+    positions = hf.neox.GPTNeoXRotaryEmbedding(config)(x, torch.arange(6)[None])
     attend = lambda h: layer.attention(h, attention_mask=None, position_embeddings=positions)[0]
     block = with_norms(
         placement.ParallelBlockTwoNorms(D_MODEL, Adapter(attend), Adapter(layer.mlp)),

@@ -10,16 +10,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from transformers import BertConfig, BloomConfig
-from transformers.models.bert.modeling_bert import BertEmbeddings
-from transformers.models.bloom.modeling_bloom import BloomAttention, build_alibi_tensor
-from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
 from autograder.reference.attention import MultiHeadAttention, attention_weights, split_heads
 from autograder.reference.positions import alibi, learned, recurrent, relative, sinusoidal, tupe
 from autograder.reference.rope import interleaved_to_half_permutation
 from tests.reference.draws import draw
 from tests.reference.hf_float64 import float64
+
+from . import hugging_face as hf
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 even = st.integers(1, 12).map(lambda n: 2 * n)
@@ -51,7 +49,7 @@ def test_sinusoidal_table_equals_a_loop(oracle_report, T, d, base):
 
 @pytest.mark.parametrize("T, d", [(50, 32), (7, 10), (300, 512)])
 def test_sinusoidal_table_equals_marian(oracle_report, T, d):
-    expected = MarianSinusoidalPositionalEmbedding(T, d).create_weight()
+    expected = hf.MarianSinusoidalPositionalEmbedding(T, d).create_weight()
     got = sinusoidal.sinusoidal_table(T, d)[:, interleaved_to_half_permutation(d)]
     oracle_report("sinusoidal_table / Marian", got, expected, rtol=0, atol=1e-7)
     assert torch.equal(sinusoidal.sinusoid_half(torch.arange(T), d), got)
@@ -107,8 +105,8 @@ def test_projections_give_the_product_a_direction():
 
 
 def test_learned_positions_equal_bert(oracle_report):
-    theirs = BertEmbeddings(
-        BertConfig(vocab_size=11, hidden_size=6, num_attention_heads=2, max_position_embeddings=9)
+    theirs = hf.BertEmbeddings(
+        hf.BertConfig(vocab_size=11, hidden_size=6, num_attention_heads=2, max_position_embeddings=9)
     ).eval()
     ours = learned.LearnedPositions(9, 6)
     ours.load_state_dict({"weight": theirs.position_embeddings.weight})
@@ -167,7 +165,7 @@ def test_recurrent_positions_break_the_symmetry_of_attention():
 @pytest.mark.parametrize("n_heads", [1, 2, 3, 5, 6, 7, 8, 12, 16, 20, 25, 32, 40, 71, 112])
 def test_alibi_slopes_equal_bloom(oracle_report, n_heads):
     # BLOOM keeps only the slopes; position 1 of its bias is one slope per head.
-    expected = build_alibi_tensor(torch.ones(1, 2), n_heads, torch.float32)[:, 0, 1]
+    expected = hf.build_alibi_tensor(torch.ones(1, 2), n_heads, torch.float32)[:, 0, 1]
     # BLOOM multiplies a rounded float32 base up to n_heads times.
     oracle_report("alibi_slopes / BLOOM", alibi.alibi_slopes(n_heads), expected, rtol=2e-5, atol=0)
 
@@ -193,14 +191,14 @@ def test_alibi_bias_pinned():
 def test_alibi_attention_equals_bloom(oracle_report, B, T, H):
     torch.manual_seed(0)
     d = 4 * H
-    theirs = BloomAttention(BloomConfig(hidden_size=d, n_head=H, hidden_dropout=0.0, attention_dropout=0.0), 0)
+    theirs = hf.BloomAttention(hf.BloomConfig(hidden_size=d, n_head=H, hidden_dropout=0.0, attention_dropout=0.0), 0)
     theirs = theirs.double().eval()
     x, mask = draw(B, T, d), torch.ones(T, T, dtype=torch.bool).tril()
     fused = theirs.query_key_value(x).view(B, T, H, 3, 4)
     q, k, v = (fused[..., i, :].transpose(1, 2) for i in range(3))
     out = alibi.alibi_attention(q, k, v, alibi.alibi_slopes(H), mask)
     got = theirs.dense(out.transpose(1, 2).reshape(B, T, d))
-    bias = build_alibi_tensor(torch.ones(B, T), H, torch.float64)
+    bias = hf.build_alibi_tensor(torch.ones(B, T), H, torch.float64)
     forbidden = torch.zeros(1, 1, T, T, dtype=x.dtype).masked_fill(~mask, torch.finfo(x.dtype).min)
     with float64():
         expected = theirs(x, torch.zeros_like(x), alibi=bias, attention_mask=forbidden)[0]

@@ -6,14 +6,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import DebertaConfig, DebertaV2Config
-from transformers.models.deberta import modeling_deberta as deberta_v1
-from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta_v2
 
 from autograder.reference.attention import merge_heads, split_heads
 from autograder.reference.positions import deberta
 from tests.reference.draws import draw, seeded
 from tests.reference.hf_float64 import float64
+
+from . import hugging_face as hf
 
 FAST = settings(max_examples=20, deadline=None, derandomize=True)
 
@@ -73,7 +72,7 @@ def test_paper_and_released_code_differ_by_a_reversed_table(T, k, seed):
 
 
 def v2_layer(d, H, k):
-    config = DebertaV2Config(
+    config = hf.DebertaV2Config(
         hidden_size=d,
         num_attention_heads=H,
         relative_attention=True,
@@ -84,7 +83,7 @@ def v2_layer(d, H, k):
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-    return seeded(deberta_v2.DisentangledSelfAttention(config))
+    return seeded(hf.deberta_v2.DisentangledSelfAttention(config))
 
 
 @pytest.mark.parametrize("B, T, k", [(1, 7, 3), (3, 5, 8), (2, 9, 2)])
@@ -108,7 +107,7 @@ def test_disentangled_attention_equals_deberta_v2(oracle_report, B, T, k):
     x, table = draw(B, T, d), draw(2 * k, d, seed=1)
     lengths = torch.arange(T) < T - 1
     mask = (lengths[:, None] & lengths)[None, None].expand(B, 1, T, T)
-    relative = deberta_v2.build_relative_position(x, x)
+    relative = hf.deberta_v2.build_relative_position(x, x)
     with float64():
         expected = theirs(x, mask, relative_pos=relative, rel_embeddings=table)[0]
     got = ours(x, table, mask)
@@ -122,7 +121,7 @@ def test_disentangled_attention_equals_deberta_v2(oracle_report, B, T, k):
 
 def test_scores_equal_deberta_v1(oracle_report):
     d, H, k, T = 12, 3, 8, 6
-    config = DebertaConfig(
+    config = hf.DebertaConfig(
         hidden_size=d,
         num_attention_heads=H,
         relative_attention=True,
@@ -131,7 +130,7 @@ def test_scores_equal_deberta_v1(oracle_report):
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-    theirs = seeded(deberta_v1.DisentangledSelfAttention(config))
+    theirs = seeded(hf.deberta_v1.DisentangledSelfAttention(config))
     x, table = draw(2, T, d), draw(2 * k, d, seed=1)
     # v1 stores q, k, v of one head next to each other, and has no key bias.
     q, key, v = theirs.in_proj(x).view(2, T, H, 3 * d // H).transpose(1, 2).chunk(3, dim=-1)
@@ -139,7 +138,7 @@ def test_scores_equal_deberta_v1(oracle_report):
     v = v + theirs.v_bias.view(H, 1, -1)
     kr, qr = (split_heads(p(table)[None], H)[0] for p in (theirs.pos_proj, theirs.pos_q_proj))
     got = merge_heads(torch.softmax(deberta.deberta_scores_released(q, key, kr, qr), -1) @ v)
-    relative = deberta_v1.build_relative_position(x, x)
+    relative = hf.deberta_v1.build_relative_position(x, x)
     mask = torch.ones(2, 1, T, T)
     with float64():
         expected = theirs(x, mask, relative_pos=relative, rel_embeddings=table)[0]
@@ -152,7 +151,7 @@ def test_the_papers_p2c_index_is_not_the_released_one():
     x, table = draw(1, 6, 12), draw(8, 12, seed=1)
     qc, kc = (split_heads(p(x), 3) for p in (theirs.query_proj, theirs.key_proj))
     kr, qr = (split_heads(p(table)[None], 3)[0] for p in (theirs.pos_key_proj, theirs.pos_query_proj))
-    relative = deberta_v2.build_relative_position(x, x)
+    relative = hf.deberta_v2.build_relative_position(x, x)
     _, weights = theirs(x, torch.ones(1, 1, 6, 6), True, relative_pos=relative, rel_embeddings=table)
     off = lambda scores: float((torch.softmax(scores, -1) - weights).abs().max().detach())
     assert off(deberta.deberta_scores_released(qc, kc, kr, qr)) < 1e-6

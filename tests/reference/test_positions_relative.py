@@ -7,15 +7,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import T5Config, Wav2Vec2BertConfig, XLNetConfig
-from transformers.models.t5.modeling_t5 import T5Attention
-from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
-from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAttention
 
 from autograder.reference.attention import merge_heads, scaled_dot_product_attention, split_heads
 from autograder.reference.positions import shaw, t5_buckets, transformer_xl
 from tests.reference.draws import draw, seeded
 from tests.reference.hf_float64 import float64
+
+from . import hugging_face as hf
 
 FAST = settings(max_examples=20, deadline=None, derandomize=True)
 sizes = st.integers(1, 5)
@@ -60,7 +58,7 @@ def test_shaw_equals_a_loop_over_pairs(oracle_report, T, S, D, Dv, clip_k, clip_
 
 
 def test_shaw_with_zero_values_table_equals_wav2vec2_bert(oracle_report):
-    config = Wav2Vec2BertConfig(
+    config = hf.Wav2Vec2BertConfig(
         hidden_size=12,
         num_attention_heads=3,
         position_embeddings_type="relative_key",
@@ -69,7 +67,7 @@ def test_shaw_with_zero_values_table_equals_wav2vec2_bert(oracle_report):
         attention_dropout=0.0,
     )
     config._attn_implementation = "eager"
-    theirs = seeded(Wav2Vec2BertSelfAttention(config))
+    theirs = seeded(hf.Wav2Vec2BertSelfAttention(config))
     x = draw(2, 7, 12)
     q, k, v = (split_heads(p(x), 3) for p in (theirs.linear_q, theirs.linear_k, theirs.linear_v))
     out = shaw.shaw_attention(q, k, v, theirs.distance_embedding.weight, torch.zeros(5, 4, dtype=x.dtype))
@@ -114,7 +112,7 @@ def test_relative_shift_equals_gather_and_a_loop(B, H, T, memory, seed):
 def test_relative_shift_equals_xlnet(oracle_report, T, memory, seed):
     S = T + memory
     x = draw(2, 3, T, T + S, seed=seed)  # XLNet keeps one more distance, S, which nobody uses
-    expected = XLNetRelativeAttention.rel_shift_bnij(x, klen=S)
+    expected = hf.XLNetRelativeAttention.rel_shift_bnij(x, klen=S)
     oracle_report("relative_shift / XLNet", transformer_xl.relative_shift(x[..., 1:]), expected)
 
 
@@ -150,8 +148,8 @@ def test_four_terms_equal_a_loop(oracle_report, T, memory, H, D, seed):
 @pytest.mark.parametrize("T, memory", [(5, 0), (5, 3), (1, 6)])
 def test_layer_equals_xlnet(oracle_report, T, memory):
     d, H, S = 12, 3, T + memory
-    config = XLNetConfig(vocab_size=10, d_model=d, n_head=H, n_layer=1, d_inner=8, dropout=0.0)
-    theirs = seeded(XLNetRelativeAttention(config))
+    config = hf.XLNetConfig(vocab_size=10, d_model=d, n_head=H, n_layer=1, d_inner=8, dropout=0.0)
+    theirs = seeded(hf.XLNetRelativeAttention(config))
     ours = transformer_xl.TransformerXLAttention(d, H).double()
     names = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "r_proj": "r"}
     state = {f"{mine}.weight": getattr(theirs, other).reshape(d, d).T for mine, other in names.items()}
@@ -159,7 +157,7 @@ def test_layer_equals_xlnet(oracle_report, T, memory):
     ours.load_state_dict(state, strict=True)
     x, mems = draw(2, T, d), draw(2, memory, d, seed=1)
     with float64():
-        encoded = XLNetModel(config).relative_positional_encoding(T, S, bsz=2)  # (T+S, B, d)
+        encoded = hf.XLNetModel(config).relative_positional_encoding(T, S, bsz=2)  # (T+S, B, d)
     mask = draw(T, S, seed=2) > -0.5
     mask[:, 0] = True
     forbidden = (~mask)[:, :, None, None].double().expand(T, S, 2, 1)
@@ -188,7 +186,7 @@ def test_memory_gets_no_gradient():
 @pytest.mark.parametrize("buckets, distance", [(32, 128), (32, 256), (16, 64), (8, 20), (6, 33), (128, 1024)])
 def test_buckets_equal_hugging_face(oracle_report, bidirectional, buckets, distance):
     position = torch.arange(-2000, 2001)
-    expected = T5Attention._relative_position_bucket(position, bidirectional, buckets, distance)
+    expected = hf.T5Attention._relative_position_bucket(position, bidirectional, buckets, distance)
     got = t5_buckets.t5_relative_bucket(position, bidirectional, buckets, distance)
     oracle_report("t5_relative_bucket / T5", got, expected)
 
@@ -215,7 +213,7 @@ def test_bucket_errors(arguments):
 @pytest.mark.parametrize("B, T", [(1, 20), (3, 7)])
 def test_t5_attention_equals_hugging_face(oracle_report, decoder, B, T):
     H, D = 3, 5
-    config = T5Config(
+    config = hf.T5Config(
         d_model=11,
         d_kv=D,
         num_heads=H,
@@ -225,7 +223,7 @@ def test_t5_attention_equals_hugging_face(oracle_report, decoder, B, T):
         relative_attention_max_distance=16,
     )
     config._attn_implementation = "eager"
-    theirs = seeded(T5Attention(config, has_relative_attention_bias=True, layer_idx=0))
+    theirs = seeded(hf.T5Attention(config, has_relative_attention_bias=True, layer_idx=0))
     table = t5_buckets.T5RelativeBias(H, not decoder, 8, 16).double()
     table.load_state_dict({"weight": theirs.relative_attention_bias.weight})
     x = draw(B, T, 11)

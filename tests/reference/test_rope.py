@@ -7,13 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import GPTNeoXConfig
-from transformers.models.gpt_neox import modeling_gpt_neox as neox
-from transformers.models.gptj import modeling_gptj as gptj
-from transformers.models.llama import modeling_llama as llama
 
 from autograder.reference import rope
 from tests.reference.draws import draw, draw_ids, llama_config
+
+from . import hugging_face as hf
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 sizes = st.integers(1, 5)
@@ -245,16 +243,16 @@ def test_half_split_equals_llama(oracle_report, B, T, D, theta):
         draw(B, 4, T, D, seed=1).float(),
         draw_ids(B, T, high=60),
     )
-    cos, sin = llama.LlamaRotaryEmbedding(llama_config(D, rope_theta=theta))(q, ids)
-    expected = llama.apply_rotary_pos_emb(q, k, cos, sin)
+    cos, sin = hf.llama.LlamaRotaryEmbedding(llama_config(D, rope_theta=theta))(q, ids)
+    expected = hf.llama.apply_rotary_pos_emb(q, k, cos, sin)
     for x, y in zip((q, k), expected, strict=True):
         oracle_report("apply_rope_half / LLaMA", rope.apply_rope_half(x, ids, theta), y, atol=2e-5)
 
 
 def test_far_positions_stay_as_close_to_float64_as_llama(oracle_report):
     q, ids = draw(1, 4, 8, 64, dtype=torch.float32), draw_ids(1, 8, high=100_000)
-    cos, sin = llama.LlamaRotaryEmbedding(llama_config(64))(q, ids)
-    theirs = llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    cos, sin = hf.llama.LlamaRotaryEmbedding(llama_config(64))(q, ids)
+    theirs = hf.llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
     exact = rope.apply_rope_half(q.double(), ids)
     ours_off = float((rope.apply_rope_half(q, ids) - exact).abs().max())
     oracle_report("LLaMA at 1e5 / float64", theirs.double(), exact, atol=0.05)
@@ -263,32 +261,32 @@ def test_far_positions_stay_as_close_to_float64_as_llama(oracle_report):
 
 def test_bfloat16_is_closer_to_float64_than_llama():
     q, ids = draw(1, 4, 50, 64).bfloat16(), torch.arange(50)[None]
-    cos, sin = llama.LlamaRotaryEmbedding(llama_config(64))(q, ids)
-    theirs = llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    cos, sin = hf.llama.LlamaRotaryEmbedding(llama_config(64))(q, ids)
+    theirs = hf.llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
     exact = rope.apply_rope_half(q.double(), ids)
     off = lambda out: float((out.double() - exact).square().mean().sqrt())
     assert off(rope.apply_rope_half(q, ids)) < off(theirs) < 0.02
 
 
 def test_partial_half_split_equals_gpt_neox(oracle_report):
-    config = GPTNeoXConfig(
+    config = hf.GPTNeoXConfig(
         hidden_size=80,
         num_attention_heads=4,
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.4},
     )
     q, ids = draw(2, 4, 7, 20, dtype=torch.float32), draw_ids(2, 7, high=60)
-    cos, sin = neox.GPTNeoXRotaryEmbedding(config)(q, ids)
+    cos, sin = hf.neox.GPTNeoXRotaryEmbedding(config)(q, ids)
     assert cos.shape[-1] == 8
-    expected = neox.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    expected = hf.neox.apply_rotary_pos_emb(q, q, cos, sin)[0]
     oracle_report("partial half-split / GPT-NeoX", rope.apply_partial_rope_half(q, ids, 8), expected, atol=2e-5)
 
 
 def test_partial_interleaved_equals_gpt_j(oracle_report):
     q, ids, rotary = draw(2, 4, 7, 20, dtype=torch.float32), draw_ids(2, 7, high=60), 12
-    table = gptj.create_sinusoidal_positions(60, rotary)[ids]
+    table = hf.gptj.create_sinusoidal_positions(60, rotary)[ids]
     sin, cos = table.chunk(2, dim=-1)
     by_token = q.transpose(1, 2)  # GPT-J rotates (B, T, H, D)
-    turned = gptj.apply_rotary_pos_emb(by_token[..., :rotary], sin, cos)
+    turned = hf.gptj.apply_rotary_pos_emb(by_token[..., :rotary], sin, cos)
     expected = torch.cat([turned, by_token[..., rotary:]], dim=-1).transpose(1, 2)
     got = rope.apply_partial_rope(q, ids, rotary)
     oracle_report("partial interleaved / GPT-J", got, expected, atol=2e-5)

@@ -6,11 +6,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-from transformers.models.llama import modeling_llama as llama
 
 from autograder.reference import rope, rope_scaling
 from tests.reference.draws import draw, draw_ids, llama_config
+
+from . import hugging_face as hf
 
 FAST = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -25,7 +25,7 @@ def test_position_interpolation():
 
 
 def test_position_interpolation_equals_hugging_face(oracle_report):
-    frequencies, _ = ROPE_INIT_FUNCTIONS["linear"](llama_config(rope_type="linear", factor=4.0))
+    frequencies, _ = hf.ROPE_INIT_FUNCTIONS["linear"](llama_config(rope_type="linear", factor=4.0))
     got = rope.rope_frequencies(16) / 4
     oracle_report("position interpolation / HF linear", got, frequencies, atol=0, rtol=3e-7)
 
@@ -48,7 +48,7 @@ def test_ntk_base_slows_the_slowest_pair_by_s_and_keeps_the_fastest(D, s):
 @pytest.mark.parametrize("length", [7, 2048, 2049, 5000, 100_000])
 def test_dynamic_ntk_equals_hugging_face(oracle_report, factor, length):
     config = llama_config(rope_type="dynamic", factor=factor)
-    expected, _ = ROPE_INIT_FUNCTIONS["dynamic"](config, seq_len=length)
+    expected, _ = hf.ROPE_INIT_FUNCTIONS["dynamic"](config, seq_len=length)
     base = rope_scaling.dynamic_ntk_base(10000.0, 16, length, 2048, factor)
     if length <= 2048:
         assert base == 10000.0
@@ -78,7 +78,7 @@ def test_yarn_equals_hugging_face(oracle_report, D, theta, s, original, fast, sl
         beta_fast=fast,
         beta_slow=slow,
     )
-    expected, factor = ROPE_INIT_FUNCTIONS["yarn"](config)
+    expected, factor = hf.ROPE_INIT_FUNCTIONS["yarn"](config)
     got = rope_scaling.yarn_frequencies(D, theta, s, original, fast, slow)
     oracle_report("yarn_frequencies / HF yarn", got, expected, atol=0, rtol=2e-6)
     assert rope_scaling.yarn_temperature(s) == pytest.approx(factor, rel=1e-12)
@@ -87,8 +87,8 @@ def test_yarn_equals_hugging_face(oracle_report, D, theta, s, original, fast, sl
 def test_yarn_rope_equals_llama_with_yarn(oracle_report):
     config = llama_config(32, 1024, rope_type="yarn", factor=4.0, original_max_position_embeddings=256)
     q, ids = draw(2, 4, 7, 32, dtype=torch.float32), draw_ids(2, 7, high=100)
-    cos, sin = llama.LlamaRotaryEmbedding(config)(q, ids)
-    expected = llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    cos, sin = hf.llama.LlamaRotaryEmbedding(config)(q, ids)
+    expected = hf.llama.apply_rotary_pos_emb(q, q, cos, sin)[0]
     frequencies, t = rope_scaling.yarn_frequencies(32, 10000.0, 4, 256), rope_scaling.yarn_temperature(4)
     got = rope_scaling.apply_scaled_rope_half(q, ids, frequencies, t)
     oracle_report("YaRN rotation / LLaMA with yarn", got, expected, atol=3e-5)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
+from autograder.reference.gqa import GroupedQueryAttention
 from autograder.reference.kv_cache import ContiguousCache, RollingCache
 from autograder.reference.masks import causal_mask_at, position_ids
 from autograder.reference.sparse import local_causal_mask_at
@@ -37,7 +38,7 @@ class CausalDecoder(nn.Module):
         self.head = nn.Linear(d_model, vocab, bias=False)
         if tied:
             self.head.weight = self.tokens.weight
-        self.windows = [None] * len(self.blocks) if windows is None else list(windows)
+        self.windows: list[int | None] = [None] * len(self.blocks) if windows is None else list(windows)
         if len(self.windows) != len(self.blocks):
             raise ValueError(f"{len(self.blocks)} blocks need as many windows, got {len(self.windows)}")
 
@@ -91,7 +92,9 @@ class CausalDecoder(nn.Module):
         weight = self.tokens.weight
         caches: list[Cache] = []
         for block, window in zip(self.blocks, self.windows, strict=True):
-            G, D = block.attention.n_kv_heads, block.attention.head_dim
+            attention = block.attention
+            assert isinstance(attention, GroupedQueryAttention), "a decoder with other caches makes its own"
+            G, D = attention.n_kv_heads, attention.head_dim
             if window is None:
                 caches.append(ContiguousCache(B, G, capacity, D, dtype=weight.dtype, device=weight.device))
             else:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from autograder.reference.ffn import GatedFeedForward
 from autograder.reference.kv_cache import ContiguousCache
 from autograder.reference.mla import LatentAttention
-from autograder.reference.models.decoder import CausalDecoder
+from autograder.reference.models.decoder import Cache, CausalDecoder
 from autograder.reference.norms import RMSNorm
 from autograder.reference.placement import PreLN
 
@@ -49,19 +49,11 @@ class DeepSeek(CausalDecoder):
             for _ in range(c.n_layers)
         ]
         super().__init__(c.vocab, c.d_model, blocks, norm(c.d_model), tied=False)
+        self.cached = c.kv_rank, c.rope_dim  # numbers per token: latent, rotary key
 
-    def new_caches(self, B: int, capacity: int) -> list[ContiguousCache]:
+    def new_caches(self, B: int, capacity: int) -> list[Cache]:
         """Latents and rotary keys instead of keys and values, for one head that all share."""
         like = self.tokens.weight
         return [
-            ContiguousCache(
-                B,
-                1,
-                capacity,
-                block.attention.kv_rank,
-                block.attention.rope_dim,
-                dtype=like.dtype,
-                device=like.device,
-            )
-            for block in self.blocks
+            ContiguousCache(B, 1, capacity, *self.cached, dtype=like.dtype, device=like.device) for _ in self.blocks
         ]

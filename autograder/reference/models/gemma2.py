@@ -39,8 +39,10 @@ class Gemma2Config(NamedTuple):
 class SoftCapAttention(RotaryAttention):
     """Rotary grouped-query attention whose scores are scaled by 1/√query_scale and then soft-capped."""
 
-    def __init__(self, *args, query_scale: float, cap: float, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, d_model: int, n_heads: int, n_kv_heads: int, head_dim: int, *, base: float, query_scale: float, cap: float
+    ):
+        super().__init__(d_model, n_heads, n_kv_heads, head_dim, base=base)
         self.query_scale, self.cap = query_scale, cap
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:

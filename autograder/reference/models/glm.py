@@ -74,8 +74,8 @@ class ChatGLMConfig(NamedTuple):
 class HalfRotaryAttention(GroupedQueryAttention):
     """Grouped-query attention that rotates the first ``rotary_dim`` features of each head, interleaved."""
 
-    def __init__(self, *args, rotary_dim: int, base: float, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, *, qkv_bias: bool, rotary_dim: int, base: float):
+        super().__init__(d_model, n_heads, n_kv_heads, qkv_bias=qkv_bias)
         self.rotary_dim, self.base = rotary_dim, base
 
     def prepare(self, q: Tensor, k: Tensor, position_ids: Tensor | None) -> tuple[Tensor, Tensor]:

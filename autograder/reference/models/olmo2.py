@@ -21,8 +21,8 @@ class QKNormAttention(RotaryAttention):
     Other models (Qwen 3, Gemma 3) normalize each head for itself, with one gain of size D.
     """
 
-    def __init__(self, *args, eps: float = 1e-6, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, *, base: float, eps: float = 1e-6):
+        super().__init__(d_model, n_heads, n_kv_heads, base=base)
         self.q_norm = RMSNorm(self.q_proj.out_features, eps)
         self.k_norm = RMSNorm(self.k_proj.out_features, eps)
 

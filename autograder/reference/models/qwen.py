@@ -31,8 +31,8 @@ class Qwen2(CausalDecoder):
 class HeadNormAttention(RotaryAttention):
     """Rotary attention with RMSNorm over each head of q and of k: gains q_gain and k_gain, (D,)."""
 
-    def __init__(self, *args, eps: float = 1e-6, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, head_dim: int, *, base: float, eps: float = 1e-6):
+        super().__init__(d_model, n_heads, n_kv_heads, head_dim, base=base)
         self.eps = eps
         self.q_gain = nn.Parameter(torch.ones(self.head_dim))
         self.k_gain = nn.Parameter(torch.ones(self.head_dim))

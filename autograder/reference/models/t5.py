@@ -74,16 +74,6 @@ class T5Attention(nn.Module):
         return self.o_proj(merge_heads(t5_attention(q, k, v, bias, mask)))
 
 
-def t5_ffn(c: T5Config) -> FeedForward:
-    """Version 1.0: two matrices and ReLU."""
-    return FeedForward(c.d_model, c.d_ff, relu, bias=False)
-
-
-def t5_v11_ffn(c: T5Config) -> GatedFeedForward:
-    """Version 1.1: three matrices and a GELU gate."""
-    return GatedFeedForward(c.d_model, c.d_ff, gelu_tanh)
-
-
 class T5DecoderCache(NamedTuple):
     """One decoder layer's caches: its own tokens, which grow, and the encoder's, which do not."""
 
@@ -117,7 +107,6 @@ class T5DecoderBlock(nn.Module):
 class T5(nn.Module):
     """Version 1.0."""
 
-    make_ffn = staticmethod(t5_ffn)
     tied = True
 
     def __init__(self, c: T5Config):
@@ -136,6 +125,10 @@ class T5(nn.Module):
         self.head = nn.Linear(c.d_model, c.vocab, bias=False)
         if self.tied:
             self.head.weight = self.tokens.weight
+
+    def make_ffn(self, c: T5Config) -> nn.Module:
+        """Two matrices and ReLU."""
+        return FeedForward(c.d_model, c.d_ff, relu, bias=False)
 
     def encode(self, ids: Tensor, real: Tensor | None = None) -> Tensor:
         """Args: ids (B, S); real (B, S) boolean, False = padding. Returns: memory (B, S, d_model)."""
@@ -187,5 +180,8 @@ class T5(nn.Module):
 class T5v11(T5):
     """Version 1.1 and mT5: GeGLU, head not tied and not scaled."""
 
-    make_ffn = staticmethod(t5_v11_ffn)
     tied = False
+
+    def make_ffn(self, c: T5Config) -> nn.Module:
+        """Three matrices and a GELU gate."""
+        return GatedFeedForward(c.d_model, c.d_ff, gelu_tanh)

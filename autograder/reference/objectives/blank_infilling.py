@@ -113,7 +113,8 @@ def sample_glm_spans(
     """
     if T < 1 or not 0 < ratio <= 0.5:
         raise ValueError(f"need T >= 1 and 0 < ratio <= 0.5, got {T} and {ratio}")
-    budget, lengths = max(1, round(ratio * T)), []
+    budget = max(1, round(ratio * T))
+    lengths: list[int] = []
     # Every further span costs its length and one free token to keep it apart from the previous one.
     while budget > 0 and sum(lengths) + len(lengths) < T:
         drawn = int(torch.poisson(torch.tensor(mean_span), generator=generator))

@@ -66,8 +66,12 @@ class DisentangledAttention(nn.Module):
         if d_model % n_heads:
             raise ValueError(f"d_model ({d_model}) must be divisible by n_heads ({n_heads})")
         self.n_heads = n_heads
-        for name in ("q_proj", "k_proj", "v_proj", "o_proj", "pos_k_proj", "pos_q_proj"):
-            setattr(self, name, nn.Linear(d_model, d_model))
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.o_proj = nn.Linear(d_model, d_model)
+        self.pos_k_proj = nn.Linear(d_model, d_model)
+        self.pos_q_proj = nn.Linear(d_model, d_model)
 
     def forward(self, x: Tensor, relative: Tensor, mask: Tensor | None = None) -> Tensor:
         """Args: x (B, T, d_model); relative (2k, d_model); mask boolean, True = may attend,

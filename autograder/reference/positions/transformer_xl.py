@@ -65,8 +65,11 @@ class TransformerXLAttention(nn.Module):
         if d_model % n_heads:
             raise ValueError(f"d_model ({d_model}) must be divisible by n_heads ({n_heads})")
         self.n_heads = n_heads
-        for name in ("q_proj", "k_proj", "v_proj", "o_proj", "r_proj"):
-            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+        self.q_proj = nn.Linear(d_model, d_model, bias=False)
+        self.k_proj = nn.Linear(d_model, d_model, bias=False)
+        self.v_proj = nn.Linear(d_model, d_model, bias=False)
+        self.o_proj = nn.Linear(d_model, d_model, bias=False)
+        self.r_proj = nn.Linear(d_model, d_model, bias=False)
         self.u = nn.Parameter(torch.zeros(n_heads, d_model // n_heads))
         self.v = nn.Parameter(torch.zeros(n_heads, d_model // n_heads))
 
