@@ -9,15 +9,23 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from autograder.sandbox import SandboxUnavailable
 
 from . import sessions
 
+if TYPE_CHECKING:  # slow imports: see main
+    from .course import Course
+    from .engine import Summary
+    from .gradebook import GradebookWriter
+
 HEADER = ("student", "unit", "exercise", "score", "max_score", "max_extra", "mistake")
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status: 0 all graded, 1 some without a result, 2 refused, 3 stopped early."""
     options = _parser().parse_args(argv)
     # One thread for each worker: more would only wait for each other. Set before torch is imported.
@@ -29,8 +37,9 @@ def main(argv=None):
     # The slow imports, while those processes do theirs.
     from . import collect
     from .course import load_course
+    from .database import GradebookError
     from .engine import grade_all
-    from .gradebook import GradebookError, GradebookWriter
+    from .gradebook import GradebookWriter
     from .masters import gradable_units
     from .secret import course_secret
 
@@ -72,7 +81,7 @@ def main(argv=None):
     return _report(summary, course, len(submissions))
 
 
-def write_grades(path, writer, summary):
+def write_grades(path: Path, writer: "GradebookWriter", summary: "Summary") -> None:
     """grades.csv: one row per exercise of every stored submission, and one for each that could not be stored.
 
     ``score`` is what nbgrader counts, ``max_score`` the row's part of the maximum: 0 for an extension, whose points
@@ -103,10 +112,11 @@ def write_grades(path, writer, summary):
 class Progress:
     """A line with a bar and the time left, redrawn in a terminal, printed now and then elsewhere."""
 
-    def __init__(self, out=sys.stderr):
-        self.out, self.began, self.shown, self.first = out, time.monotonic(), 0.0, None
+    def __init__(self, out: TextIO = sys.stderr):
+        self.out, self.began, self.shown = out, time.monotonic(), 0.0
+        self.first: int | None = None
 
-    def __call__(self, done, total):
+    def __call__(self, done: int, total: int) -> None:
         """Shows that ``done`` of ``total`` are finished."""
         now = time.monotonic()
         if self.first is None:
@@ -127,11 +137,11 @@ class Progress:
         )
 
 
-def _duration(seconds):
+def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def _report(summary, course, found):
+def _report(summary: "Summary", course: "Course", found: int) -> int:
     for student, unit, name, sentence in summary.problems:
         print(f"no result: {student}/{unit or '?'} [{name}] {sentence}", file=sys.stderr)
     print(
@@ -146,12 +156,12 @@ def _report(summary, course, found):
     return 1 if summary.problems else 0
 
 
-def _refuse(sentence, status=2):
+def _refuse(sentence: str, status: int = 2) -> int:
     print(sentence, file=sys.stderr)
     return status
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m autograder.grading", description=__doc__.split("\n")[0])
     parser.add_argument("submitted", help="folder laid out student/unit/unit.ipynb")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")

@@ -1,7 +1,9 @@
 """Finds submissions in a folder laid out ``student/unit/unit.ipynb``."""
 
 import hashlib
+import os
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,15 +25,15 @@ class Submission:
     path: str
     digest: str = ""
     timestamp: str | None = None
-    problem: tuple | None = None
+    problem: tuple[str, str] | None = None
 
     @property
-    def known(self):
+    def known(self) -> bool:
         """Does the unit exist, so that a score of zero can be stored for it?"""
         return self.problem is None or self.problem[0] not in ("submission.unknown_unit", "submission.layout")
 
 
-def find(folder, units=None):
+def find(folder: str | os.PathLike[str], units: Collection[str] | None = None) -> list[Submission]:
     """Submissions in ``folder``, sorted by student and unit; only of ``units`` if given.
 
     Raises FileNotFoundError or NotADirectoryError for the folder itself; nothing inside it raises.
@@ -39,11 +41,11 @@ def find(folder, units=None):
     return [s for student in _entries(Path(folder)) for s in _of_student(student, units)]
 
 
-def _entries(folder):
+def _entries(folder: Path) -> list[Path]:
     return sorted((p for p in Path(folder).iterdir() if not p.name.startswith(".")), key=lambda p: p.name)
 
 
-def _of_student(folder, units):
+def _of_student(folder: Path, units: Collection[str] | None) -> Iterator[Submission]:
     if not folder.is_dir() or folder.is_symlink():
         if folder.suffix == ".ipynb" or folder.is_symlink():
             yield _odd(
@@ -78,7 +80,7 @@ def _of_student(folder, units):
             yield _of_unit(folder.name, entry)
 
 
-def _of_unit(student, folder):
+def _of_unit(student: str, folder: Path) -> Submission:
     unit, path = folder.name, folder / f"{folder.name}.ipynb"
     try:
         master(unit)
@@ -102,12 +104,12 @@ def _of_unit(student, folder):
     return Submission(student, unit, str(path), hashlib.sha256(data).hexdigest(), stamp)
 
 
-def _odd(student, unit, path, name, sentence, stamp=None):
+def _odd(student: str, unit: str, path: Path, name: str, sentence: str, stamp: str | None = None) -> Submission:
     digest = hashlib.sha256(f"{name}: {sentence}".encode()).hexdigest()
     return Submission(student, unit, str(path), digest, stamp, (name, sentence))
 
 
-def _timestamp(folder):
+def _timestamp(folder: Path) -> str | None:
     """Text of nbgrader's timestamp.txt; None where there is none, or where it is no date."""
     try:
         with open(folder / "timestamp.txt", encoding="utf-8") as file:

@@ -10,11 +10,13 @@ import logging
 import os
 import threading
 import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 import dask
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, Future, LocalCluster, as_completed
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
@@ -23,8 +25,11 @@ from nbgrader.utils import parse_utc
 from autograder.judge.drawing import student_key
 from autograder.sandbox import SandboxUnavailable
 
-from .grade import grade_bytes, ungraded
-from .gradebook import GradebookError
+from .collect import Submission
+from .course import Course
+from .database import GradebookError
+from .grade import GradedNotebook, grade_bytes, ungraded
+from .gradebook import GradebookWriter
 from .masters import master
 from .rebuild import BadSubmission, read_submission
 from .sessions import LIMITS, factory, warm_workers
@@ -39,6 +44,23 @@ SETTINGS = {
 }
 
 
+class Job(TypedDict):
+    """What a worker is told. data: the notebook's bytes where the worker is on another machine, else it reads ``path``.
+    key: the student's for this unit. zygote: folder of a shared one, or ""."""
+
+    student: str
+    unit: str
+    path: str
+    digest: str
+    data: bytes | None
+    key: bytes
+    sandbox: bool
+    zygote: str
+
+
+Graded = tuple[GradedNotebook, str]  # with the digest of the bytes that were graded
+
+
 class ClusterError(RuntimeError):
     """The cluster asked for cannot be used; the message is one sentence."""
 
@@ -48,15 +70,25 @@ class Summary:
     """graded: (student, unit) stored in this run. kept: how many were up to date. problems: (student, unit, slug,
     sentence) of what has no result in the gradebook. stopped: a sentence if the run ended early."""
 
-    graded: list = field(default_factory=list)
+    graded: list[tuple[str, str]] = field(default_factory=list)
     kept: int = 0
-    problems: list = field(default_factory=list)
+    problems: list[tuple[str, str, str, str]] = field(default_factory=list)
     stopped: str = ""
 
 
 def grade_all(
-    submissions, writer, course, secret, *, workers, sandbox=True, scheduler=None, force=False, zygote="", progress=None
-):
+    submissions: Iterable[Submission],
+    writer: GradebookWriter,
+    course: Course,
+    secret: str,
+    *,
+    workers: int,
+    sandbox: bool = True,
+    scheduler: str | None = None,
+    force: bool = False,
+    zygote: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Summary:
     """Grades what is new or changed and stores it. Returns a Summary; never raises on account of a submission.
 
     Args:
@@ -74,8 +106,9 @@ def grade_all(
     jobs = _to_grade(submissions, {} if force else writer.graded(), summary)
     store = _Store(writer, course, summary, {(s.student, s.unit): s for s in jobs})
     try:
-        for s in [s for s in jobs if s.problem]:
-            store(ungraded(s.unit, s.student, *s.problem), s.digest)
+        for s in jobs:
+            if s.problem:
+                store(ungraded(s.unit, s.student, *s.problem), s.digest)
         rest = [s for s in jobs if not s.problem]
         total = len(jobs)
         if progress and total:
@@ -112,11 +145,13 @@ def grade_all(
     return summary
 
 
-def _to_grade(submissions, done, summary):
+def _to_grade(
+    submissions: Iterable[Submission], done: Mapping[tuple[str, str], tuple[str, str]], summary: Summary
+) -> list[Submission]:
     """Those of ``submissions`` that are neither up to date nor impossible to store; the others go to the summary."""
     jobs = []
     for s in submissions:
-        if not s.known:
+        if s.problem and not s.known:
             summary.problems.append((s.student, s.unit, *s.problem))
         elif done.get((s.student, s.unit)) == (s.digest, master(s.unit).version):
             summary.kept += 1
@@ -128,10 +163,16 @@ def _to_grade(submissions, done, summary):
 class _Store:
     """The single writer: one transaction and two files for each result."""
 
-    def __init__(self, writer, course, summary, submissions):
+    def __init__(
+        self,
+        writer: GradebookWriter,
+        course: Course,
+        summary: Summary,
+        submissions: Mapping[tuple[str, str], Submission],
+    ):
         self.writer, self.course, self.summary, self.submissions = writer, course, summary, submissions
 
-    def __call__(self, graded, digest):
+    def __call__(self, graded: GradedNotebook, digest: str) -> None:
         stamp = self.submissions[graded.student, graded.unit].timestamp
         self.writer.write(
             graded,
@@ -143,9 +184,9 @@ class _Store:
         self.summary.graded.append((graded.student, graded.unit))
 
 
-def _job(submission, secret, sandbox, zygote, remote):
+def _job(submission: Submission, secret: str, sandbox: bool, zygote: str, remote: bool) -> Job:
     # A key for this student and unit, never the secret: workers may be other people's machines.
-    job = {
+    job: Job = {
         "student": submission.student,
         "unit": submission.unit,
         "sandbox": sandbox,
@@ -163,7 +204,7 @@ def _job(submission, secret, sandbox, zygote, remote):
     return job
 
 
-def evaluate(job):
+def evaluate(job: Job) -> Graded:
     """Runs in a worker: (GradedNotebook, digest of the bytes that were graded)."""
     timer = threading.Timer(WATCHDOG_SECONDS, os._exit, (70,))
     timer.daemon = True
@@ -179,7 +220,9 @@ def evaluate(job):
         timer.cancel()
 
 
-def _twice(client, submissions, make, ahead):
+def _twice(
+    client: Client, submissions: Iterable[Submission], make: Callable[[Submission], Job], ahead: int
+) -> Iterator[tuple[Submission, Graded | Exception]]:
     """``_results``, with those whose workers were lost once more, one at a time: Dask blames everything that a lost
     worker held, and most of it was only waiting there."""
     suspects = []
@@ -191,11 +234,14 @@ def _twice(client, submissions, make, ahead):
     yield from _results(client, suspects, make, 1)
 
 
-def _results(client, submissions, make, ahead):
+def _results(
+    client: Client, submissions: Iterable[Submission], make: Callable[[Submission], Job], ahead: int
+) -> Iterator[tuple[Submission, Graded | Exception]]:
     """Yields (submission, (graded, digest) or an exception) in the order in which they end; ``ahead`` at a time."""
-    waiting, of = iter(submissions), {}
+    waiting = iter(submissions)
+    of: dict[str, Submission] = {}
 
-    def submit(s):
+    def submit(s: Submission) -> Future:
         future = client.submit(evaluate, make(s), key=f"{s.student}/{s.unit}/{uuid.uuid4().hex}", pure=False)
         of[future.key] = s
         return future
@@ -211,7 +257,7 @@ def _results(client, submissions, make, ahead):
 
 
 @contextmanager
-def _cluster(workers, scheduler):
+def _cluster(workers: int, scheduler: str | None) -> Iterator[Client]:
     with dask.config.set(SETTINGS):
         if scheduler is not None:
             try:
@@ -240,7 +286,7 @@ def _cluster(workers, scheduler):
             yield client
 
 
-def _blame(error):
+def _blame(error: Exception) -> str:
     if isinstance(error, KilledWorker):
         return "The workers that graded it were lost again and again; it was not graded. Run again to retry."
     return f"The grader failed on it ({type(error).__name__}: {str(error)[:200]}); it was not graded."

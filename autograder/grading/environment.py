@@ -8,7 +8,7 @@ from pathlib import Path
 SANDBOX_KERNEL = "anatomy-zygote"
 
 
-def find_alembic():
+def find_alembic() -> None:
     """nbgrader asks a program named alembic for its version when it creates a gradebook. It is installed beside this
     Python, which is no help to those who did not activate the environment."""
     beside = os.path.dirname(sys.executable)
@@ -16,6 +16,6 @@ def find_alembic():
         os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
 
 
-def sandbox_kernel():
+def sandbox_kernel() -> str:
     """Name of the sandboxed kernel if its specification is installed in this environment, else ""."""
     return SANDBOX_KERNEL if (Path(sys.prefix) / "share" / "jupyter" / "kernels" / SANDBOX_KERNEL).is_dir() else ""

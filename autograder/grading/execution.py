@@ -8,10 +8,15 @@ an earlier one defined, and where a cell hangs or kills its process (which then 
 import json
 import secrets
 import symtable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import nbformat
+from anatomy.verdict import Verdict
+
+from autograder.judge.spec import Exercise
 from autograder.judge.trusted import ASKED, judge_exercise, judge_exercises
-from autograder.sandbox import CELL_DIED, CELL_TIMEOUT, DeadSession
+from autograder.sandbox import CELL_DIED, CELL_TIMEOUT, DeadSession, Session
 
 from .rebuild import MARK
 from .signs import without_magics
@@ -20,27 +25,30 @@ CELL_SECONDS = 10.0  # for one cell
 TOGETHER_SECONDS = 10.0  # for all cells at once
 ANSWER_SECONDS = 10.0  # for all cases of one exercise
 MAX_OUTPUT = 20_000  # characters of one cell's output that are kept for the feedback
+Error = tuple[str, str, str]  # name, message, traceback
 ROLES_RUN = ("setup", "answer", "extra")
 
 
 @dataclass
 class Output:
-    """What one cell did: printed text, and (name, message, traceback lines) of its error or None."""
+    """What one cell did: printed text, and its error or None."""
 
     text: str = ""
-    error: tuple | None = None
+    error: Error | None = None
 
 
 @dataclass
 class NotebookRun:
     """outputs: cell id → Output. verdicts: in the order of the exercises. stepwise: which of the two ways it took."""
 
-    outputs: dict = field(default_factory=dict)
-    verdicts: list = field(default_factory=list)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
     stepwise: bool = False
 
 
-def run_notebook(notebook, exercises, session, key):
+def run_notebook(
+    notebook: nbformat.NotebookNode, exercises: Sequence[Exercise], session: Session, key: bytes
+) -> NotebookRun:
     """NotebookRun for a rebuilt notebook. Never raises on account of the student's code."""
     cells = [c for c in notebook.cells if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN and c.source]
     if not order_matters(cells, {t for e in exercises for t in e.targets}):
@@ -50,12 +58,14 @@ def run_notebook(notebook, exercises, session, key):
     return _stepwise(notebook, exercises, session, key)
 
 
-def order_matters(cells, targets=()):
+def order_matters(cells: Iterable[nbformat.NotebookNode], targets: Iterable[str] = ()) -> bool:
     """Is a name that functions look up (or an answer's own, ``targets``) bound by more than one cell?
 
     Then a function may see another helper at the end of the notebook than at its check cell.
     """
-    bound, again, used = set(), set(), set(targets)
+    bound: set[str] = set()
+    again: set[str] = set()
+    used = set(targets)
     for cell in cells:
         try:
             table = symtable.symtable(without_magics(cell.source), "cell", "exec")
@@ -72,7 +82,7 @@ def order_matters(cells, targets=()):
     return bool(again & used)
 
 
-def _together(cells, session):
+def _together(cells: list[nbformat.NotebookNode], session: Session) -> dict[str, Output] | None:
     """Outputs of all cells, or None where they did not end well (the session is then as it was before)."""
     marker = f"anatomy-{secrets.token_hex(8)}"
     # In a namespace of its own: nothing of this stays behind among the student's names.
@@ -86,7 +96,8 @@ def _together(cells, session):
         return None
     if result.error_name in (CELL_TIMEOUT, CELL_DIED):
         return None
-    outputs, rest = {}, result.stdout
+    outputs: dict[str, Output] = {}
+    rest = result.stdout
     for number, cell in enumerate(cells):
         text, found, after = rest.partition(f"\n{marker} {number} ")
         if not found:  # cut by the limit on output, or student code that took the stream away
@@ -97,35 +108,30 @@ def _together(cells, session):
     return outputs
 
 
-def _error(text):
+def _error(text: str) -> Error | None:
     try:
         about = json.loads(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(about, list) or len(about) != 3 or not all(isinstance(a, str) for a in about):
         return None
-    return tuple(about)
+    name, message, trace = about
+    return name, message, trace
 
 
-def _cut(text, always=False):
+def _cut(text: str, always: bool = False) -> str:
     if len(text) <= MAX_OUTPUT and not always:
         return text
     return text[:MAX_OUTPUT] + "\n… output cut by the grader …\n"
 
 
-def _stepwise(notebook, exercises, session, key):
+def _stepwise(
+    notebook: nbformat.NotebookNode, exercises: Sequence[Exercise], session: Session, key: bytes
+) -> NotebookRun:
     ran, specs = NotebookRun(stepwise=True), {e.id: e for e in exercises}
-    verdicts, last = (
-        {},
-        max(
-            (
-                i
-                for i, c in enumerate(notebook.cells)
-                if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN
-            ),
-            default=0,
-        ),
-    )
+    run = [i for i, c in enumerate(notebook.cells) if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN]
+    last = max(run, default=0)
+    verdicts: dict[str, Verdict] = {}
     too_early = []
     for position, cell in enumerate(notebook.cells):
         mark = cell.metadata[MARK]
@@ -143,14 +149,14 @@ def _stepwise(notebook, exercises, session, key):
     return ran
 
 
-def _one(cell, session):
+def _one(cell: nbformat.NotebookNode, session: Session) -> Output:
     try:
         result = session.execute(cell.source, timeout=CELL_SECONDS)
-    except DeadSession as error:
-        return Output("", ("NotRun", str(error), ""))
+    except DeadSession as dead:
+        return Output("", ("NotRun", str(dead), ""))
     error = (result.error_name, result.error_text, result.traceback) if result.error_name else None
     return Output(_cut(result.stdout, result.truncated), error)
 
 
-def _lacks_a_name(verdict):
+def _lacks_a_name(verdict: Verdict) -> bool:
     return any(m.name == "generic.missing" or "NameError" in m.message for m in verdict.mistakes)

@@ -7,8 +7,12 @@ takes no more than the maximum, this is also where an instructor gives points fo
 
 import math
 
+from nbgrader.api import Grade
 
-def settle(grade, earned, before):
+Remembered = list[float]  # [written, instructor's part of it]
+
+
+def settle(grade: Grade, earned: float | None, before: Remembered | None) -> Remembered | None:
     """Writes the points of an extension into a grade's extra credit, unless an instructor has decided otherwise.
 
     A number that an instructor wrote stays: where the extra credit is no longer what was written here the last time,
@@ -21,7 +25,7 @@ def settle(grade, earned, before):
         before: what this function returned for the submission's last result, or None.
 
     Returns:
-        ``[written, instructor's part of it]`` to be remembered, or None.
+        What is to be remembered, or None.
     """
     now, decided = grade.extra_credit, grade.manual_score is not None
     if before is None:

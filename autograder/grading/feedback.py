@@ -4,17 +4,26 @@ Everything that a student wrote or printed is escaped; the page has no script an
 """
 
 import html
+from collections.abc import Mapping
 from pathlib import Path
 
+import nbformat
 from anatomy.units import grade_id
+from anatomy.verdict import Verdict
 
+from .grade import GradedNotebook
 from .masters import master
 from .rebuild import MARK
 
 STYLE = (Path(__file__).parent / "feedback.css").read_text(encoding="utf-8")
 
 
-def page(graded, comments=None, manual=None, penalty=0.0):
+def page(
+    graded: GradedNotebook,
+    comments: Mapping[str, str] | None = None,
+    manual: Mapping[str, float] | None = None,
+    penalty: float = 0.0,
+) -> str:
     """The page as text.
 
     Args:
@@ -51,12 +60,12 @@ def page(graded, comments=None, manual=None, penalty=0.0):
     return "".join(out) + "</body></html>\n"
 
 
-def number(points):
+def number(points: float) -> str:
     """Points for people: two decimals at most (the tables keep them all)."""
     return f"{round(points, 2):g}"
 
 
-def _table(graded, points):
+def _table(graded: GradedNotebook, points: Mapping[str, float]) -> list[str]:
     out = [
         '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
         '<th scope="col" class="n">Points</th></tr></thead><tbody>'
@@ -74,7 +83,7 @@ def _table(graded, points):
     return [*out, "</tbody></table>"]
 
 
-def _exercise(v, graded, points, comments):
+def _exercise(v: Verdict, graded: GradedNotebook, points: float, comments: Mapping[str, str]) -> list[str]:
     out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {number(points)} of {_most(graded, v)} points</h2>']
     if points != v.score:
         out.append(
@@ -90,15 +99,15 @@ def _exercise(v, graded, points, comments):
     return out + [f'<p class="comment">{html.escape(r)}</p>' for r in remarks]
 
 
-def _title(graded, verdict):
+def _title(graded: GradedNotebook, verdict: Verdict) -> str:
     return html.escape(next(e.title for e in master(graded.unit).exercises if e.id == verdict.exercise))
 
 
-def _most(graded, verdict):
+def _most(graded: GradedNotebook, verdict: Verdict) -> str:
     return number(verdict.max_score) + (" extra" if verdict.exercise in graded.extensions else "")
 
 
-def head(title):
+def head(title: str) -> str:
     """Start of a page, to be closed by ``</body></html>``."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
@@ -106,13 +115,13 @@ def head(title):
     )
 
 
-def _answers(graded):
+def _answers(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
     cells = graded.notebook.cells if graded.notebook else []
     return {c.metadata[MARK]["exercise"]: c for c in cells if c.metadata[MARK]["role"] == "answer"}
 
 
-def _code(cell, graded):
-    output, parts = graded.outputs.get(cell.id), []
+def _code(cell: nbformat.NotebookNode, graded: GradedNotebook) -> list[str]:
+    output, parts = graded.outputs.get(cell.id), list[str]()
     if cell.source.strip():
         parts.append(f"<details><summary>Your code</summary><pre>{html.escape(cell.source)}</pre></details>")
     if output and output.text.strip():

@@ -2,18 +2,22 @@
 
 import hashlib
 import html
+import os
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import nbformat
-from anatomy.verdict import Mistake
+from anatomy.verdict import Mistake, Verdict
 
 from autograder.judge.drawing import student_key, submission_key
+from autograder.judge.spec import Exercise
 from autograder.judge.trusted import zero
+from autograder.sandbox import Session
 
-from .execution import ROLES_RUN, run_notebook
+from .execution import ROLES_RUN, Output, run_notebook
 from .masters import UnknownUnit, master
-from .rebuild import MARK, BadSubmission, Note, read_submission, rebuild
+from .rebuild import MARK, BadSubmission, Note, Rebuilt, read_submission, rebuild
 from .signs import Sign, evades_ban, signs_of
 
 # Verdicts that say more about the code than that it is wrong.
@@ -40,17 +44,17 @@ class GradedNotebook:
 
     student: str
     unit: str
-    verdicts: list
-    notes: list = field(default_factory=list)
-    signs: list = field(default_factory=list)
-    outputs: dict = field(default_factory=dict)
+    verdicts: list[Verdict]
+    notes: list[Note] = field(default_factory=list)
+    signs: list[Sign] = field(default_factory=list)
+    outputs: dict[str, Output] = field(default_factory=dict)
     notebook: nbformat.NotebookNode | None = None
-    problem: tuple | None = None
-    tries: dict = field(default_factory=dict)
+    problem: tuple[str, str] | None = None
+    tries: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
-    def extensions(self):
+    def extensions(self) -> frozenset[str]:
         """Ids of the exercises whose points are extra."""
         try:
             return master(self.unit).extensions
@@ -58,17 +62,19 @@ class GradedNotebook:
             return frozenset()
 
     @property
-    def score(self):
+    def score(self) -> float:
         """Points, the extra ones included."""
         return sum(v.score for v in self.verdicts)
 
     @property
-    def max_score(self):
+    def max_score(self) -> float:
         """Points that the core path gives; with extensions a score can be above it."""
         return sum(v.max_score for v in self.verdicts if v.exercise not in self.extensions)
 
 
-def grade_notebook(path, unit, student, secret, session_factory):
+def grade_notebook(
+    path: str | os.PathLike[str], unit: str, student: str, secret: str, session_factory: Callable[[], Session]
+) -> GradedNotebook:
     """GradedNotebook of a submitted file; ``secret`` is the course's, the other arguments as for ``grade_bytes``."""
     try:
         data = read_submission(path)
@@ -77,7 +83,9 @@ def grade_notebook(path, unit, student, secret, session_factory):
     return grade_bytes(data, unit, student, student_key(secret, student, unit), session_factory)
 
 
-def grade_bytes(data, unit, student, key, session_factory):
+def grade_bytes(
+    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+) -> GradedNotebook:
     """GradedNotebook from the bytes of a submission.
 
     Args:
@@ -97,7 +105,9 @@ def grade_bytes(data, unit, student, key, session_factory):
     return grade_rebuilt(rebuilt, unit, student, key, session_factory)
 
 
-def grade_rebuilt(rebuilt, unit, student, key, session_factory):
+def grade_rebuilt(
+    rebuilt: Rebuilt, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+) -> GradedNotebook:
     """The same from a ``rebuild.Rebuilt``; key: ``submission_key(...)``."""
     began = time.perf_counter()
     exercises = master(unit).exercises
@@ -114,7 +124,7 @@ def grade_rebuilt(rebuilt, unit, student, key, session_factory):
     return graded
 
 
-def ungraded(unit, student, name, sentence):
+def ungraded(unit: str, student: str, name: str, sentence: str) -> GradedNotebook:
     """GradedNotebook of a submission that could not even be read: zero points, with the reason everywhere."""
     try:
         verdicts = [zero(e, name, sentence) for e in master(unit).exercises]
@@ -124,15 +134,15 @@ def ungraded(unit, student, name, sentence):
     return GradedNotebook(student, unit, verdicts, [Note(name, sentence)], suspicious, problem=(name, sentence))
 
 
-def _signs(rebuilt):
-    found = []
+def _signs(rebuilt: Rebuilt) -> list[Sign]:
+    found: list[Sign] = []
     for cell in rebuilt.notebook.cells:
         if cell.cell_type == "code" and cell.metadata[MARK]["role"] in ("answer", "extra"):
             found += signs_of(cell.source, cell.id)
     return found + [Sign("forgery", n.sentence, n.exercise or "the notebook") for n in rebuilt.notes if n.suspicious]
 
 
-def _telling(graded):
+def _telling(graded: GradedNotebook) -> list[Sign]:
     found = []
     for verdict in graded.verdicts:
         for mistake in verdict.mistakes:
@@ -145,7 +155,7 @@ def _telling(graded):
     return found
 
 
-def _explain_missing(graded, rebuilt):
+def _explain_missing(graded: GradedNotebook, rebuilt: Rebuilt) -> None:
     """Says why a name is not there: the cell is absent, or it raised before it could define anything."""
     by_exercise = {
         c.metadata[MARK].get("exercise"): c for c in rebuilt.notebook.cells if c.metadata[MARK]["role"] == "answer"
@@ -168,7 +178,7 @@ def _explain_missing(graded, rebuilt):
             case.sentence = ""
 
 
-def _judge_evasion(graded, exercises):
+def _judge_evasion(graded: GradedNotebook, exercises: Sequence[Exercise]) -> None:
     evasions = evades_ban(graded.signs)
     if not evasions:
         return
@@ -189,7 +199,7 @@ def _judge_evasion(graded, exercises):
             )
 
 
-def _with_outputs(notebook, graded):
+def _with_outputs(notebook: nbformat.NotebookNode, graded: GradedNotebook) -> nbformat.NotebookNode:
     """Puts the printed text, errors and verdicts into the notebook, in the form that nbgrader reads scores from."""
     verdicts, count = {v.exercise: v for v in graded.verdicts}, 0
     for cell in notebook.cells:
@@ -204,7 +214,7 @@ def _with_outputs(notebook, graded):
     return notebook
 
 
-def _cell_outputs(output):
+def _cell_outputs(output: Output) -> list[nbformat.NotebookNode]:
     outputs = [nbformat.v4.new_output("stream", name="stdout", text=output.text)] if output.text.strip() else []
     if output.error:
         name, text, trace = output.error
@@ -216,7 +226,7 @@ def _cell_outputs(output):
     return outputs
 
 
-def score_outputs(verdict, notes=(), extension=False):
+def score_outputs(verdict: Verdict, notes: Iterable[str] = (), extension: bool = False) -> list[nbformat.NotebookNode]:
     """Outputs of a check cell: the verdict to read, then the score as the cell's first result.
 
     nbgrader takes the first ``execute_result`` for the score, and full marks where there is none. An extension's

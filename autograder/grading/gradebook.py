@@ -7,11 +7,10 @@ resumed one grades nothing twice and loses nothing.
 
 import json
 import math
-import random
-import time
 import uuid
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any, Self, TypedDict, TypeVar
 
 import sqlalchemy as sa
 from anatomy.units import grade_id
@@ -22,7 +21,6 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     GradeCell,
-    InvalidEntry,
     Notebook,
     Student,
     SubmittedAssignment,
@@ -30,15 +28,17 @@ from nbgrader.api import (
 )
 from nbgrader.preprocessors import AssignLatePenalties, SaveCells
 from nbgrader.utils import compute_checksum
+from sqlalchemy.orm import Session
+from traitlets.config import Config
 
 from . import extra
+from .database import GradebookError, alone, patient_url, patiently
 from .environment import find_alembic
+from .grade import GradedNotebook
 from .masters import master
 from .rebuild import Note
 from .signs import Sign
 
-LOCK = 1706_03762  # any number that all graders agree on
-PATIENCE = 60.0  # seconds to wait for somebody else's transaction
 TABLE = sa.Table(
     "anatomy_graded",
     sa.MetaData(),
@@ -53,8 +53,28 @@ TABLE = sa.Table(
 )
 
 
-class GradebookError(RuntimeError):
-    """The gradebook cannot be used; the message is one sentence that says what to do."""
+T = TypeVar("T")
+# Called with comments, points and penalty as ``feedback.page`` takes them.
+Publish = Callable[[dict[str, str], dict[str, float], float], None]
+
+
+class Result(TypedDict):
+    """A stored submission. scores: exercise → points that count, an instructor's where one was given. most: exercise →
+    its part of the maximum, 0 for an extension; both as the gradebook has them. problem: (slug, sentence) where nothing
+    could be graded. times: how often it was graded. The rest is GradedNotebook's."""
+
+    student: str
+    unit: str
+    seconds: float
+    times: int
+    graded_at: datetime
+    verdicts: list[Verdict]
+    scores: dict[str, float]
+    most: dict[str, float]
+    notes: list[Note]
+    signs: list[Sign]
+    problem: tuple[str, str] | None
+    tries: dict[str, int]
 
 
 class GradebookWriter:
@@ -63,43 +83,41 @@ class GradebookWriter:
     Raises GradebookError where the database cannot be opened.
     """
 
-    def __init__(self, db_url, course_id="default_course", config=None):
+    def __init__(self, db_url: str, course_id: str = "default_course", config: Config | None = None):
         self.db_url, self.config = db_url, config
-        self._units = set()
+        self._units: set[str] = set()
         find_alembic()
-        self.gradebook = _patiently(lambda: self._open(course_id), db_url)
+        self.gradebook = patiently(lambda: self._open(course_id), db_url)
 
-    def _open(self, course_id):
-        with _alone(self.db_url):
-            gradebook = Gradebook(_patient(self.db_url), course_id)
+    def _open(self, course_id: str) -> Gradebook:
+        with alone(self.db_url):
+            gradebook = Gradebook(patient_url(self.db_url), course_id)
             TABLE.create(gradebook.engine, checkfirst=True)
         return gradebook
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         self.gradebook.close()
 
     @property
-    def _db(self):
+    def _db(self) -> Session:
         return self.gradebook.db
 
     # ---- reading ---------------------------------------------------------------------------------------------------
-    def graded(self):
+    def graded(self) -> dict[tuple[str, str], tuple[str, str]]:
         """dict (student, unit) → (digest, version) of everything in the table."""
         rows = self._read(
             lambda: self._db.execute(sa.select(TABLE.c.student_id, TABLE.c.unit, TABLE.c.digest, TABLE.c.version)).all()
         )
         return {(r.student_id, r.unit): (r.digest, r.version) for r in rows}
 
-    def results(self, unit=None):
-        """dict per graded submission: student, unit, seconds, times, verdicts, notes, signs, problem, tries, and
-        what the gradebook itself says: ``scores`` (exercise → points that count, an instructor's where one was given)
-        and ``most`` (exercise → its part of the maximum, 0 for an extension)."""
+    def results(self, unit: str | None = None) -> Iterator[Result]:
+        """All graded submissions (of one unit), by student and unit."""
         found, stands = self._read(
             lambda: (
                 self._db.execute(sa.select(TABLE).order_by(TABLE.c.student_id, TABLE.c.unit)).all(),
@@ -129,12 +147,12 @@ class GradebookWriter:
                     "tries": data.get("tries", {}),
                 }
 
-    def _read(self, work):
+    def _read(self, work: Callable[[], T]) -> T:
         result = self._retry(work)
         self._db.commit()
         return result
 
-    def _stands(self):
+    def _stands(self) -> dict[tuple[str, str, str], tuple[float, float]]:
         """dict (student, unit, cell name) → (score with extra credit, maximum)."""
         query = (
             sa.select(SubmittedAssignment.student_id, Assignment.name, GradeCell.name, Grade.score, GradeCell.max_score)
@@ -147,13 +165,19 @@ class GradebookWriter:
         return {(student, unit, cell): (score, most) for student, unit, cell, score, most in self._db.execute(query)}
 
     # ---- writing ---------------------------------------------------------------------------------------------------
-    def write(self, graded, digest, version, timestamp=None, publish=None):
+    def write(
+        self,
+        graded: GradedNotebook,
+        digest: str,
+        version: str,
+        timestamp: datetime | None = None,
+        publish: Publish | None = None,
+    ) -> None:
         """Stores one GradedNotebook: scores, comments and the row of our own table, all or nothing.
 
         Manual scores, manual comments and an instructor's extra credit stay as they are; a cell with a manual score, or
         of an extension whose extra credit an instructor changed (``extra.settle``), is marked for another look.
-        publish: called before the commit with the arguments that ``feedback.page`` takes (comments, manual, penalty);
-        what it writes to the disk is then never older than the database.
+        publish: called before the commit; what it writes to the disk is then never older than the database.
         """
         self._ensure_unit(graded.unit)
         result = {
@@ -165,7 +189,15 @@ class GradebookWriter:
         }
         self._retry(lambda: self._write(graded, digest, version, timestamp, result, publish))
 
-    def _write(self, graded, digest, version, timestamp, result, publish):
+    def _write(
+        self,
+        graded: GradedNotebook,
+        digest: str,
+        version: str,
+        timestamp: datetime | None,
+        result: dict[str, Any],
+        publish: Publish | None,
+    ) -> None:
         notebook = self._notebook(graded.student, graded.unit) or self._add_submission(graded.student, graded.unit)
         if timestamp is not None:
             notebook.assignment.timestamp = timestamp
@@ -175,7 +207,8 @@ class GradebookWriter:
             )
         ).first()
         before = json.loads(old.result).get("extra", {}) if old else {}
-        verdicts, remembered = {grade_id(v.exercise): v for v in graded.verdicts}, {}
+        verdicts = {grade_id(v.exercise): v for v in graded.verdicts}
+        remembered: dict[str, extra.Remembered | None] = {}
         for grade in notebook.grades:
             verdict = verdicts.get(grade.cell.name)
             if verdict is not None:
@@ -185,7 +218,7 @@ class GradebookWriter:
                 remembered[verdict.exercise] = extra.settle(
                     grade, verdict.score if beyond else None, before.get(verdict.exercise)
                 )
-        result = json.dumps({**result, "extra": {e: r for e, r in remembered.items() if r is not None}})
+        result = {**result, "extra": {e: r for e, r in remembered.items() if r is not None}}
         untouched = _untouched(graded)
         for comment in notebook.comments:
             comment.auto_comment = "No response." if comment.cell.name in untouched else None
@@ -195,7 +228,7 @@ class GradebookWriter:
             "digest": digest,
             "version": version,
             "seconds": graded.seconds,
-            "result": result,
+            "result": json.dumps(result),
             "graded_at": datetime.now(UTC).replace(tzinfo=None),
             "times": (old.times if old else 0) + 1,
         }
@@ -215,7 +248,7 @@ class GradebookWriter:
             )
         self._db.commit()
 
-    def _notebook(self, student, unit):
+    def _notebook(self, student: str, unit: str) -> SubmittedNotebook | None:
         query = (
             sa.select(SubmittedNotebook)
             .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
@@ -225,7 +258,7 @@ class GradebookWriter:
         )
         return self._db.execute(query).scalars().first()
 
-    def _add_submission(self, student, unit):
+    def _add_submission(self, student: str, unit: str) -> SubmittedNotebook:
         """The rows that ``Gradebook.add_submission`` makes, without the commits between them."""
         if self._db.get(Student, student) is None:
             self._insert(Student, id=student)
@@ -236,20 +269,20 @@ class GradebookWriter:
             self._add_rows(submitted, notebook, set())
         return self._notebook(student, unit)
 
-    def _add_rows(self, submitted, notebook, have):
+    def _add_rows(self, submitted: str, notebook: Notebook, have: set[str]) -> None:
         """Grade and comment rows of a submitted notebook's id for every cell whose id is not in ``have``."""
         for cells, model in ((notebook.grade_cells, Grade), (notebook.solution_cells, Comment)):
             for cell in cells:
                 if cell.id not in have:
                     self._insert(model, cell_id=cell.id, notebook_id=submitted)
 
-    def _insert(self, model, **values):
+    def _insert(self, model: type[Any], **values: Any) -> str:
         # Core, not the ORM: its flushes between half-linked objects would insert rows twice.
         values = {"id": uuid.uuid4().hex, **values}
         self._db.execute(sa.insert(model.__table__).values(**values))
         return values["id"]
 
-    def _penalize(self, notebook):
+    def _penalize(self, notebook: SubmittedNotebook) -> None:
         """nbgrader's late penalty, through whatever plugin nbgrader_config.py names (none by default)."""
         notebook.late_submission_penalty = None
         late = notebook.assignment.total_seconds_late
@@ -260,15 +293,15 @@ class GradebookWriter:
             if penalty is not None:
                 notebook.late_submission_penalty = steps._check_late_penalty(notebook, penalty)
 
-    def _ensure_unit(self, unit):
+    def _ensure_unit(self, unit: str) -> None:
         """The unit's assignment as ``nbgrader generate_assignment`` would store it."""
         if unit in self._units:
             return
-        with _alone(self.db_url):
+        with alone(self.db_url):
             self._retry(lambda: self._update_unit(unit))
         self._units.add(unit)
 
-    def _update_unit(self, unit):
+    def _update_unit(self, unit: str) -> None:
         trusted = master(unit)
         points = {name: 0.0 if e.extension else float(e.points) for name, e in trusted.checks.items()}
         stored = (
@@ -283,10 +316,10 @@ class GradebookWriter:
             self._extend_unit(unit, stored, have, points)
         else:
             self.gradebook.update_or_create_assignment(unit)
-            where = {"notebook": unit, "assignment": unit, "student": ".", "db_url": _patient(self.db_url)}
+            where = {"notebook": unit, "assignment": unit, "student": ".", "db_url": patient_url(self.db_url)}
             SaveCells().preprocess(trusted.notebook, {"nbgrader": where})
 
-    def _extend_unit(self, unit, stored, have, points):
+    def _extend_unit(self, unit: str, stored: Notebook, have: Mapping[str, float], points: Mapping[str, float]) -> None:
         """New exercises and new points for a unit that has submissions already, which nbgrader refuses."""
         gone = sorted(set(have) - set(points))
         if gone:
@@ -304,81 +337,15 @@ class GradebookWriter:
             self._add_rows(submitted.id, stored, rows)
         self._db.commit()
 
-    def _retry(self, work):
-        def undo():
+    def _retry(self, work: Callable[[], T]) -> T:
+        def undo() -> None:
             self._db.rollback()
             self._db.expunge_all()
 
-        return _patiently(work, self.db_url, undo)
+        return patiently(work, self.db_url, undo)
 
 
-@contextmanager
-def _alone(db_url):
-    """Keeps other graders of the same PostgreSQL database from making the same tables, course or assignment meanwhile:
-    nbgrader does it in many transactions, and logs a traceback where it was second. SQLite has one writer anyway."""
-    if sa.engine.make_url(db_url).get_backend_name() != "postgresql":
-        yield
-        return
-    engine = sa.create_engine(db_url, poolclass=sa.pool.NullPool)  # closing the connection gives the lock back
-    with engine.connect() as connection:
-        connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
-        yield
-
-
-def _patiently(work, db_url, undo=lambda: None):
-    """Runs a transaction, again while others hold the database or were first to create the same thing.
-
-    Raises GradebookError for what does not pass, and OSError from the writing of files as it is.
-    """
-    deadline, pause = time.monotonic() + PATIENCE, 0.05
-    while True:
-        try:
-            return work()
-        except OSError:
-            undo()
-            raise
-        except (sa.exc.SQLAlchemyError, InvalidEntry) as error:
-            undo()
-            if time.monotonic() > deadline or not _passing(error):
-                raise GradebookError(_sentence(error, db_url)) from error
-            time.sleep(pause * (0.5 + random.random()))
-            pause = min(2 * pause, 2.0)
-
-
-def _patient(db_url):
-    """SQLite waits 5 seconds for a lock by default; a formgrader that is open can hold it longer."""
-    if db_url.startswith("sqlite:///") and "timeout=" not in db_url:
-        return db_url + ("&" if "?" in db_url else "?") + "timeout=30"
-    return db_url
-
-
-_PASSING = ("locked", "busy", "deadlock", "serialize", "already exists", "server closed the connection")
-
-
-def _passing(error):
-    return isinstance(error, sa.exc.IntegrityError | InvalidEntry) or any(w in str(error).lower() for w in _PASSING)
-
-
-def _sentence(error, db_url):
-    text = str(getattr(error, "orig", None) or error).split("\n")[0]
-    try:
-        name = sa.engine.make_url(db_url).render_as_string(hide_password=True)
-    except sa.exc.ArgumentError:
-        return (
-            "CourseDirectory.db_url in nbgrader_config.py is not the address of a database: write it like "
-            "sqlite:///gradebook.db or postgresql+psycopg2://user@host/name."
-        )
-    if "not a database" in text or "malformed" in text or "corrupt" in text:
-        return (
-            f"The gradebook {name} is damaged ({text}). It was left as it is: move it away and grade again (manual "
-            "scores and comments in it are lost), or restore a copy."
-        )
-    if "full" in text:
-        return f"The disk is full, the gradebook {name} could not be written ({text}). Make room and run again."
-    return f"The gradebook {name} could not be used: {text}."
-
-
-def _untouched(graded):
+def _untouched(graded: GradedNotebook) -> set[str]:
     """Names of the answer cells that were handed in as they were given out."""
     if graded.notebook is None:
         return set()
@@ -386,7 +353,7 @@ def _untouched(graded):
     return {m["grade_id"] for c, m in marks if m.get("solution") and m.get("checksum") == compute_checksum(c)}
 
 
-def _given(notebook, verdicts):
+def _given(notebook: SubmittedNotebook, verdicts: Mapping[str, Verdict]) -> dict[str, float]:
     """dict cell name → points that count, where an instructor made them other than the computed ones."""
     found = {}
     for grade in notebook.grades:

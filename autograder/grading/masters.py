@@ -2,34 +2,29 @@
 
 import ast
 import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TypeGuard
 
 import nbformat
 from anatomy.units import grade_id
 
 from autograder import ROOT, exercises
 from autograder.build.release import release_notebook
+from autograder.judge.spec import Exercise
 
-# What a score depends on, beside the unit's own specs and notebook. A change here means: grade again.
-JUDGING = (
-    "autograder/judge/*.py",
-    "autograder/grading/rebuild.py",
-    "autograder/grading/execution.py",
-    "autograder/grading/grade.py",
-    "autograder/grading/signs.py",
-    "course/anatomy/runner.py",
-    "course/anatomy/judging.py",
-    "course/anatomy/compare.py",
-    "course/anatomy/codec.py",
-    "course/anatomy/diagnosis.py",
-    "course/anatomy/symbolic.py",
-    "course/anatomy/verdict.py",
-    "course/anatomy/naming.py",
-    "course/anatomy/relations.py",
-    "course/anatomy/contrast.py",
-    "course/anatomy/advice.py",
-    "course/anatomy/spelling.py",
+# Where a score is made. What these modules import, at whatever distance, is what it depends on: a change there means
+# grade again. asked.py and anatomy.runner run in the student's process, where no import leads to them.
+SCORING = (
+    "autograder.grading.grade",
+    "autograder.grading.execution",
+    "autograder.grading.rebuild",
+    "autograder.grading.sessions",
+    "autograder.judge.trusted",
+    "autograder.judge.asked",
+    "anatomy.runner",
 )
 
 
@@ -42,39 +37,47 @@ class Master:
     """One unit as the grader sees it.
 
     notebook: the released notebook, from nbgrader's source notebook (treat as read-only). exercises: specs in order.
-    checks, answers: grade_id of the check cell and of the answer cell → exercise. version: 16 hexadecimal digits.
+    checks, answers: grade_id of the check cell and of the answer cell → exercise.
     """
 
     unit: str
     notebook: nbformat.NotebookNode
-    exercises: tuple
-    checks: dict
-    answers: dict
-    version: str
+    exercises: tuple[Exercise, ...]
+    checks: dict[str, Exercise]
+    answers: dict[str, Exercise]
+
+    @cached_property
+    def version(self) -> str:
+        """16 hexadecimal digits of all that the unit's scores depend on: its source notebook, specs and judge."""
+        files = scoring_files() | imported([f"autograder.exercises.u{self.unit.replace('-', '_')}"])
+        digest = hashlib.sha256(source_notebook_path(self.unit).read_bytes())
+        for path in sorted(files):
+            digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+        return digest.hexdigest()[:16]
 
     @property
-    def points(self):
+    def points(self) -> float:
         """The maximum, which is that of the core path: extensions are extra."""
         return sum(e.points for e in self.exercises if not e.extension)
 
     @property
-    def extensions(self):
+    def extensions(self) -> frozenset[str]:
         """Ids of the exercises whose points are extra."""
         return frozenset(e.id for e in self.exercises if e.extension)
 
 
-def gradable_units():
+def gradable_units() -> list[str]:
     """Units with both specs and a source notebook, in course order."""
     return [u for u in exercises.units() if source_notebook_path(u).exists()]
 
 
-def source_notebook_path(unit):
+def source_notebook_path(unit: str) -> Path:
     """nbgrader's source notebook of a unit, as ``make build`` writes it."""
     return ROOT / "solutions" / unit / f"{unit}.ipynb"
 
 
 @cache
-def master(unit):
+def master(unit: str) -> Master:
     """The Master of a unit, made once per process.
 
     Raises UnknownUnit for a name that is not a unit's, or a unit that has not been built.
@@ -84,45 +87,69 @@ def master(unit):
     path = source_notebook_path(unit)
     if not path.exists():
         raise UnknownUnit(f"Unit {unit} has no source notebook: run `make build` first.")
-    raw = path.read_bytes()
     specs = tuple(exercises.of_unit(unit))
-    notebook = release_notebook(nbformat.reads(raw.decode(), as_version=4))
+    notebook = release_notebook(nbformat.read(path, as_version=4))
     return Master(
         unit,
         notebook,
         specs,
         {grade_id(e.id): e for e in specs},
         {grade_id(e.id, "solve"): e for e in specs},
-        _version(unit, raw),
     )
 
 
-def _version(unit, raw):
-    module = f"autograder.exercises.u{unit.replace('-', '_')}"
-    files = {p for pattern in JUDGING for p in ROOT.glob(pattern)} | _imported(module)
-    digest = hashlib.sha256(raw)
-    for path in sorted(files):
-        digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+@cache
+def scoring_files() -> frozenset[Path]:
+    """Files of this repository that the scores of every unit depend on."""
+    return imported(SCORING)
 
 
-def _imported(module):
-    """Files of a module of this package and of everything in the package that it imports, at whatever distance."""
-    found, todo = set(), [module]
+def imported(modules: Iterable[str], root: Path = ROOT) -> frozenset[Path]:
+    """Files of modules of ``autograder`` and ``anatomy``, and of all that they import of these two packages.
+
+    Imports inside functions count, those for type checkers don't. ``anatomy/__init__.py`` counts only where a name of
+    its own is taken from it: it gathers widgets, progress and plots for learners, and no score hangs on those.
+    root: the repository.
+    """
+    found: set[Path] = set()
+    todo = list(modules)
     while todo:
         name = todo.pop()
-        base = ROOT.joinpath(*name.split("."))
-        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-        if path in found or not path.exists():
+        path = _file(name, root)
+        if path is None or path in found:
             continue
         found.add(path)
-        package = name.split(".") if base.is_dir() else name.split(".")[:-1]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                todo += [a.name for a in node.names if a.name.startswith("autograder")]
-            elif isinstance(node, ast.ImportFrom):
-                parts = package[: len(package) - node.level + 1] if node.level else []
-                source = ".".join([*parts, *([node.module] if node.module else [])])
-                if source.startswith("autograder"):
-                    todo += [source, *(f"{source}.{a.name}" for a in node.names)]
-    return found
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        todo += [m for m in _imports(tree, package, root) if m.split(".")[0] in ("autograder", "anatomy")]
+        if package.startswith("autograder"):
+            todo += [package, package.rpartition(".")[0]]  # run by the import, and short
+    return frozenset(found)
+
+
+def _file(module: str, root: Path) -> Path | None:
+    """The file of a module of ours, or None where there is none: the name is then one in its package."""
+    base = (root / "course" if module.startswith("anatomy") else root).joinpath(*module.split("."))
+    candidates = base / "__init__.py", base.with_suffix(".py")
+    return next((path for path in candidates if module and path.exists()), None)
+
+
+def _imports(tree: ast.AST, package: str, root: Path) -> Iterator[str]:
+    """Full names of the modules that a file in ``package`` imports."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                module = f"{source}.{alias.name}"
+                yield module if _file(module, root) else source
+        else:
+            todo += node.orelse if _for_types(node) else ast.iter_child_nodes(node)
+
+
+def _for_types(node: ast.AST) -> TypeGuard[ast.If]:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"

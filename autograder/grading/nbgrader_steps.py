@@ -3,6 +3,7 @@ formgrader rebuild, sandbox and judge a submission exactly like ``make grade``."
 
 import hashlib
 import os
+from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
@@ -14,11 +15,13 @@ from autograder.judge.drawing import student_key, submission_key
 
 from . import sessions
 from .course import load_course
-from .grade import grade_rebuilt, score_outputs, ungraded
+from .grade import GradedNotebook, grade_rebuilt, score_outputs, ungraded
 from .gradebook import GradebookWriter
 from .masters import master
 from .rebuild import MARK, BadSubmission, Note, Rebuilt, read_submission, rebuild
 from .secret import course_secret
+
+Resources = dict[str, Any]  # what nbconvert hands from step to step; nbgrader's part says whose notebook it is
 
 
 class SubmissionExporter(NotebookExporter):
@@ -28,10 +31,11 @@ class SubmissionExporter(NotebookExporter):
     with that reason, instead of a traceback and no result.
     """
 
-    def from_filename(self, filename, resources=None, **kwargs):
-        """The exported notebook; ``resources`` come from nbgrader's converter."""
+    def from_filename(self, filename: str, resources: Resources | None = None, **kwargs: Any) -> tuple[str, Resources]:
+        """The exported notebook as JSON; ``resources`` come from nbgrader's converter."""
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
+        assert resources is not None, "nbgrader's converter says which submission it is"
         unit, data, problem = resources["nbgrader"]["assignment"], b"", None
         if resources["nbgrader"]["notebook"] != unit:
             raise ValueError(f"{os.path.basename(filename)} is not the notebook of {unit}: expected {unit}.ipynb")
@@ -59,7 +63,7 @@ class JudgedExecute(NbGraderPreprocessor):
         config=True
     )
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
         """nbgrader's execution step. Raises SandboxUnavailable where the sandbox is wanted and cannot be had."""
         where = resources["nbgrader"]
         about, unit, student = nb.metadata.pop(MARK), where["assignment"], where["student"]
@@ -82,7 +86,7 @@ class RecordVerdicts(NbGraderPreprocessor):
     """Stores the verdicts beside nbgrader's scores, for the class report and for ``make grade`` to see, and the points
     of extensions as extra credit."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
         """Comes after SaveAutoGrades."""
         where, result = resources["nbgrader"], resources[MARK]
         course = load_course(_root(self))
@@ -94,7 +98,7 @@ class RecordVerdicts(NbGraderPreprocessor):
         return nb, resources
 
 
-def _with_scores(notebook, graded):
+def _with_scores(notebook: nbformat.NotebookNode, graded: GradedNotebook) -> nbformat.NotebookNode:
     names = {name: e.id for name, e in master(graded.unit).checks.items()}
     verdicts = {v.exercise: v for v in graded.verdicts}
     for cell in notebook.cells:
@@ -104,6 +108,6 @@ def _with_scores(notebook, graded):
     return notebook
 
 
-def _root(step):
+def _root(step: NbGraderPreprocessor) -> str:
     """Root of the course: preprocessors hang below an exporter, which hangs below a converter."""
     return step.parent.parent.coursedir.root

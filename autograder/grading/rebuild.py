@@ -9,23 +9,27 @@ import json
 import os
 import re
 import stat
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import nbformat
 
-from .masters import gradable_units, master
+from .masters import Master, gradable_units, master
 
 MAX_BYTES = 100 << 20  # of the file; a notebook with 50 MB of output is still read
 MAX_SOURCE = 200_000  # characters of one cell
 MAX_EXTRA = 500  # code cells of the student's own
 MAX_TRIES = 9_999  # more is a made-up number
+RawCell = dict[str, Any]  # a cell as it came: only that it is a JSON object is known
+Extras = dict[str | None, list[str]]  # name of the known cell before → sources of the student's own cells
 MARK = "anatomy"  # cell metadata of the rebuilt notebook: {"role": …, "exercise": …}
 
 
 class BadSubmission(ValueError):
     """Nothing in the file can be graded. ``name`` is a slug for the table, the message one sentence for people."""
 
-    def __init__(self, name, message):
+    def __init__(self, name: str, message: str):
         super().__init__(message)
         self.name = name
 
@@ -51,12 +55,12 @@ class Rebuilt:
     checked, as far as the outputs tell; they are the student's own claim."""
 
     notebook: nbformat.NotebookNode
-    notes: list = field(default_factory=list)
-    absent: set = field(default_factory=set)
-    tries: dict = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    absent: set[str] = field(default_factory=set)
+    tries: dict[str, int] = field(default_factory=dict)
 
 
-def read_submission(path):
+def read_submission(path: str | os.PathLike[str]) -> bytes:
     """Bytes of a submitted notebook.
 
     Raises BadSubmission for a file that is missing, a link, or too large.
@@ -84,7 +88,7 @@ def read_submission(path):
         return file.read()
 
 
-def rebuild(data, unit):
+def rebuild(data: bytes, unit: str) -> Rebuilt:
     """Rebuilt notebook from the bytes of a submission.
 
     Raises BadSubmission (not JSON, not a notebook, no cell that the course knows) or masters.UnknownUnit.
@@ -96,7 +100,7 @@ def rebuild(data, unit):
     by_id = {c.get("id"): _grade_id(c) or c.get("id") for c in result.notebook.cells}
     for cell in result.notebook.cells:
         cell.metadata[MARK] = _role(cell, trusted)
-    marked = {_grade_id(c) for c in cells} - {None}
+    marked = {name for c in cells if (name := _grade_id(c)) is not None}
     names = [_name(c, known, by_id, marked) for c in cells]
     if not any(n in trusted.checks or n in trusted.answers for n in names):
         for other in gradable_units() if marked else ():
@@ -125,7 +129,7 @@ def rebuild(data, unit):
     return result
 
 
-def _cells(data):
+def _cells(data: bytes) -> list[RawCell]:
     try:
         book = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -142,14 +146,14 @@ def _cells(data):
     return [c for c in cells if isinstance(c, dict)]
 
 
-def _grade_id(cell):
+def _grade_id(cell: RawCell) -> str | None:
     meta = cell.get("metadata")
     marks = meta.get("nbgrader") if isinstance(meta, dict) else None
     value = marks.get("grade_id") if isinstance(marks, dict) else None
     return value if isinstance(value, str) else None
 
 
-def _source(cell):
+def _source(cell: RawCell) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(s for s in source if isinstance(s, str))
@@ -157,7 +161,7 @@ def _source(cell):
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
-def _name(cell, known, by_id, marked):
+def _name(cell: RawCell, known: Container[str | None], by_id: dict[str, str], marked: set[str]) -> str | None:
     """What the course calls this cell: its grade_id, else its id; None for a cell of the student's own."""
     if _grade_id(cell) in known:
         return _grade_id(cell)
@@ -166,7 +170,7 @@ def _name(cell, known, by_id, marked):
     return None if name in marked else name
 
 
-def _role(cell, trusted):
+def _role(cell: nbformat.NotebookNode, trusted: Master) -> dict[str, str]:
     if cell.cell_type != "code":
         return {"role": "text"}
     name = _grade_id(cell)
@@ -177,18 +181,26 @@ def _role(cell, trusted):
     return {"role": "setup" if "setup" in cell.metadata.get("tags", []) else "demo"}
 
 
-def _transplant(cells, names, known, trusted, result):
-    """Puts the answers in; returns the student's own code cells as {name of the known cell before: [sources]}."""
-    extras, before, taken, count = {}, None, set(), 0
+def _transplant(
+    cells: list[RawCell],
+    names: list[str | None],
+    known: dict[str, nbformat.NotebookNode],
+    trusted: Master,
+    result: Rebuilt,
+) -> Extras:
+    """Puts the answers in; returns the student's own code cells."""
+    extras: Extras = {}
+    taken: set[str] = set()
+    before, count = None, 0
     demos = {_squeezed(c.source) for c in known.values() if c.metadata[MARK]["role"] == "demo"}
     for cell, name in zip(cells, names, strict=True):
         source = _source(cell)
         if name is None:
-            if _grade_id(cell) is not None:
+            if (alien := _grade_id(cell)) is not None:
                 result.notes.append(
                     Note(
                         "submission.alien_marks",
-                        f"A cell is marked {_grade_id(cell)[:60]!r}, which the course does not have; it earns nothing.",
+                        f"A cell is marked {alien[:60]!r}, which the course does not have; it earns nothing.",
                         suspicious=True,
                     )
                 )
@@ -238,7 +250,7 @@ def _transplant(cells, names, known, trusted, result):
     return extras
 
 
-def _tries(cell, exercise):
+def _tries(cell: RawCell, exercise: str) -> dict[str, int]:
     """{exercise: number of checks} from the mark that ``anatomy.check`` leaves in its output."""
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
@@ -252,14 +264,16 @@ def _tries(cell, exercise):
     return {}
 
 
-def _note_marks(cell, target, mark, trusted, result):
+def _note_marks(
+    cell: RawCell, target: nbformat.NotebookNode, mark: dict[str, str], trusted: Master, result: Rebuilt
+) -> None:
     """Marks that a student has no way to change by accident."""
     theirs = cell["metadata"].get("nbgrader") if isinstance(cell.get("metadata"), dict) else None
     if not isinstance(theirs, dict) or mark["role"] not in ("answer", "check"):
         return
     ours = target.metadata.nbgrader
     changed = [k for k in theirs if k in ("grade", "points", "solution", "locked") and theirs[k] != ours.get(k)]
-    points = trusted.checks[_grade_id(target)].points if mark["role"] == "check" else None
+    points = next(e.points for e in trusted.exercises if e.id == mark["exercise"]) if mark["role"] == "check" else None
     # A notebook that was handed out before an exercise became an extension, or while it was one, has other points.
     changed = sorted(k for k in changed if k != "points" or theirs[k] not in (0, points))
     added = sorted(str(k)[:40] for k in theirs if k in ("score", "manual_score", "auto_score", "extra_credit"))
@@ -275,7 +289,7 @@ def _note_marks(cell, target, mark, trusted, result):
         )
 
 
-def _note_missing(names, trusted, result):
+def _note_missing(names: list[str | None], trusted: Master, result: Rebuilt) -> None:
     for wanted, what in ((trusted.answers, "answer"), (trusted.checks, "check")):
         for name, exercise in wanted.items():
             if name in names:
@@ -288,10 +302,11 @@ def _note_missing(names, trusted, result):
             result.notes.append(Note(f"submission.{what}_missing", sentence, exercise.id))
 
 
-def _insert(extras, result):
-    cells, number = [], 0
+def _insert(extras: Extras, result: Rebuilt) -> None:
+    cells: list[nbformat.NotebookNode] = []
+    number = 0
 
-    def add(sources):
+    def add(sources: Iterable[str]) -> None:
         nonlocal number
         for source in sources:
             number += 1
@@ -314,7 +329,7 @@ def _insert(extras, result):
     result.notebook.cells = cells
 
 
-def _limited(source, result):
+def _limited(source: str, result: Rebuilt) -> str:
     if len(source) > MAX_SOURCE:
         result.notes.append(
             Note(
@@ -324,5 +339,5 @@ def _limited(source, result):
     return source[:MAX_SOURCE]
 
 
-def _squeezed(source):
+def _squeezed(source: str) -> str:
     return re.sub(r"\s+", " ", source).strip()

@@ -5,20 +5,29 @@ with its evidence. The page loads nothing and has no script; all that students w
 """
 
 import argparse
-import collections
 import html
 import os
 import statistics
 import sys
 import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import quote
 
-from .course import load_course, replace, write_table
+from anatomy.files import replace
+from anatomy.verdict import Verdict
+
+from .course import Course, load_course, write_table
+from .database import GradebookError
 from .feedback import head, number
-from .gradebook import GradebookError, GradebookWriter
+from .gradebook import GradebookWriter, Result
 from .masters import UnknownUnit, master
-from .signs import WORDS
+from .rebuild import Note
+from .signs import WORDS, Sign
+
+Link = Callable[[Result], str]  # the address of a submission's feedback page, or ""
 
 # Signs that honest work seldom carries: they decide the order, and who is listed as suspicious at all.
 STRONG = (
@@ -48,20 +57,21 @@ class Row:
     title: str
     points: float
     most: float
-    scores: list = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
     passed: int = 0
-    mistakes: collections.Counter = field(default_factory=collections.Counter)
-    words: dict = field(default_factory=dict)
-    tries: list = field(default_factory=list)
+    mistakes: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+    tries: list[int] = field(default_factory=list)
 
     @property
-    def mean(self):
+    def mean(self) -> float:
         return statistics.fmean(self.scores) if self.scores else 0.0
 
 
-def summarize(results):
+def summarize(results: Iterable[Result]) -> tuple[list[Row], list[Result]]:
     """(rows per exercise in course order, results) from ``GradebookWriter.results``."""
-    results, rows = list(results), {}
+    results = list(results)
+    rows: dict[tuple[str, str], Row] = {}
     for result in results:
         for v in result["verdicts"]:
             row = rows.get((result["unit"], v.exercise))
@@ -80,7 +90,7 @@ def summarize(results):
     return [rows[k] for k in sorted(rows, key=_order)], results
 
 
-def _order(key):
+def _order(key: tuple[str, str]) -> tuple[str, int]:
     unit, exercise = key
     try:
         return unit, [e.id for e in master(unit).exercises].index(exercise)
@@ -88,21 +98,21 @@ def _order(key):
         return unit, 1_000
 
 
-def _title(unit, verdict):
+def _title(unit: str, verdict: Verdict) -> str:
     try:
         return next((e.title for e in master(unit).exercises if e.id == verdict.exercise), verdict.exercise)
     except UnknownUnit:
         return verdict.exercise
 
 
-def suspicious(results):
+def suspicious(results: Iterable[Result]) -> list[tuple[Result, list[Sign]]]:
     """(result, its strong signs), most telling first."""
     found = [(r, [s for s in r["signs"] if s.technique in STRONG]) for r in results]
     return sorted(((r, s) for r, s in found if s), key=lambda p: (-len({x.technique for x in p[1]}), p[0]["student"]))
 
 
-def page(rows, results, link=lambda result: ""):
-    """The report as HTML; ``link`` gives the address of a submission's feedback page."""
+def page(rows: Sequence[Row], results: Sequence[Result], link: Link = lambda result: "") -> str:
+    """The report as HTML."""
     esc = html.escape
     out = [
         head("Class report"),
@@ -142,19 +152,19 @@ def page(rows, results, link=lambda result: ""):
     return "".join(out) + "</body></html>\n"
 
 
-def _short(row, name):
+def _short(row: Row, name: str) -> str:
     # A student's own exception text differs from one to the next: the first is an example, no more.
     words = textwrap.shorten(row.words[name], 200, placeholder=" …")
     return f"for example: {words}" if name.startswith("generic.") else words
 
 
-def _student(result, link):
+def _student(result: Result, link: Link) -> str:
     address, name = link(result), html.escape(result["student"])
     return f'<a href="{html.escape(address)}">{name}</a>' if address else name
 
 
-def _odd_files(results, link):
-    notes = [(r, n) for r in results for n in r["notes"] if not n.suspicious]
+def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
+    notes: list[tuple[Result, Note]] = [(r, n) for r in results for n in r["notes"] if not n.suspicious]
     if not notes:
         return []
     items = "".join(
@@ -169,7 +179,7 @@ def _odd_files(results, link):
     ]
 
 
-def _evidence(results, link):
+def _evidence(results: Sequence[Result], link: Link) -> list[str]:
     listed = suspicious(results)
     out = [
         f"<h2>Signs of cheating ({len(listed)} submissions)</h2><p>A sign is evidence to look at, not a verdict: "
@@ -192,11 +202,11 @@ def _evidence(results, link):
     return out
 
 
-def _techniques(signs):
+def _techniques(signs: Iterable[Sign]) -> list[str]:
     return list(dict.fromkeys(s.technique for s in signs))
 
 
-def write_report(course, writer):
+def write_report(course: Course, writer: GradebookWriter) -> tuple[Path, Path]:
     """Writes report.html and report.csv beside the gradebook; returns their paths. Raises GradebookError where
     nothing is graded yet."""
     results = list(writer.results())
@@ -205,11 +215,11 @@ def write_report(course, writer):
     rows, results = summarize(results)
     paths = course.root / "report.html", course.root / "report.csv"
 
-    def link(result):
+    def link(result: Result) -> str:
         feedback = course.folder("feedback_directory", result["student"], result["unit"]) / f"{result['unit']}.html"
         return quote(os.path.relpath(feedback, course.root)) if feedback.exists() else ""
 
-    replace(paths[0], page(rows, results, link))
+    replace(paths[0], page(rows, results, link).encode())
     write_table(
         paths[1],
         (
@@ -244,7 +254,7 @@ def write_report(course, writer):
     return paths
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     argparse.ArgumentParser(prog="python -m autograder.grading.report", description=__doc__.split("\n")[0]).parse_args(
         argv

@@ -9,7 +9,7 @@ from autograder import ROOT
 VARIABLE = "ANATOMY_SECRET"
 
 
-def course_secret(root=ROOT):
+def course_secret(root: str | os.PathLike[str] = ROOT) -> str:
     """The secret as text: from the environment variable ANATOMY_SECRET, else from ``.secret``, made at the first use.
 
     Keep the file: with another secret a regrade draws other inputs. Raises ValueError for an empty one, and

@@ -7,6 +7,7 @@ import atexit
 import multiprocessing.forkserver
 import os
 import threading
+from collections.abc import Callable
 
 from autograder import ROOT
 from autograder.sandbox import (
@@ -14,6 +15,7 @@ from autograder.sandbox import (
     LocalSession,
     SandboxedSession,
     SandboxUnavailable,
+    Session,
     Zygote,
     open_session,
     require_sandbox,
@@ -49,10 +51,10 @@ REFUSAL = (
     "namespaces or bubblewrap, or pass --no-sandbox and accept what it then prints."
 )
 
-_zygote = None
+_zygote: Zygote | None = None
 
 
-def check_sandbox():
+def check_sandbox() -> None:
     """Raises SandboxUnavailable with one sentence for the instructor where students' code cannot be contained."""
     try:
         require_sandbox()
@@ -60,14 +62,14 @@ def check_sandbox():
         raise SandboxUnavailable(REFUSAL.format(reason=error)) from None
 
 
-def warm_workers():
+def warm_workers() -> None:
     """Starts the process that grading workers are forked from, with everything imported once. Returns at once."""
     if "forkserver" in multiprocessing.get_all_start_methods():
         multiprocessing.get_context("forkserver").set_forkserver_preload(["autograder.grading.engine"])
         multiprocessing.forkserver.ensure_running()
 
 
-def zygote():
+def zygote() -> Zygote:
     """This process's zygote, not yet started."""
     global _zygote
     if _zygote is None:
@@ -82,12 +84,12 @@ class EarlyStart:
     Workers on this machine fork from this one zygote (``sandboxed(folder)``) and start none of their own.
     """
 
-    def __init__(self):
-        self._error = None
+    def __init__(self) -> None:
+        self._error: SandboxUnavailable | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def _run(self):
+    def _run(self) -> None:
         try:
             check_sandbox()
             if sandbox_available().zygote:
@@ -95,7 +97,7 @@ class EarlyStart:
         except SandboxUnavailable as error:
             self._error = error
 
-    def folder(self):
+    def folder(self) -> str:
         """Folder of the running zygote; "" where only bubblewrap works. Raises SandboxUnavailable."""
         self._thread.join()
         if self._error is not None:
@@ -106,19 +108,19 @@ class EarlyStart:
 class _Borrowed(Zygote):
     """Another process's zygote, by its folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str):
         super().__init__()
         self._folder = folder
 
-    def start(self):
+    def start(self) -> None:
         if not os.path.exists(os.path.join(self._folder, "zygote")):
             raise SandboxUnavailable("the grader's zygote is gone")
 
-    def close(self):
+    def close(self) -> None:
         pass
 
 
-def sandboxed(folder=""):
+def sandboxed(folder: str = "") -> Session:
     """A fresh sandboxed session, forked from the zygote in ``folder`` if given and alive, else from this process's."""
     if folder:
         try:
@@ -128,11 +130,11 @@ def sandboxed(folder=""):
     return open_session(zygote(), LIMITS, seed=SEED)
 
 
-def unprotected():
+def unprotected() -> Session:
     """A fresh session in a plain process: what --no-sandbox uses."""
     return LocalSession(LIMITS, seed=SEED)
 
 
-def factory(sandbox=True, folder=""):
+def factory(sandbox: bool = True, folder: str = "") -> Callable[[], Session]:
     """The function that opens a session."""
     return (lambda: sandboxed(folder)) if sandbox else unprotected

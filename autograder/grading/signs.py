@@ -6,7 +6,11 @@ exercise that forbids library built-ins: there the watch runs in the student's p
 """
 
 import ast
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
+Aliases = set[str]
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 MAX_SIGNS = 40
 # Techniques that can blind the watch for forbidden built-ins.
@@ -199,13 +203,14 @@ _LIBRARIES = {
 _PROTECTED = {"check", "evaluate", "isinstance", "type", "len", "print", "abs", "float", "all", "any"}
 
 
-def signs_of(source, where):
+def signs_of(source: str, where: str) -> list[Sign]:
     """Signs in one cell's source, for the cell ``where``. Source that does not parse has none: it does not run."""
     try:
         tree = ast.parse(without_magics(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [Sign("dynamic code", "(a cell that cannot be parsed)", where)] if len(source) > 50_000 else []
-    lines, found = source.split("\n"), {}
+    lines = source.split("\n")
+    found: dict[tuple[str, int], Sign] = {}
     for technique, node in _walk(tree):
         line = getattr(node, "lineno", 1)
         evidence = lines[line - 1].strip()[:160] if line <= len(lines) else ""
@@ -213,12 +218,12 @@ def signs_of(source, where):
     return sorted(found.values(), key=lambda s: (list(WORDS).index(s.technique), s.where))[:MAX_SIGNS]
 
 
-def evades_ban(signs):
+def evades_ban(signs: Iterable[Sign]) -> list[Sign]:
     """Signs among ``signs`` that could hide a forbidden built-in."""
     return [s for s in signs if s.technique in EVASIONS]
 
 
-def without_magics(source):
+def without_magics(source: str) -> str:
     """Cell source that ast.parse takes: lines of magics and shell commands become ``pass``, in place."""
     kept = []
     for line in source.split("\n"):
@@ -227,61 +232,99 @@ def without_magics(source):
     return "\n".join(kept)
 
 
-def _walk(tree):
+def _walk(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """(technique, node) of every sign in a cell."""
     aliases = _aliases(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for name in node.names:
-                yield from _module(name.name, node)
-        elif isinstance(node, ast.ImportFrom):
-            for name in node.names:
-                yield from _module(f"{node.module or ''}.{name.name}", node)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield from ((t, node) for t, names in _CALLS.items() if node.id in names)
-        elif isinstance(node, ast.Attribute):
-            yield from ((t, node) for t, names in _ATTRIBUTES.items() if node.attr in names and not _innocent(node))
-            if not isinstance(node.ctx, ast.Load) and _root(node) in aliases:
-                yield "patching", node
-        elif isinstance(node, ast.Call):
-            yield from _call(node, aliases)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            yield from ((t, node) for t, names in _METHODS.items() if node.name in names)
-            if node.name in _PROTECTED:
-                yield "patching", node
-            if isinstance(node, ast.ClassDef) and any(_text(b).endswith("Tensor") for b in node.bases):
-                yield "comparison", node
-        elif isinstance(node, ast.Name) and node.id in _PROTECTED:  # stored or deleted
-            yield "patching", node
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 2_000:
-            yield from ((t, node) for t, words in _STRINGS.items() if any(w in node.value for w in words))
-            if "\n" not in node.value and node.value in ("TorchFunctionMode", "_Watch", "serve"):
-                yield "judge", node
+        techniques = _LOOK.get(type(node))
+        if techniques is not None:
+            yield from ((technique, node) for technique in techniques(node, aliases))
 
 
-def _module(name, node):
+def _import(node: ast.Import, aliases: Aliases) -> Iterator[str]:
+    for name in node.names:
+        yield from _module(name.name)
+
+
+def _import_from(node: ast.ImportFrom, aliases: Aliases) -> Iterator[str]:
+    for name in node.names:
+        yield from _module(f"{node.module or ''}.{name.name}")
+
+
+def _module(name: str) -> Iterator[str]:
     if name in _HARMLESS:
         return
     for technique, modules in _MODULES.items():
         if any(name == m or name.startswith(m + ".") for m in modules):
-            yield technique, node
+            yield technique
 
 
-def _call(node, aliases):
-    name = _text(node.func)
-    if name in ("setattr", "delattr") and node.args and _root(node.args[0]) in aliases:
-        yield "patching", node
-    if (
-        name == "getattr"
-        and len(node.args) > 1
-        and not isinstance(node.args[1], ast.Constant)
-        and _root(node.args[0]) in aliases
-    ):
-        yield "dynamic code", node
+def _name(node: ast.Name, aliases: Aliases) -> Iterator[str]:
+    if isinstance(node.ctx, ast.Load):
+        yield from _listed(node.id, _CALLS)
+    elif node.id in _PROTECTED:  # stored or deleted
+        yield "patching"
+
+
+def _attribute(node: ast.Attribute, aliases: Aliases) -> Iterator[str]:
+    if not _innocent(node):
+        yield from _listed(node.attr, _ATTRIBUTES)
+    if not isinstance(node.ctx, ast.Load) and _root(node) in aliases:
+        yield "patching"
+
+
+def _call(node: ast.Call, aliases: Aliases) -> Iterator[str]:
+    name, first = _text(node.func), _root(node.args[0]) if node.args else None
+    if name in ("setattr", "delattr") and first in aliases:
+        yield "patching"
+    if name == "getattr" and first in aliases and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant):
+        yield "dynamic code"
     if name.endswith((".update", ".setdefault")) and "__dict__" in name:
-        yield "patching", node
+        yield "patching"
 
 
-def _aliases(tree):
+def _function(node: Function, aliases: Aliases) -> Iterator[str]:
+    yield from _listed(node.name, _METHODS)
+    if node.name in _PROTECTED:
+        yield "patching"
+
+
+def _class(node: ast.ClassDef, aliases: Aliases) -> Iterator[str]:
+    yield from _function(node, aliases)
+    if any(_text(base).endswith("Tensor") for base in node.bases):
+        yield "comparison"
+
+
+def _constant(node: ast.Constant, aliases: Aliases) -> Iterator[str]:
+    text = node.value
+    if not isinstance(text, str) or len(text) >= 2_000:
+        return
+    for technique, words in _STRINGS.items():
+        if any(word in text for word in words):
+            yield technique
+    if text in ("TorchFunctionMode", "_Watch", "serve"):
+        yield "judge"
+
+
+# Each looks at one kind of node and gives the techniques that it is a sign of.
+_LOOK: dict[type[ast.AST], Callable[..., Iterator[str]]] = {
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Constant: _constant,
+}
+
+
+def _listed(name: str, table: dict[str, set[str]]) -> Iterator[str]:
+    return (technique for technique, names in table.items() if name in names)
+
+
+def _aliases(tree: ast.Module) -> Aliases:
     """Names under which libraries are known in a cell."""
     names = set(_LIBRARIES)
     for node in ast.walk(tree):
@@ -292,7 +335,7 @@ def _aliases(tree):
     return names
 
 
-def _innocent(node):
+def _innocent(node: ast.Attribute) -> bool:
     # nn.ModuleDict().modules() and x.T.ops of one's own are common; sys.modules and torch.ops are meant.
     return node.attr in ("modules", "ops", "jit", "system", "walk", "kill", "environ") and _root(node) not in (
         "sys",
@@ -301,13 +344,13 @@ def _innocent(node):
     )
 
 
-def _root(node):
+def _root(node: ast.AST) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _text(node):
+def _text(node: ast.AST) -> str:
     try:
         return ast.unparse(node)[:200]
     except (ValueError, RecursionError):

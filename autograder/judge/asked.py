@@ -3,8 +3,14 @@
 Nothing here decides anything: a student's code can rewrite all of it, and its answers are claims to be judged.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-def answer(payload, student_ns, bans):
+if TYPE_CHECKING:
+    import torch  # at run time only where it is needed: a whole notebook may do without it
+
+
+def answer(payload: bytes, student_ns: Mapping[str, Any], bans: Sequence[Mapping[str, Sequence[str]] | None]) -> bytes:
     """Replies of ``anatomy.runner.serve`` to several requests, one after the other.
 
     payload: for each request 8 bytes of length and its bytes. bans: for each request the operators that must refuse
@@ -32,7 +38,7 @@ def answer(payload, student_ns, bans):
     return b"".join(replies)
 
 
-def refuse_operators(operators):
+def refuse_operators(operators: Mapping[str, Sequence[str]]) -> "torch.library.Library":
     """Replaces ATen operators by ones that raise; returns the library that must be kept alive.
 
     operators: dict of a forbidden name → the operators behind it.
@@ -58,7 +64,7 @@ def refuse_operators(operators):
     return library
 
 
-def run_cells(sources, marker):
+def run_cells(sources: Sequence[str], marker: str) -> None:
     """Runs notebook cells one after the other, in the shell that runs this, and prints after each a line with marker.
 
     One request for a whole notebook costs one fork of the process instead of one for each cell.

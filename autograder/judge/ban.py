@@ -9,14 +9,15 @@ The grader's search for signs of tampering (autograder.grading.signs) is the sec
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 import torch
-from anatomy.runner import forbidden_names
+from anatomy.runner import Outcome, forbidden_names
 
 
 @cache
-def operators_behind(name):
+def operators_behind(name: str) -> list[str]:
     """Names of the ATen operators, variants and fused forms included, that compute a built-in such as ``softmax``."""
     stem = name.removesuffix("_attention").lstrip("_")
     heads = (name, stem, "_" + stem, "native_" + stem, "_fused_" + stem, "_masked_" + stem, "_native_" + stem)
@@ -30,7 +31,7 @@ def operators_behind(name):
     return sorted(found)
 
 
-def ban_of(forbidden):
+def ban_of(forbidden: Iterable[str]) -> dict[str, list[str]]:
     """dict of a forbidden name → operators, for ``asked.refuse_operators``; names without an operator are left out."""
     return {n: operators_behind(n) for n in sorted(forbidden_names(forbidden)) if operators_behind(n)}
 
@@ -38,7 +39,7 @@ def ban_of(forbidden):
 _REFUSED = re.compile(r"(\w{1,60}) is not allowed in this exercise")
 
 
-def note_refusals(outcome, forbidden):
+def note_refusals(outcome: Outcome, forbidden: Iterable[str]) -> None:
     """Adds to ``outcome["used"]`` the names whose refusal the student's code ran into (compiled code adds lines)."""
     for result in outcome["results"]:
         for name in _REFUSED.findall(result["raises"][1]) if "raises" in result else ():

@@ -5,26 +5,28 @@ import hmac
 
 import torch
 from anatomy import runner
+from anatomy.codec import Tensors
 from anatomy.records import CaseRecord, ExerciseRecord
+from anatomy.runner import Outcome, Program
 
-from .spec import Source
+from .spec import Exercise, Implementation, Source
 
 PUBLIC_SEED = 20_17  # the year of "Attention Is All You Need"; any fixed number would do
 
 
-def case_seed(exercise_id, case_name, key=None):
+def case_seed(exercise_id: str, case_name: str, key: bytes | None = None) -> int:
     """63-bit seed of one case. ``key`` None gives the public case; bytes give a case that only their holder knows."""
     text = f"{exercise_id}/{case_name}".encode()
     digest = hmac.new(key if key is not None else str(PUBLIC_SEED).encode(), text, hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def student_key(secret, student, unit):
+def student_key(secret: str, student: str, unit: str) -> bytes:
     """Key of one student's inputs in one unit: reproducible for a regrade, unknown without the course secret."""
     return hmac.new(secret.encode(), f"{student}/{unit}".encode(), hashlib.sha256).digest()
 
 
-def submission_key(key, digest):
+def submission_key(key: bytes, digest: str) -> bytes:
     """Key of one submission's inputs, from the student's key and the hexadecimal SHA-256 of the file.
 
     A regrade of the same file draws the same inputs, any other file draws others: what code of an earlier submission
@@ -33,7 +35,9 @@ def submission_key(key, digest):
     return hmac.new(key, digest.encode(), hashlib.sha256).digest()
 
 
-def draw_record(exercise, key=None, device="cpu", with_mutants=True):
+def draw_record(
+    exercise: Exercise, key: bytes | None = None, device: str = "cpu", with_mutants: bool = True
+) -> ExerciseRecord:
     """ExerciseRecord of freshly built cases.
 
     key: None for the public cases, or ``submission_key(...)``. device: where the reference runs; inputs are always
@@ -83,7 +87,9 @@ def draw_record(exercise, key=None, device="cpu", with_mutants=True):
     )
 
 
-def _run(exercise, implementation, steps, tensors, device):
+def _run(
+    exercise: Exercise, implementation: Implementation, steps: Program, tensors: Tensors, device: str
+) -> tuple[Outcome, Tensors]:
     functions = exercise.functions(implementation)
     if device == "cpu":
         return _without_source(runner.run_program(steps, tensors, functions))
@@ -93,14 +99,14 @@ def _run(exercise, implementation, steps, tensors, device):
         return _without_source(runner.run_program(steps, on_device, functions))
 
 
-def _without_source(ran):
+def _without_source(ran: tuple[Outcome, Tensors]) -> tuple[Outcome, Tensors]:
     """The outcome without the line of code that raised: recordings go to learners, and hold nothing of the staff's."""
     outcome, tensors = ran
     results = [r | {"raises": [*r["raises"][:2], ""]} if "raises" in r else r for r in outcome["results"]]
     return outcome | {"results": results}, tensors
 
 
-def _check_device(what, device, there, on_cpu):
+def _check_device(what: str, device: str, there: tuple[Outcome, Tensors], on_cpu: tuple[Outcome, Tensors]) -> None:
     """An error that only the device knows must not be recorded as the answer that is expected of learners."""
     for ours, theirs in zip(there[0]["results"], on_cpu[0]["results"], strict=True):
         a, b = ours.get("raises"), theirs.get("raises")
@@ -108,7 +114,9 @@ def _check_device(what, device, there, on_cpu):
             raise RuntimeError(f"{what}: on {device} {a or 'no error'}, on the CPU {b or 'no error'}")
 
 
-def _tolerances(exercise, steps, inputs, expected, device):
+def _tolerances(
+    exercise: Exercise, steps: Program, inputs: Tensors, expected: tuple[Outcome, Tensors], device: str
+) -> dict[str, float]:
     """Absolute tolerance per output tensor: 16 × the measured distance to the same run in float64, and never less
     than 32 rounding steps of the largest entry (another order of summation moves the last digits)."""
     outcome, tensors = expected

@@ -6,42 +6,45 @@ becomes an outcome that no expectation equals.
 """
 
 import json
-import re
+from collections.abc import Sequence
+from typing import Any
 
+from anatomy.codec import Tensors
+from anatomy.runner import Outcome, Program
 from safetensors.torch import load
 
 from autograder.sandbox import StudentError
+from autograder.sandbox.printable import printable
 
 MAX_HEADER = 4 << 20  # bytes of JSON; an honest reply has a few kilobytes
 MAX_TENSORS = 4_000
 MAX_DIMS = 12
 _DIGITS = 20  # of an integer in JSON: larger ones travel as text, see anatomy.codec
 _UNREADABLE = {"value": {"opaque": "result that cannot be read"}}
-# Direction overrides and control characters could make a feedback page or a terminal show something else.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class MalformedReply(ValueError):
     """The reply as a whole does not have the form asked for; the message is a short phrase that says what is odd."""
 
 
-def split_replies(data, count):
+def split_replies(data: bytes, count: int) -> list[bytes | StudentError | MalformedReply]:
     """The parts of what ``asked.answer`` left: for each its bytes, or the StudentError that kept it from answering.
 
     A part that is not there is a MalformedReply (in the list, not raised): what came before it may still be right.
     """
-    parts, at = [], 0
+    parts: list[bytes | StudentError | MalformedReply] = []
+    at = 0
     for _ in range(count):
         size = int.from_bytes(data[at : at + 8], "little")
         part, at = data[at + 8 : at + 8 + size], at + 8 + size
         if len(part) < size or part[:1] not in (b"+", b"-"):
             return parts + [MalformedReply("it is incomplete")] * (count - len(parts))
-        name = printable(part[1:81].decode("utf-8", "replace"), 80)
+        name = _cut(part[1:81].decode("utf-8", "replace"), 80)
         parts.append(part[1:] if part[:1] == b"+" else StudentError(name, ""))
     return parts
 
 
-def parse_reply(data, programs):
+def parse_reply(data: bytes, programs: Sequence[Program]) -> list[tuple[Outcome, Tensors]]:
     """``[(outcome, tensors)]``, one for each program, as ``anatomy.judging.judge`` wants them.
 
     Args:
@@ -71,7 +74,7 @@ def parse_reply(data, programs):
         tensors = load(data)
     except Exception as error:  # whatever the parser objects to, and shapes that torch cannot make
         raise MalformedReply(f"its tensors cannot be read ({type(error).__name__})") from None
-    groups = {}
+    groups: dict[str, Tensors] = {}
     for name, tensor in tensors.items():
         number, _, own = name.partition("/")
         groups.setdefault(number, {})[own] = tensor
@@ -81,7 +84,7 @@ def parse_reply(data, programs):
     ]
 
 
-def _header(data):
+def _header(data: bytes) -> dict[str, Any]:
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(MAX_HEADER, len(data) - 8):
         raise MalformedReply("it is not in the safetensors format")
@@ -94,7 +97,7 @@ def _header(data):
     return header
 
 
-def _json(text):
+def _json(text: str) -> Any:
     """json.loads without its surprises: no endless integers, and deep nesting is an error like any other."""
     try:
         return json.loads(text, parse_int=_short_int)
@@ -102,34 +105,34 @@ def _json(text):
         raise MalformedReply(f"its JSON cannot be read ({type(error).__name__})") from None
 
 
-def _short_int(digits):
+def _short_int(digits: str) -> int:
     if len(digits) > _DIGITS:
         raise ValueError("an integer of too many digits")
     return int(digits)
 
 
-def _outcome(item, program):
+def _outcome(item: Any, program: Program) -> Outcome:
     steps = len(program["steps"])
     if not isinstance(item, dict):
         return {"results": [_UNREADABLE] * steps, "used": [], "mutated": []}
-    outcome = {"used": _texts(item.get("used"), 60), "mutated": _texts(item.get("mutated"), 60)}
+    outcome: Outcome = {"used": _texts(item.get("used"), 60), "mutated": _texts(item.get("mutated"), 60)}
     if item.get("missing"):
         return outcome | {"results": [], "missing": _texts(item["missing"], 60) or ["a name"]}
     if isinstance(item.get("signature"), str):
-        outcome["signature"] = printable(item["signature"], 400)
-    results = item.get("results") if isinstance(item.get("results"), list) else []
-    results = [_result(r) for r in results[:steps]]
+        outcome["signature"] = _cut(item["signature"], 400)
+    listed = item.get("results")
+    results = [_result(r) for r in listed[:steps]] if isinstance(listed, list) else []
     return outcome | {"results": results + [_UNREADABLE] * (steps - len(results))}
 
 
-def _result(result):
+def _result(result: Any) -> dict[str, Any]:
     if not isinstance(result, dict):
         return _UNREADABLE
     if "raises" in result:
         parts = result["raises"]
         if not isinstance(parts, list) or len(parts) != 3 or not all(isinstance(p, str) for p in parts):
             return {"raises": ["Exception", "(an error that cannot be read)", ""]}
-        return {"raises": [printable(p, n) for p, n in zip(parts, (80, 600, 160), strict=True)]}
+        return {"raises": [_cut(p, n) for p, n in zip(parts, (80, 600, 160), strict=True)]}
     if result.get("skipped") is True:
         return {"skipped": True}
     if "value" not in result:
@@ -137,10 +140,10 @@ def _result(result):
     return {k: result[k] for k in ("value", "grads") if k in result}
 
 
-def _texts(value, limit):
-    return [printable(v, 80) for v in value[:limit] if isinstance(v, str)] if isinstance(value, list) else []
+def _texts(value: Any, limit: int) -> list[str]:
+    return [_cut(v, 80) for v in value[:limit] if isinstance(v, str)] if isinstance(value, list) else []
 
 
-def printable(text, limit):
+def _cut(text: str, limit: int) -> str:
     """A student's text, cut to ``limit`` characters and without any that could mislead a reader."""
-    return _UNPRINTABLE.sub("", text[:limit])
+    return printable(text[:limit])

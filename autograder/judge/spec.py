@@ -4,48 +4,53 @@ A case is a builder: it gets a seeded source of random tensors and returns a pro
 once with a fixed seed and recorded; the grader builds them again with a seed that the student cannot know.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import torch
-from anatomy import codec
-from anatomy.codec import Fn, Ref
+from anatomy import codec, runner
+from anatomy.codec import Fn, Ref, Tensors, Tree
+from torch import Tensor
 
-__all__ = ["Case", "Exercise", "Fn", "Mutant", "Program", "Ref", "Source", "call"]
+__all__ = ["Case", "Exercise", "Fn", "Implementation", "Mutant", "Program", "Ref", "Source", "call"]
+
+Target = Callable[..., Any]  # a function or class that an exercise asks for
+Implementation = Target | tuple[Target, ...]  # a tuple where an exercise asks for several
+Item = TypeVar("Item")
 
 
 class Source:
     """Seeded tensors for a case. The same seed gives the same case on every machine (CPU generator)."""
 
-    def __init__(self, seed):
+    def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
 
-    def randn(self, *shape, scale=1.0, dtype=torch.float32):
+    def randn(self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
         """Normal values of standard deviation ``scale``."""
         return (torch.randn(*shape, generator=self.generator) * scale).to(dtype)
 
-    def uniform(self, *shape, low=0.0, high=1.0, dtype=torch.float32):
+    def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
         """Uniform values in [low, high)."""
         return (low + (high - low) * torch.rand(*shape, generator=self.generator)).to(dtype)
 
-    def integers(self, low, high, *shape):
+    def integers(self, low: int, high: int, *shape: int) -> Tensor:
         """int64 values in [low, high)."""
         return torch.randint(low, high, shape, generator=self.generator)
 
-    def integer(self, low, high):
+    def integer(self, low: int, high: int) -> int:
         """One Python int in [low, high)."""
         return int(torch.randint(low, high, (1,), generator=self.generator))
 
-    def number(self, low, high, digits=3):
+    def number(self, low: float, high: float, digits: int = 3) -> float:
         """One Python float in [low, high), rounded, so that it reads well in a message."""
         return round(float(low + (high - low) * torch.rand(1, generator=self.generator)), digits)
 
-    def choice(self, items):
+    def choice(self, items: Sequence[Item]) -> Item:
         """One of ``items``."""
         return items[self.integer(0, len(items))]
 
-    def mask(self, *shape, keep=0.6):
+    def mask(self, *shape: int, keep: float = 0.6) -> Tensor:
         """Boolean mask, True with probability ``keep``; the first entry of each row is True."""
         mask = torch.rand(*shape, generator=self.generator) < keep
         mask[..., 0] = True
@@ -60,13 +65,15 @@ class Program:
     result. Ref(i) is the result of step i, a ``new`` step included.
     """
 
-    def __init__(self):
-        self.steps, self.tensors, self._module = [], {}, None
+    def __init__(self) -> None:
+        self.steps: list[runner.Step] = []
+        self.tensors: Tensors = {}
+        self._module: int | None = None
 
-    def _tree(self, value):
+    def _tree(self, value: Any) -> Tree:
         return codec.encode(value, self.tensors, prefix="i")
 
-    def new(self, fn, *args, state=None, train=False, **kwargs):
+    def new(self, fn: str, *args: Any, state: Tensors | None = None, train: bool = False, **kwargs: Any) -> Self:
         """Constructs a module; later calls go to it. ``state``: dict of tensors to load with strict=True."""
         names = None
         if state is not None:
@@ -77,14 +84,23 @@ class Program:
         self._module = len(self.steps) - 1
         return self
 
-    def call(self, *args, fn=None, method=None, grad=None, cotangent=None, params=False, **kwargs):
+    def call(
+        self,
+        *args: Any,
+        fn: str | None = None,
+        method: str | None = None,
+        grad: Sequence[int | str] | None = None,
+        cotangent: Tensor | None = None,
+        params: bool = False,
+        **kwargs: Any,
+    ) -> Self:
         """Calls a function (``fn``; default the first target) or the module made last.
 
         grad: positions (int) or keyword names whose gradient is wanted; needs ``cotangent``, the gradient of the
         first output. params: also return the gradient of every named parameter.
         """
         on = self._module if fn is None else None
-        step = {
+        step: runner.Step = {
             "call": fn,
             "on": on,
             "method": method,
@@ -95,17 +111,15 @@ class Program:
         if grad is not None or params:
             wrt = {}
             for g in grad or ():
-                node = (
-                    step["args"]["list"][g]
-                    if isinstance(g, int)
-                    else dict((k, v) for k, v in step["kwargs"]["dict"])[g]
-                )
-                wrt[f"argument {g}" if isinstance(g, int) else g] = node["tensor"]
+                if isinstance(g, int):
+                    wrt[f"argument {g}"] = step["args"]["list"][g]["tensor"]
+                else:
+                    wrt[g] = dict(step["kwargs"]["dict"])[g]["tensor"]
             step["grad"] = {"wrt": wrt, "params": params, "cotangent": self._tree(cotangent)["tensor"]}
         self.steps.append(step)
         return self
 
-    def finish(self, target):
+    def finish(self, target: str) -> runner.Program:
         """JSON form, with the default target filled in."""
         for s in self.steps:
             if "call" in s and s["call"] is None and s["on"] is None:
@@ -113,7 +127,7 @@ class Program:
         return {"steps": self.steps}
 
 
-def call(*args, **kwargs):
+def call(*args: Any, **kwargs: Any) -> Program:
     """A program of one call to the exercise's first target."""
     return Program().call(*args, **kwargs)
 
@@ -142,7 +156,7 @@ class Mutant:
     """
 
     name: str
-    fn: Any
+    fn: Implementation
     message: str
 
 
@@ -163,10 +177,10 @@ class Exercise:
     difficulty: int
     minutes: int
     signature: str
-    reference: Any
+    reference: Implementation
     cases: list[Case]
     mutants: list[Mutant]
-    alternatives: list[Any]
+    alternatives: list[Implementation]
     targets: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     forbidden_message: str = ""
@@ -188,7 +202,7 @@ class Exercise:
         if problems:
             raise ValueError(f"exercise {self.id}: {'; '.join(problems)}")
 
-    def functions(self, implementation):
+    def functions(self, implementation: Implementation) -> dict[str, Target]:
         """dict target → function for a reference, alternative or mutant."""
         items = implementation if isinstance(implementation, tuple) else (implementation,)
         return dict(zip(self.targets, items, strict=True))

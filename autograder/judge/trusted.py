@@ -8,28 +8,45 @@ is ever shown.
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from anatomy import judging, runner
+from anatomy.records import CaseRecord, ExerciseRecord
+from anatomy.runner import Outcomes
 from anatomy.verdict import CaseResult, Mistake, Verdict
 from safetensors.torch import save
 
 from autograder.judge.ban import ban_of, note_refusals
 from autograder.judge.drawing import draw_record
 from autograder.judge.reply import MalformedReply, parse_reply, split_replies
-from autograder.sandbox import AskDied, AskFailed, AskTimeout, DeadSession, ReplyTooLarge, SessionError, StudentError
+from autograder.judge.spec import Exercise
+from autograder.sandbox import (
+    AskDied,
+    AskFailed,
+    AskTimeout,
+    DeadSession,
+    ReplyTooLarge,
+    Session,
+    SessionError,
+    StudentError,
+)
 
 ASKED = (Path(__file__).parent / "asked.py").read_text(encoding="utf-8")
 SECONDS = 10.0  # for all cases of one exercise; honest answers take milliseconds
 TOGETHER_SECONDS = 6.0  # for all exercises of a unit in one question; the slow ones are then asked alone
 SPARE_BYTES = 16 << 20  # a wrong shape is larger than the right one, and still deserves a verdict
 
-_public = {}
+Answer = bytes | StudentError | MalformedReply  # what came of one exercise's question
+
+_public: dict[tuple[str, str], ExerciseRecord] = {}
 
 
-def judge_exercises(exercises, session, key, timeout=SECONDS, device="cpu"):
+def judge_exercises(
+    exercises: Sequence[Exercise], session: Session, key: bytes, timeout: float = SECONDS, device: str = "cpu"
+) -> list[Verdict]:
     """Verdicts on all exercises of a unit, in order: those of ``judge_exercise`` for each, at a fraction of the cost.
 
     One question asks for all of them, a second one for the examples of those that fail. Where such a question brings
@@ -47,7 +64,9 @@ def judge_exercises(exercises, session, key, timeout=SECONDS, device="cpu"):
     if not failed:
         return verdicts
     try:
-        examples = _ask([public_record(exercises[i], device) for i in failed], session, together)
+        examples: Sequence[Answer | None] = _ask(
+            [public_record(exercises[i], device) for i in failed], session, together
+        )
     except SessionError:
         examples = [None] * len(failed)
     for i, answer in zip(failed, examples, strict=True):
@@ -58,7 +77,9 @@ def judge_exercises(exercises, session, key, timeout=SECONDS, device="cpu"):
     return verdicts
 
 
-def judge_exercise(exercise, session, key, timeout=SECONDS, device="cpu"):
+def judge_exercise(
+    exercise: Exercise, session: Session, key: bytes, timeout: float = SECONDS, device: str = "cpu"
+) -> Verdict:
     """Verdict on what the session's process defines for one exercise.
 
     Args:
@@ -74,10 +95,11 @@ def judge_exercise(exercise, session, key, timeout=SECONDS, device="cpu"):
     return _judge(exercise, draw_record(exercise, key, device, with_mutants=False), session, timeout, device)
 
 
-def _judge(exercise, fresh, session, timeout, device):
+def _judge(exercise: Exercise, fresh: ExerciseRecord, session: Session, timeout: float, device: str) -> Verdict:
     began = time.perf_counter()
     try:
-        verdict, outcomes = _verdict(fresh, *_ask([fresh], session, timeout), time.perf_counter() - began)
+        (answer,) = _ask([fresh], session, timeout)
+        verdict, outcomes = _verdict(fresh, answer, time.perf_counter() - began)
         if verdict.passed or outcomes is None:
             return verdict
     except SessionError as error:
@@ -90,7 +112,14 @@ def _judge(exercise, fresh, session, timeout, device):
     return _explained(exercise, fresh, verdict, outcomes, examples, device)
 
 
-def _explained(exercise, fresh, verdict, outcomes, answer, device):
+def _explained(
+    exercise: Exercise,
+    fresh: ExerciseRecord,
+    verdict: Verdict,
+    outcomes: Outcomes | None,
+    answer: Answer,
+    device: str,
+) -> Verdict:
     """A failed verdict in words that show no hidden input. answer: the reply on the public cases."""
     if outcomes is None:
         return verdict
@@ -107,7 +136,7 @@ def _explained(exercise, fresh, verdict, outcomes, answer, device):
     return _without_details(verdict, [_beyond_examples(m, verdict) for m in named[:1]])
 
 
-def _drawn_alone(fresh, public, outcomes):
+def _drawn_alone(fresh: ExerciseRecord, public: ExerciseRecord, outcomes: Outcomes) -> tuple[ExerciseRecord, Outcomes]:
     """(record, outcomes) of the cases whose answers are drawn, where one of them fails: code that passes the examples
     passes their fixed answers too, and that speaks against no mistake."""
     drawn = [i for i, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if is_drawn(f, p)]
@@ -115,28 +144,28 @@ def _drawn_alone(fresh, public, outcomes):
     return (fresh, outcomes) if judging.judge(*chosen).passed else chosen
 
 
-def public_record(exercise, device="cpu"):
+def public_record(exercise: Exercise, device: str = "cpu") -> ExerciseRecord:
     """The public cases' record, made once per process (it does not depend on the student)."""
     if (exercise.id, device) not in _public:
         _public[exercise.id, device] = draw_record(exercise, None, device, with_mutants=False)
     return _public[exercise.id, device]
 
 
-def zero(exercise, name, sentence, seconds=0.0):
+def zero(exercise: Exercise | ExerciseRecord, name: str, sentence: str, seconds: float = 0.0) -> Verdict:
     """Verdict of zero for an exercise that could not be evaluated at all: none of its cases was tried."""
     return Verdict(exercise.id, False, 0.0, exercise.points, [Mistake(name, sentence)], [], seconds)
 
 
-def _ask(records, session, timeout):
-    """For each record the reply's bytes or a StudentError. Raises SessionError."""
+def _ask(records: Sequence[ExerciseRecord], session: Session, timeout: float) -> list[Answer]:
+    """For each record what came back. Raises SessionError."""
     code = f"{ASKED}\nreply = answer(payload, student_ns, {[ban_of(r.forbidden) for r in records]!r})"
-    requests = [_payload(r) for r in records]
+    requests = [payload_of(r) for r in records]
     payload = b"".join(len(r).to_bytes(8, "little") + r for r in requests)
     expected = sum(t.nbytes for r in records for c in r.cases for t in c.outcomes["expected"][1].values())
     return split_replies(session.ask(code, payload, timeout, SPARE_BYTES + 8 * expected), len(records))
 
 
-def _verdict(record, answer, seconds):
+def _verdict(record: ExerciseRecord, answer: Answer, seconds: float) -> tuple[Verdict, Outcomes | None]:
     """(verdict, outcomes); outcomes is None where there are none to look at."""
     try:
         if isinstance(answer, Exception):
@@ -153,7 +182,8 @@ def _verdict(record, answer, seconds):
         return zero(record, "generic.malformed", sentence, seconds), None
 
 
-def _payload(record):
+def payload_of(record: ExerciseRecord) -> bytes:
+    """The bytes that ask ``anatomy.runner.serve`` for all cases of a record."""
     tensors, request = {"_": torch.zeros(1)}, []
     for i, case in enumerate(record.cases):
         tensors |= {f"{i}/{n}": t for n, t in case.tensors.items()}
@@ -168,7 +198,7 @@ def _payload(record):
     return save(tensors, metadata={"request": json.dumps(request)})
 
 
-def _reason(error, timeout):
+def _reason(error: Exception, timeout: float) -> tuple[str, str]:
     if isinstance(error, AskTimeout):
         return "generic.timeout", (
             f"Your code did not finish within {timeout:g} seconds. Look for a loop that never "
@@ -190,7 +220,7 @@ def _reason(error, timeout):
     return "generic.malformed", f"Your results did not come back in the form asked for: {error}."
 
 
-def _run_mutants(record, exercise, device):
+def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str) -> None:
     """Adds the known mistakes' outcomes to a record. Only an answer that fails is worth their time."""
     for case in record.cases:
         for mutant in exercise.mutants:
@@ -199,7 +229,7 @@ def _run_mutants(record, exercise, device):
                 case.outcomes[mutant.name] = runner.run_program(case.program, inputs, exercise.functions(mutant.fn))
 
 
-def no_points_for_examples(verdict, fresh, public):
+def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: ExerciseRecord) -> None:
     """Cases with a fixed answer, or that only ask for an error, earn points beside one whose answer is drawn.
 
     Their answers can be learned by heart (or had by always raising); alone they show nothing.
@@ -219,7 +249,7 @@ def no_points_for_examples(verdict, fresh, public):
     )
 
 
-def is_drawn(fresh, public):
+def is_drawn(fresh: CaseRecord, public: CaseRecord) -> bool:
     """Would the public case's right answer be wrong here? Other inputs alone do not make it so."""
     right, shown = fresh.outcomes["expected"], public.outcomes["expected"]
     if any("raises" in r for r in right[0]["results"]):
@@ -227,7 +257,7 @@ def is_drawn(fresh, public):
     return judging.outcome_difference(fresh, right, shown, fresh.atol, fresh.rtol) is not None
 
 
-def _shown_by_examples(verdict, shown):
+def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:
     """The fresh cases' score with the public cases' words."""
     cases = []
     for scored, seen in zip(verdict.cases, shown.cases, strict=True):
@@ -241,22 +271,23 @@ def _shown_by_examples(verdict, shown):
     return Verdict(verdict.exercise, False, verdict.score, verdict.max_score, mistakes, cases, verdict.seconds)
 
 
-def _beyond_examples(mistake, verdict):
+def _beyond_examples(mistake: Mistake, verdict: Verdict) -> Mistake:
     """A fresh-input mistake in words that hold no hidden number: a known one keeps its sentence."""
     start = "Your code passes the examples of the check but not other inputs: "
     if not mistake.name.startswith("generic.") and mistake.name != "forbidden_builtin":
         return Mistake(mistake.name, start + mistake.message)
     if mistake.name == "forbidden_builtin":
         return mistake
-    return Mistake("generic.only_examples", start + verdict.first_failure.shows + ".")
+    failure = next(c for c in verdict.cases if not c.passed)
+    return Mistake("generic.only_examples", f"{start}{failure.shows}.")
 
 
-def _without_details(verdict, mistakes):
+def _without_details(verdict: Verdict, mistakes: list[Mistake]) -> Verdict:
     """The verdict without anything that a hidden input could be read from."""
     cases = [CaseResult(c.name, c.shows, c.passed, c.points, c.max_points) for c in verdict.cases]
     mistakes = [*mistakes, *_examples_alone(verdict)]
     return Verdict(verdict.exercise, False, verdict.score, verdict.max_score, mistakes, cases, verdict.seconds)
 
 
-def _examples_alone(verdict):
+def _examples_alone(verdict: Verdict) -> list[Mistake]:
     return [m for m in verdict.mistakes if m.name == "generic.examples_alone"]

@@ -98,22 +98,23 @@ def open_session(
     *,
     readable: Sequence[str] | None = None,
     python_path: Sequence[str] | None = None,
-    workdir: str | os.PathLike | None = None,
+    workdir: str | os.PathLike[str] | None = None,
     seed: int | None = None,
 ) -> ChannelSession:
     """A SandboxedSession, or a BubblewrapSession (with a line in the log) where no zygote can be had.
 
     Arguments as for SandboxedSession. Raises SandboxUnavailable where neither works.
     """
-    options = {"readable": readable, "python_path": python_path, "workdir": workdir, "seed": seed}
     if sandbox_available().zygote:
         try:
             zygote.start()
         except SandboxUnavailable as e:
             log.warning("falling back to bubblewrap, torch is imported for each session: %s", e)
         else:
-            return SandboxedSession(zygote, limits, **options)
+            return SandboxedSession(
+                zygote, limits, readable=readable, python_path=python_path, workdir=workdir, seed=seed
+            )
     else:
         require_sandbox()
         log.warning("falling back to bubblewrap, torch is imported for each session: %s", sandbox_available().reason)
-    return bubblewrap.BubblewrapSession(limits, **options)
+    return bubblewrap.BubblewrapSession(limits, readable=readable, python_path=python_path, workdir=workdir, seed=seed)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from .bubblewrap import BubblewrapSession
 from .local import LocalSession
+from .session import Session
 from .zygote import SandboxedSession, Zygote
 
 CELL = "import torch\nx = torch.randn(64, 64)\n(x @ x).sum()"
@@ -30,7 +31,7 @@ def measure(step: Callable[[], object], repeat: int) -> list[float]:
     return times
 
 
-def first_cell(make: Callable[[], object]) -> Callable[[], None]:
+def first_cell(make: Callable[[], Session]) -> Callable[[], None]:
     def step() -> None:
         with make() as session:
             result = session.execute(CELL, timeout=60)

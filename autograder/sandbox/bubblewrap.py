@@ -197,7 +197,7 @@ class BubblewrapSession(ChannelSession):
         *,
         readable: Sequence[str] | None = None,
         python_path: Sequence[str] | None = None,
-        workdir: str | os.PathLike | None = None,
+        workdir: str | os.PathLike[str] | None = None,
         seed: int | None = None,
         preload: Iterable[str] = PRELOAD,
     ):

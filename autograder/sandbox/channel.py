@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from . import worker as w
 from .limits import Limits
+from .printable import printable
 from .session import (
     CELL_DIED,
     CELL_TIMEOUT,
@@ -29,13 +30,12 @@ from .session import (
 
 _TEXTS_MAX = 3 * (w.TEXT_BYTES + 4)
 _GRACE = 2.0  # seconds that the head gets to confirm a kill before the whole session is given up
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 def clean(data: bytes) -> str:
     """Untrusted bytes as text: invalid UTF-8 replaced, no colors, no control or direction-override characters."""
-    return _CONTROL_CHARACTERS.sub("", _ANSI.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n")))
+    return printable(_ANSI.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n")))
 
 
 def _unpack_texts(body: bytes) -> list[str]:
@@ -47,7 +47,7 @@ def _unpack_texts(body: bytes) -> list[str]:
     return texts
 
 
-_USUAL_CAUSE = {signal.SIGKILL: " (out of memory?)", signal.SIGXCPU: " (its CPU time was used up)"}
+_USUAL_CAUSE: dict[int, str] = {signal.SIGKILL: " (out of memory?)", signal.SIGXCPU: " (its CPU time was used up)"}
 
 
 def _ending(status: int) -> str:
@@ -166,7 +166,9 @@ class ChannelSession(Session):
             data += part
         return data
 
-    def _request(self, command: bytes, parts: list[bytes], timeout: float, max_bytes: int, out: bytearray | None):
+    def _request(
+        self, command: bytes, parts: list[bytes], timeout: float, max_bytes: int, out: bytearray | None
+    ) -> tuple[bytes, bytes]:
         """Send one request; returns (frame type, body). Raises TimeoutError, _Died, ReplyTooLarge, DeadSession."""
         if self._dead:
             raise DeadSession(self._dead)
@@ -211,9 +213,8 @@ class ChannelSession(Session):
         except OSError:
             self._bury("the session's processes are gone")
             return
-        deadline, notice = time.monotonic() + _GRACE, True
-        while notice:
-            notice = self._read_control(w.NOTICE.size, deadline)
+        deadline = time.monotonic() + _GRACE
+        while notice := self._read_control(w.NOTICE.size, deadline):
             if len(notice) == w.NOTICE.size and w.NOTICE.unpack(notice)[:2] == (w.DIED, self._number):
                 return
         self._bury("the session did not stop what it was told to stop")
@@ -235,7 +236,9 @@ def _blob(data: bytes) -> bytes:
 class _Exchange:
     """One request's traffic: payload out, one frame in, printed output in, death notices in."""
 
-    def __init__(self, sock, out_fd, data, max_bytes, out, out_limit):
+    def __init__(
+        self, sock: socket.socket, out_fd: int, data: bytes, max_bytes: int, out: bytearray | None, out_limit: int
+    ):
         self.sock, self.out_fd = sock, out_fd
         self.data, self.sent = memoryview(data), 0
         self.max_bytes, self.out, self.out_limit = max_bytes, out, out_limit
@@ -267,13 +270,14 @@ class _Exchange:
                 while self._receive():
                     pass
             done = self._complete()
-            if done or died is not None:
+            if done:
                 self._drain()
-                if done:
-                    return done
+                return done
+            if died is not None:
+                self._drain()
                 raise _Died(_ending(died))
 
-    def _send(self, poll) -> None:
+    def _send(self, poll: select.poll) -> None:
         try:
             self.sent += self.sock.send(self.data[self.sent : self.sent + (1 << 20)])
         except BlockingIOError:

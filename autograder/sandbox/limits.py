@@ -6,10 +6,8 @@ import os
 import sys
 from dataclasses import dataclass
 
-try:
+if sys.platform != "win32":  # there, the session classes explain themselves before they get here
     import resource
-except ImportError:  # Windows: the session classes explain themselves before they get here
-    resource = None
 
 MIB = 1 << 20
 GIB = 1 << 30

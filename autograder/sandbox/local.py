@@ -75,7 +75,7 @@ class LocalSession(ChannelSession):
         *,
         preload: Iterable[str] = PRELOAD,
         python_path: Sequence[str] | None = None,
-        workdir: str | os.PathLike | None = None,
+        workdir: str | os.PathLike[str] | None = None,
         seed: int | None = None,
     ):
         if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
@@ -141,7 +141,7 @@ def end_group(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def files_to_copy(source: str | os.PathLike, max_bytes: int) -> list[str]:
+def files_to_copy(source: str | os.PathLike[str], max_bytes: int) -> list[str]:
     """The regular files under ``source``, relative to it; links and notebooks are passed over.
 
     Raises ValueError where they are more than 2,000 or take more than ``max_bytes``.
@@ -160,7 +160,7 @@ def files_to_copy(source: str | os.PathLike, max_bytes: int) -> list[str]:
     return found
 
 
-def copy_files(source: str | os.PathLike, target: str | os.PathLike, max_bytes: int) -> None:
+def copy_files(source: str | os.PathLike[str], target: str | os.PathLike[str], max_bytes: int) -> None:
     """Copy ``files_to_copy`` to the folder ``target``."""
     for name in files_to_copy(source, max_bytes):
         path = os.path.join(target, name)

@@ -52,6 +52,9 @@ class BubblewrapProvisioner(LocalProvisioner):
     python_path = List(Unicode(), help="Folders put on the kernel's module path.").tag(config=True)
     limits = Dict(help="Fields of autograder.sandbox.Limits, e.g. {'memory_bytes': 1 << 30}.").tag(config=True)
 
+    connection_info: dict[str, Any]
+    pid: int | None
+    pgid: int | None
     _wrapped: bubblewrap.Wrapped | None = None
     _workdir = ""
     _timer: threading.Timer | None = None

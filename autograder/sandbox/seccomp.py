@@ -124,8 +124,8 @@ def program() -> bytes:
     if column == 0:
         where(_AT_LEAST, 0x40000000, _fail(errno.ENOSYS))  # the x32 names of the same calls
     for numbers in _DENIED.values():
-        if numbers[column] is not None:
-            where(_EQUAL, numbers[column], _fail(errno.EPERM))
+        if (number := numbers[column]) is not None:
+            where(_EQUAL, number, _fail(errno.EPERM))
     # clone3's flags lie in memory where a filter cannot look; without it the C library falls back to clone.
     where(_EQUAL, _CLONE3[column], _fail(errno.ENOSYS))
     code += [(_EQUAL, 0, 4, _CLONE[column]), (_LOAD, 0, 0, _ARGUMENT0)]

@@ -200,7 +200,7 @@ def sandbox_request(
     limits: Limits,
     readable: Sequence[str],
     python_path: Sequence[str],
-    workdir: str | os.PathLike | None,
+    workdir: str | os.PathLike[str] | None,
     seed: int | None,
 ) -> dict:
     """The message to the zygote, plain JSON."""
@@ -245,7 +245,7 @@ class SandboxedSession(ChannelSession):
         *,
         readable: Sequence[str] | None = None,
         python_path: Sequence[str] | None = None,
-        workdir: str | os.PathLike | None = None,
+        workdir: str | os.PathLike[str] | None = None,
         seed: int | None = None,
     ):
         limits = limits or Limits()

@@ -144,7 +144,8 @@ class Server:
             raise
 
     def _become(self, request: dict, control: socket.socket) -> None:
-        view = namespaces.View(**{k: tuple(v) if isinstance(v, list) else v for k, v in request["view"].items()})
+        sees = request["view"]
+        view = namespaces.View(tuple(sees["readable"]), tuple(sees["hidden"]), sees["workdir"])
         name = f"{os.getppid()}-{os.getpid()}"
         box = namespaces.Sandbox(self.mount_point, name, view, Limits(**request["limits"]))
         namespaces.enter(box, [control])

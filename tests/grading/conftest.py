@@ -24,7 +24,7 @@ def define(staff_session):
             f"E = next(e for e in exercises.of_unit({exercise.unit!r}) if e.id == {exercise.id!r})\n"
             f"globals().update(E.functions({expression}))"
         )
-        result = staff_session.execute(source, timeout=30)
+        result = staff_session.execute(source, timeout=60)
         assert result.ok, result.error_text
         return staff_session
 

@@ -19,10 +19,12 @@ from distributed import Client, LocalCluster
 
 from autograder.grading import collect, engine, sessions
 from autograder.grading.course import load_course
+from autograder.grading.database import GradebookError
 from autograder.grading.grade import grade_bytes
-from autograder.grading.gradebook import GradebookError, GradebookWriter
+from autograder.grading.gradebook import GradebookWriter
 from autograder.judge.drawing import student_key
 
+from ..waiting import wait_until
 from .cheats.base import START, released
 from .classroom import ANSWERS, command, consistent, course, environment, grade, grades, notebook, submit, times_graded
 
@@ -120,10 +122,7 @@ def test_the_whole_grader_killed_again_and_again(tmp_path, sandbox):
                 time.sleep(0.02)
             process.kill()
         assert _has_table(root) and consistent(root) == stored()
-        deadline = time.monotonic() + 30
-        while _alive(tag) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not _alive(tag), "workers or zygotes outlive the grader"
+        wait_until(lambda: not _alive(tag), "workers or zygotes outlive the grader")
     done = grade(root, "--workers", "2")
     assert done.returncode == 0, done.stderr
     assert consistent(root) == 12 and set(times_graded(root).values()) == {1}
@@ -169,7 +168,7 @@ def test_full_disk(tmp_path, sandbox):
     assert "second 0" in done.stdout, done.stdout + done.stderr
     copy = tmp_path / "copy"
     assert consistent(copy) == 12 and set(times_graded(copy).values()) == {1}
-    assert not list(copy.rglob("*.tmp"))
+    assert not list(copy.rglob("*tmp"))
 
 
 def test_a_page_that_cannot_be_written_stops_the_run_and_stores_nothing_of_it(tmp_path, sandbox, monkeypatch):

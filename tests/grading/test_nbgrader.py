@@ -14,6 +14,7 @@ import pytest
 from autograder import ROOT
 from autograder.grading.masters import master
 
+from ..waiting import PATIENCE
 from .cheats.base import ATTENTION, SOLVE, START
 from .classroom import ANSWERS, course, environment, grade, grades, notebook, query, submit
 
@@ -169,7 +170,7 @@ def server(school):
         yield running
     finally:
         running.process.terminate()
-        running.process.wait(30)
+        running.process.wait(PATIENCE)
 
 
 def test_the_formgrader_shows_verdicts_and_takes_a_manual_score(server, school):

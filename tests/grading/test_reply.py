@@ -66,9 +66,9 @@ def forged(change):
 
 
 def judged(answer):
-    began = time.monotonic()
+    began = time.process_time()
     verdict = judge_exercise(EXERCISE, Scripted(answer), KEY)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert verdict.max_score == EXERCISE.points and len(verdict.cases) in (0, len(EXERCISE.cases))
     assert ("Smallest failing case" in verdict.text()) is bool(verdict.cases and not verdict.passed)
     assert "0 of 0" not in verdict.html()

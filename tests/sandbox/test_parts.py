@@ -19,6 +19,7 @@ from autograder.sandbox import (
     seccomp,
 )
 from autograder.sandbox.channel import clean
+from autograder.sandbox.printable import printable
 from autograder.sandbox.provisioner import submission_folder
 from autograder.sandbox.zygote import Zygote
 
@@ -153,6 +154,12 @@ def test_installed_staff_package_is_hidden(tmp_path, open_sandbox, monkeypatch):
 )
 def test_text_is_cleaned(raw, text):
     assert clean(raw) == text
+
+
+def test_what_stays_can_be_read_and_written():
+    misleading = "\0\x1b\r\x7f\x9f\u2028\u2029\u202a\u202e\u2066\u2069\ud800\udfff"
+    assert printable(f"a\tb\n{misleading}é✓") == "a\tb\né✓"
+    printable("".join(map(chr, range(0x11_0000)))).encode()
 
 
 # ---- availability ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from autograder.sandbox import (
     ReplyTooLarge,
     StudentError,
 )
+from tests.waiting import PATIENCE
 
 KINDS = ["local", "bubblewrap", "zygote"]
 
@@ -71,7 +72,7 @@ def test_odd_endings_are_errors_like_others(session, cell, name):
 )
 def test_hang_and_crash_return_to_the_state_before_the_cell(session, cell, name):
     session.execute("c = 'kept'")
-    assert session.execute(cell, timeout=0.5).error_name == name
+    assert session.execute(cell, timeout=0.5 if name == CELL_TIMEOUT else PATIENCE).error_name == name
     assert session.execute("c").stdout == "'kept'\n"
 
 
@@ -89,7 +90,7 @@ def test_shell_commands_see_python_names(session):
 
 
 def test_printed_output_survives_a_timeout(session):
-    result = session.execute("print('so far')\nwhile True: pass", timeout=0.5)
+    result = session.execute("print('so far')\nwhile True: pass", timeout=2)
     assert (result.stdout, result.error_name) == ("so far\n", CELL_TIMEOUT)
 
 
@@ -99,9 +100,9 @@ def test_how_a_process_died_is_told(session):
 
 
 def test_flood_of_output_is_cut(session):
-    result = session.execute("for _ in range(200):\n    print('x' * 10**6)", timeout=30)
+    result = session.execute("for _ in range(200):\n    print('x' * 10**6)", timeout=PATIENCE)
     assert result.ok and result.truncated and len(result.stdout) == Limits().output_bytes
-    result = session.execute("import os\nwhile True: os.write(1, b'y' * 65536)", timeout=1)
+    result = session.execute("import os\nwhile True: os.write(1, b'y' * 65536)", timeout=2)
     assert result.error_name == CELL_TIMEOUT and result.truncated and len(result.stdout) == Limits().output_bytes
 
 
@@ -114,7 +115,7 @@ def test_text_is_cleaned(session):
 
 
 def test_huge_error_text_is_cut(session):
-    result = session.execute("raise ValueError('z' * 10**7)", timeout=10)
+    result = session.execute("raise ValueError('z' * 10**7)", timeout=PATIENCE)
     assert result.error_name == "ValueError" and len(result.error_text) < 100_000
 
 
@@ -164,7 +165,7 @@ def test_asks_do_not_see_each_other(session):
 )
 def test_failed_ask_raises_and_the_next_one_works(session, code, error):
     with pytest.raises(error):
-        session.ask(code, timeout=0.5, max_bytes=1_000_000)
+        session.ask(code, timeout=0.5 if error is AskTimeout else PATIENCE, max_bytes=1_000_000)
     assert session.ask("reply = payload", b"next") == b"next"
 
 
@@ -210,8 +211,8 @@ def test_session_whose_head_is_gone_says_so(fresh):
         s.execute("a = 1")  # from now on the head is not the session's first process
         cell = "import os, signal; os.kill(os.getppid(), signal.SIGKILL); os._exit(1)"
         with pytest.raises(DeadSession):
-            s.execute(cell, timeout=5)
-            s.execute("a", timeout=2)
+            s.execute(cell, timeout=PATIENCE)
+            s.execute("a", timeout=PATIENCE)
         assert not s.alive
         with pytest.raises(DeadSession, match="gone|told"):
             s.ask("reply = b''")
@@ -219,10 +220,9 @@ def test_session_whose_head_is_gone_says_so(fresh):
 
 def test_time_of_a_submission_is_bounded(fresh):
     with fresh(Limits(wall_seconds=1)) as s:
-        result = s.execute("while True: pass", timeout=30)
-        assert (
-            result.error_name == CELL_TIMEOUT and result.seconds < 5 and "left for this submission" in result.error_text
-        )
+        result = s.execute("while True: pass", timeout=2 * PATIENCE)
+        assert result.error_name == CELL_TIMEOUT and result.seconds < PATIENCE
+        assert "left for this submission" in result.error_text
         with pytest.raises(DeadSession, match="used up"):
             s.execute("1")
 
@@ -244,7 +244,7 @@ def test_files_of_the_submission_are_copied(fresh, tmp_path):
     with fresh(workdir=tmp_path) as s:
         assert s.execute("open('data/x.csv').read()").stdout == "'1,2\\n'\n"
         assert s.execute("import helper; helper.value").stdout == "7\n"
-        assert s.execute("import torch; torch.tensor(1).item()", timeout=30).stdout == "1\n"
+        assert s.execute("import torch; torch.tensor(1).item()", timeout=PATIENCE).stdout == "1\n"
         assert s.execute("open('data/x.csv', 'w').write('3')").ok
     assert (tmp_path / "data" / "x.csv").read_text() == "1,2\n"
 

@@ -11,15 +11,9 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox import Limits, LocalSession, SandboxedSession, SandboxUnavailable, Zygote, cgroups
+from tests.waiting import PATIENCE, wait_until
 
 SMALL = {"preload": ("numpy",)}  # torch would take seconds
-
-
-def wait_until(condition, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def gone(pid):
@@ -74,7 +68,7 @@ def test_closing_it_ends_its_sandboxes(small):
     small.close()
     assert gone(session.pid)
     with pytest.raises(Exception, match="gone"):
-        session.execute("1", timeout=2)
+        session.execute("1", timeout=PATIENCE)
 
 
 def test_sessions_leave_nothing(small):
@@ -99,7 +93,7 @@ s.execute("import subprocess; p = subprocess.Popen(['sleep', '{mark}'])")
 local = LocalSession(preload=())
 local.execute("import subprocess; p = subprocess.Popen(['sleep', '{mark}'])")
 print(z.folder, local.home, z.pid, s.pid, flush=True)
-s.execute("while True: pass", timeout=60)
+s.execute("while True: pass", timeout=600)
 """
     grader = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     folder, home, zygote, guard = grader.stdout.readline().split()
@@ -147,7 +141,7 @@ def test_torch_is_ready_and_its_generator_differs_between_sessions(zygote):
     drawn = set()
     for _ in range(3):
         with SandboxedSession(zygote) as s:
-            result = s.execute("import torch; torch.randn(3).tolist()", timeout=2)
+            result = s.execute("import torch; torch.randn(3).tolist()", timeout=PATIENCE)
             assert result.ok
             drawn.add(result.stdout)
     assert len(drawn) == 3

@@ -35,8 +35,8 @@ class Cheat:
         return json.dumps(self.book).encode()
 
 
-CHEATS = []
-_books = {}
+CHEATS: list[Cheat] = []
+_books: dict[str, dict] = {}
 
 
 def released(unit=START):

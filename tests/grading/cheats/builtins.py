@@ -89,11 +89,11 @@ def softmax(x, dim=-1):
 """,
     "a reply that hides what ran": """
 import anatomy.runner as r
-old = r.run
+old = r.run_program
 def run(*args, **kwargs):
     outcome, out = old(*args, **kwargs)
     return {**outcome, "used": []}, out
-r.run = run
+r.run_program = run
 def softmax(x, dim=-1):
     with torch._C.DisableTorchFunction():
         return torch.ops.aten._softmax(x, dim, False)

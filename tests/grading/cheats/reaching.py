@@ -26,7 +26,7 @@ answer(
 import sys
 sys.path[:0] = ["{ROOT}", "../../.."]
 try:
-    from autograder.exercises.u00_start_here import weighted_average
+    from autograder.exercises.u00_start_here.weighted_average import weighted_average
 except ImportError:
     {WRONG.replace(chr(10), chr(10) + "    ")}
 """,

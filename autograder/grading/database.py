@@ -1,0 +1,85 @@
+"""Transactions that wait for their turn, and what is wrong with a database in one sentence."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import sqlalchemy as sa
+from nbgrader.api import InvalidEntry
+
+LOCK = 1706_03762  # any number that all graders agree on
+PATIENCE = 60.0  # seconds to wait for somebody else's transaction
+T = TypeVar("T")
+
+
+class GradebookError(RuntimeError):
+    """The gradebook cannot be used; the message is one sentence that says what to do."""
+
+
+@contextmanager
+def alone(db_url: str) -> Iterator[None]:
+    """Keeps other graders of the same PostgreSQL database from making the same tables, course or assignment meanwhile:
+    nbgrader does it in many transactions, and logs a traceback where it was second. SQLite has one writer anyway."""
+    if sa.engine.make_url(db_url).get_backend_name() != "postgresql":
+        yield
+        return
+    engine = sa.create_engine(db_url, poolclass=sa.pool.NullPool)  # closing the connection gives the lock back
+    with engine.connect() as connection:
+        connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
+        yield
+
+
+def patiently(work: Callable[[], T], db_url: str, undo: Callable[[], None] = lambda: None) -> T:
+    """Runs a transaction, again while others hold the database or were first to create the same thing.
+
+    Raises GradebookError for what does not pass, and OSError from the writing of files as it is.
+    """
+    deadline, pause = time.monotonic() + PATIENCE, 0.05
+    while True:
+        try:
+            return work()
+        except OSError:
+            undo()
+            raise
+        except (sa.exc.SQLAlchemyError, InvalidEntry) as error:
+            undo()
+            if time.monotonic() > deadline or not _passing(error):
+                raise GradebookError(_sentence(error, db_url)) from error
+            time.sleep(pause * (0.5 + random.random()))
+            pause = min(2 * pause, 2.0)
+
+
+def patient_url(db_url: str) -> str:
+    """The address with a longer wait: SQLite waits 5 seconds for a lock, and a formgrader that is open can hold it
+    longer."""
+    if db_url.startswith("sqlite:///") and "timeout=" not in db_url:
+        return db_url + ("&" if "?" in db_url else "?") + "timeout=30"
+    return db_url
+
+
+_PASSING = ("locked", "busy", "deadlock", "serialize", "already exists", "server closed the connection")
+
+
+def _passing(error: Exception) -> bool:
+    return isinstance(error, sa.exc.IntegrityError | InvalidEntry) or any(w in str(error).lower() for w in _PASSING)
+
+
+def _sentence(error: Exception, db_url: str) -> str:
+    text = str(getattr(error, "orig", None) or error).split("\n")[0]
+    try:
+        name = sa.engine.make_url(db_url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return (
+            "CourseDirectory.db_url in nbgrader_config.py is not the address of a database: write it like "
+            "sqlite:///gradebook.db or postgresql+psycopg2://user@host/name."
+        )
+    if "not a database" in text or "malformed" in text or "corrupt" in text:
+        return (
+            f"The gradebook {name} is damaged ({text}). It was left as it is: move it away and grade again (manual "
+            "scores and comments in it are lost), or restore a copy."
+        )
+    if "full" in text:
+        return f"The disk is full, the gradebook {name} could not be written ({text}). Make room and run again."
+    return f"The gradebook {name} could not be used: {text}."

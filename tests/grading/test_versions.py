@@ -1,0 +1,136 @@
+"""What a score depends on is found by imports: a change of the judge means grade again, one of a widget doesn't."""
+
+import pytest
+
+from autograder import ROOT
+from autograder.grading import masters
+from autograder.grading.masters import gradable_units, imported, master, scoring_files
+
+# Kept by hand before imports were followed; none of it may get lost.
+BY_HAND = [
+    "autograder/judge/*.py",
+    "autograder/grading/rebuild.py",
+    "autograder/grading/execution.py",
+    "autograder/grading/grade.py",
+    "autograder/grading/signs.py",
+    "course/anatomy/runner.py",
+    "course/anatomy/judging.py",
+    "course/anatomy/compare.py",
+    "course/anatomy/codec.py",
+    "course/anatomy/diagnosis.py",
+    "course/anatomy/symbolic.py",
+    "course/anatomy/verdict.py",
+    "course/anatomy/naming.py",
+    "course/anatomy/relations.py",
+    "course/anatomy/contrast.py",
+    "course/anatomy/advice.py",
+    "course/anatomy/spelling.py",
+]
+NO_MATTER = [
+    "course/anatomy/__init__.py",
+    "course/anatomy/widgets/**/*",
+    "course/anatomy/progress*.py",
+    "course/anatomy/plots.py",
+    "course/anatomy/predictions.py",
+    "course/anatomy/quizzes.py",
+    "autograder/grading/report.py",
+    "autograder/grading/feedback.py",
+    "autograder/grading/engine.py",
+    "autograder/grading/gradebook.py",
+    "autograder/build/source.py",
+    "autograder/build/gallery.py",
+    "autograder/recording/**/*",
+]
+
+
+def found(patterns):
+    files = {pattern: {p for p in ROOT.glob(pattern) if p.suffix == ".py"} for pattern in patterns}
+    assert all(files.values()), f"nothing matches {[p for p, f in files.items() if not f]}"
+    return set().union(*files.values())
+
+
+def test_nothing_of_the_list_kept_by_hand_is_lost():
+    assert found(BY_HAND) <= scoring_files()
+
+
+@pytest.mark.parametrize("unit", gradable_units())
+def test_what_cannot_change_a_score_does_not_count(unit):
+    files = scoring_files() | imported([f"autograder.exercises.u{unit.replace('-', '_')}"])
+    assert not files & found(NO_MATTER)
+
+
+def test_specs_count_with_their_references():
+    files = imported(["autograder.exercises.u06_rope"])
+    assert ROOT / "autograder/reference/rope.py" in files
+    assert ROOT / "autograder/exercises/u06_rope/__init__.py" in files
+
+
+@pytest.fixture
+def house(tmp_path):
+    """A small repository: {path: source} → its root."""
+
+    def build(files):
+        for name, source in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(source)
+        return lambda *modules: {str(p.relative_to(tmp_path)) for p in imported(modules, tmp_path)}
+
+    return build
+
+
+JUDGE = {
+    "autograder/__init__.py": "ROOT = 1\n",
+    "autograder/judge/__init__.py": "",
+    "autograder/judge/trusted.py": "import torch\nfrom anatomy import judging\n",
+    "autograder/judge/fresh.py": "from . import deeper\n",
+    "autograder/judge/deeper.py": "",
+    "course/anatomy/__init__.py": "from .widgets import Rope\nfrom .judging import judge\n",
+    "course/anatomy/widgets.py": "",
+    "course/anatomy/judging.py": "from .compare import close\n",
+    "course/anatomy/compare.py": "",
+}
+ALWAYS = {
+    "autograder/__init__.py",
+    "autograder/judge/__init__.py",
+    "autograder/judge/trusted.py",
+    "course/anatomy/judging.py",
+    "course/anatomy/compare.py",
+}
+FRESH = {"autograder/judge/fresh.py", "autograder/judge/deeper.py"}
+
+
+@pytest.mark.parametrize(
+    "line, more",
+    [
+        ("", set()),
+        ("from autograder.judge.fresh import name", FRESH),
+        ("import autograder.judge.fresh", FRESH),
+        ("from .fresh import name", FRESH),
+        ("from . import fresh", FRESH),
+        ("from ..judge import fresh", FRESH),
+        ("def late():\n    from . import fresh", FRESH),
+        ("try:\n    from . import fresh\nexcept ImportError:\n    pass", FRESH),
+        ("if TYPE_CHECKING:\n    from . import fresh", set()),
+        ("if TYPE_CHECKING:\n    pass\nelse:\n    from . import fresh", FRESH),
+        ("from anatomy import Rope", {"course/anatomy/__init__.py", "course/anatomy/widgets.py"}),
+        ("import autograder.judge.not_there", set()),
+    ],
+)
+def test_a_module_that_the_judge_imports_counts(house, line, more):
+    files = house({**JUDGE, "autograder/judge/trusted.py": JUDGE["autograder/judge/trusted.py"] + line + "\n"})
+    assert files("autograder.judge.trusted") == ALWAYS | more
+
+
+def test_the_version_follows_the_files(monkeypatch, tmp_path):
+    """Another notebook, another spec or another judge is another version; the same files are the same one."""
+    unit, before = gradable_units()[0], master(gradable_units()[0]).version
+    again = lambda: masters.Master(unit, None, (), {}, {}).version
+    assert again() == before and len(before) == 16
+    with monkeypatch.context() as changed:
+        changed.setattr(masters, "scoring_files", lambda: scoring_files() | {ROOT / "course/anatomy/plots.py"})
+        assert again() != before
+    other = tmp_path / "other.ipynb"
+    other.write_text("{}")
+    monkeypatch.setattr(masters, "source_notebook_path", lambda unit: other)
+    assert again() != before
