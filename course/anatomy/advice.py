@@ -2,6 +2,8 @@
 
 import re
 
+from .compare import Difference
+
 _MATRIX = (
     "In a @ b the last axis of a must be as long as the second to last axis of b. Print both shapes just before "
     "this line; often a transpose is missing."
@@ -123,7 +125,7 @@ _ADVICE = [
 ]
 
 
-def raised(problem, name, message):
+def raised(problem: Difference, name: str, message: str) -> str:
     """One or two sentences for a learner's exception. problem: the Difference; name, message: of the exception."""
     if "Error(s) in loading state_dict" in message:
         return _loading(message)
@@ -135,7 +137,7 @@ def raised(problem, name, message):
     return f"{said} {advice}" if advice else said
 
 
-def advice_for(name, message):
+def advice_for(name: str, message: str) -> str:
     """What to do about an exception, or an empty string."""
     text = f"{name}: {message}"[:700]
     for pattern, advice in _ADVICE:

@@ -6,11 +6,15 @@ why, reaches the page only after the commit, so that nobody reads it by accident
 
 import html
 import secrets
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anywidget
 import traitlets as t
 
+State = dict[str, Any]  # of one question; Question says what it holds
+Item = dict[str, Any]
 _HERE = Path(__file__).parent
 FALLBACK = """<style>
 .jp-OutputArea-child:has(.ta-ask-plain):has(+ .jp-OutputArea-child .ta-ask) { display: none; }
@@ -44,7 +48,14 @@ class Question(anywidget.AnyWidget):
     states = t.Dict().tag(sync=True)
     commit = t.Dict().tag(sync=True)  # from the page: key, value and a number, so that the same answer counts anew
 
-    def __init__(self, items, on_commit, states=None, name="Question", below=None):
+    def __init__(
+        self,
+        items: list[Item],
+        on_commit: Callable[[str, str], State],
+        states: dict[str, State] | None = None,
+        name: str = "Question",
+        below: Callable[[], str] | None = None,
+    ):
         self._on_commit, self._below, self._place = on_commit, below, None
         super().__init__(items=items, states=states or {}, name=name, token=secrets.token_hex(6))
 
@@ -63,7 +74,7 @@ class Question(anywidget.AnyWidget):
             }
         self.show(answer["key"], {**state, "n": answer.get("n", 0)})
 
-    def show(self, key, state):
+    def show(self, key: str, state: State) -> None:
         """Puts one question into another state."""
         # The number tells the page that its commit has arrived, even where nothing else has changed.
         number = state.get("n", self.states.get(key, {}).get("n", 0))
@@ -97,7 +108,7 @@ class Question(anywidget.AnyWidget):
         if self._below is not None:
             self._place = display(self._line(), raw=True, display_id=True)
 
-    def draw_below(self):
+    def draw_below(self) -> None:
         """Draws the line under the control again, where it is on show."""
         if self._place is not None:
             self._place.update(self._line(), raw=True)

@@ -10,7 +10,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from .fingerprint import KEY, mark, marks, release_of, text_of, unit_of
+from .fingerprint import KEY, Cell, Notebook, mark, marks, release_of, text_of, unit_of
 
 HEADING_ID = "kept-from-earlier"
 HEADING = """## Kept from your earlier notebook
@@ -32,9 +32,23 @@ class Carried:
     kept: int = 0
 
 
-def merge(work, release):
+def merge(work: Notebook, release: Notebook) -> tuple[Notebook, Carried]:
     """(new notebook, Carried) from a learner's notebook and a release, both as ``fingerprint.parse`` gives them."""
     return _Merge(work, release).run()
+
+
+def checksum(cell: Cell) -> str:
+    """nbgrader's checksum of a cell: what stands in an untouched cell's own metadata."""
+    about = _nbgrader(cell)
+    grade, solution = bool(about.get("grade")), bool(about.get("solution"))
+    locked = not solution and (grade or bool(about.get("locked")))
+    parts = [text_of(cell), cell["cell_type"], *map(str, (grade, solution, locked)), str(about.get("grade_id"))]
+    if about.get("grade"):
+        try:
+            parts.append(str(float(about["points"])))
+        except (KeyError, TypeError, ValueError):
+            return ""
+    return hashlib.md5("".join(parts).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 class _Merge:
@@ -105,7 +119,7 @@ class _Merge:
             return mark(cell) == self.before[cell["id"]]
         if new is not None and mark(cell) == mark(new):
             return True
-        return _nbgrader(cell).get("checksum") == _checksum(cell) or self._names_itself(cell)
+        return _nbgrader(cell).get("checksum") == checksum(cell) or self._names_itself(cell)
 
     def _names_itself(self, cell):
         """The id of a released text or demonstration is made from its source (autograder/build/source.py)."""
@@ -201,20 +215,6 @@ def _kept(cell):
 
 def _is_heading(cell):
     return cell.get("id") == HEADING_ID or _kept(cell) == "heading"
-
-
-def _checksum(cell):
-    """nbgrader's checksum of a cell: what stands in an untouched cell's own metadata."""
-    about = _nbgrader(cell)
-    grade, solution = bool(about.get("grade")), bool(about.get("solution"))
-    locked = not solution and (grade or bool(about.get("locked")))
-    parts = [text_of(cell), cell["cell_type"], *map(str, (grade, solution, locked)), str(about.get("grade_id"))]
-    if about.get("grade"):
-        try:
-            parts.append(str(float(about["points"])))
-        except (KeyError, TypeError, ValueError):
-            return ""
-    return hashlib.md5("".join(parts).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 def _adopt(new, cell):

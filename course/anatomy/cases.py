@@ -1,25 +1,13 @@
 """``case("attention.softmax", 3)``: one case of an exercise, to look at and to run by hand."""
 
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
 from . import codec, records, runner
 from .compare import show
 from .symbolic import Expression
-
-
-def case(exercise_id, number):
-    """One case of an exercise, as a Case.
-
-    Args:
-        exercise_id: e.g. ``"attention.softmax"``.
-        number: from 1, in the order of the verdict's list.
-
-    Raises:
-        MissingRecording: no such exercise, or no such number; the message says what there is.
-    """
-    record = records.load(exercise_id)
-    count = len(record.cases)
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= count:
-        raise records.MissingRecording(f"{exercise_id} has the cases 1 to {count}; there is no case {number!r}.")
-    return Case(record, number)
 
 
 class Case:
@@ -31,29 +19,29 @@ class Case:
     into its input spoils nothing.
     """
 
-    def __init__(self, record, number):
+    def __init__(self, record: records.ExerciseRecord, number: int) -> None:
         self.exercise, self.number, self._record = record.id, number, record
         self._case = record.cases[number - 1]
         self.shows, self._steps = self._case.shows, self._case.program["steps"]
 
     @property
-    def args(self):
+    def args(self) -> tuple[Any, ...]:
         """Positional arguments of the last call. Raises ValueError where one is a function of yours."""
         return tuple(self._decoded(self._steps[-1]["args"]))
 
     @property
-    def kwargs(self):
+    def kwargs(self) -> dict[str, Any]:
         """Keyword arguments of the last call. Raises ValueError where one is a function of yours."""
         return self._decoded(self._steps[-1]["kwargs"])
 
     @property
-    def state(self):
+    def state(self) -> dict[str, Tensor] | None:
         """dict of weights to load, or None."""
         loaded = [s["state"] for s in self._steps if s.get("state") is not None]
         return {k: self._case.tensors[n].clone() for k, n in loaded[-1].items()} if loaded else None
 
     @property
-    def expected(self):
+    def expected(self) -> Any:
         """What the last step should give."""
         outcome, tensors = self._case.outcomes["expected"]
         raised = next((r["raises"][0] for r in outcome["results"] if "raises" in r), None)
@@ -64,7 +52,7 @@ class Case:
         value = _plain(codec.decode(last["value"], tensors))
         return {"value": value, **codec.decode(last["grads"], tensors)} if "grads" in last else value
 
-    def run(self, *functions, call=None):
+    def run(self, *functions: Callable[..., Any], call: int | None = None) -> Any:
         """The value that your functions give in this case.
 
         Args:
@@ -108,7 +96,7 @@ class Case:
             value = value[part]
         return value
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         try:
             given = [show(a, 8) for a in self.args] + [f"{k}={show(v, 8)}" for k, v in self.kwargs.items()]
         except ValueError:
@@ -126,6 +114,23 @@ class Case:
             f"  Look at .args, .kwargs, .state, .expected, or .run({', '.join(self._record.targets)}).",
         ]
         return "\n".join(lines)
+
+
+def case(exercise_id: str, number: int) -> Case:
+    """One case of an exercise, as a Case.
+
+    Args:
+        exercise_id: e.g. ``"attention.softmax"``.
+        number: from 1, in the order of the verdict's list.
+
+    Raises:
+        MissingRecording: no such exercise, or no such number; the message says what there is.
+    """
+    record = records.load(exercise_id)
+    count = len(record.cases)
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= count:
+        raise records.MissingRecording(f"{exercise_id} has the cases 1 to {count}; there is no case {number!r}.")
+    return Case(record, number)
 
 
 def _plain(value):

@@ -3,16 +3,19 @@
 import os
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from . import claims, judging, loop, probing, records, runner, session
 from .progress import note
+from .verdict import Verdict
 
 
 class CheckFailed(AssertionError):
     """Raised by ``check``, so that a run of the whole notebook stops there. The verdict, which stands above it already,
     is in ``verdict``."""
 
-    def __init__(self, verdict):
+    def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
         super().__init__(f"{verdict.exercise}: not yet. What is wrong stands above.")
 
@@ -26,7 +29,7 @@ class CheckFailed(AssertionError):
 class NotChecked(CheckFailed):
     """Raised by ``check`` where the code in memory is not the code on the screen: nothing was judged."""
 
-    def __init__(self, exercise_id, said):
+    def __init__(self, exercise_id: str, said: str) -> None:
         self.exercise, self.said = exercise_id, said
         AssertionError.__init__(self, f"{exercise_id}: not checked. Why stands above.")
 
@@ -34,7 +37,7 @@ class NotChecked(CheckFailed):
         return [f"{self.exercise}: not checked"]
 
 
-def evaluate(exercise_id, *functions):
+def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
     """The verdict on a learner's functions as an object, without raising or displaying.
 
     Args:
@@ -51,12 +54,11 @@ def evaluate(exercise_id, *functions):
     record = records.load(exercise_id)
     named = _named(record, functions)
     problem = runner.calling_problem(named, record.signature)
-    start, outcomes = time.perf_counter(), []
-    for case in record.cases:
-        if problem:
-            outcomes.append(({"results": [], "signature": problem}, {}))
-            continue
-        outcomes.append(runner.run_program(case.program, case.tensors, named, record.forbidden))
+    start = time.perf_counter()
+    if problem:
+        outcomes: runner.Outcomes = [({"results": [], "signature": problem}, {})] * len(record.cases)
+    else:
+        outcomes = [runner.run_program(c.program, c.tensors, named, record.forbidden) for c in record.cases]
     verdict = judging.judge(record, outcomes, seconds=time.perf_counter() - start)
     if not verdict.passed:
         probing.add_ignored(record, named, verdict)
@@ -72,7 +74,7 @@ def _named(record, functions):
     return dict(zip(record.targets, functions, strict=True))
 
 
-def check(exercise_id, *functions):
+def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
     """Checks an exercise: shows the verdict, records the try, and raises CheckFailed unless everything passes.
 
     Judges nothing, and raises NotChecked, where the cell that defines a function failed to run or was changed since.
@@ -96,7 +98,8 @@ def check(exercise_id, *functions):
         "\n".join(t for t in (verdict.text(), text) if t),
         {"anatomy": {"exercise": verdict.exercise, "tries": tries}},
     )
-    following = sys.modules.get(f"{__package__}.widgets.following")  # nothing follows where no widget was imported
+    # Nothing follows where no widget was imported.
+    following = sys.modules.get(f"{__package__}.widgets.tools.following")
     if following is not None:
         following.after_check(verdict, _named(records.load(exercise_id), functions))
     if not verdict.passed:

@@ -8,7 +8,7 @@ from .records import MissingRecording
 from .store import update
 
 
-def mark(source):
+def mark(source: str) -> str:
     """12 hexadecimal digits that stand for a cell's source, wherever the cell is run."""
     return hashlib.sha256(source.strip().encode("utf-8", "replace")).hexdigest()[:12]
 
@@ -34,7 +34,7 @@ class Tracker:
     def __init__(self):
         self.seen = set()
 
-    def ran(self, source):
+    def ran(self, source: str) -> None:
         """One cell ran to its end. Never raises: a claim that is not counted must not stop a notebook."""
         try:
             cell = mark(source)

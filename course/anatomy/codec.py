@@ -13,13 +13,22 @@ Tree grammar::
 """
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from . import symbolic
 
+Tree = Any  # JSON that follows the grammar above, where this side made it; any JSON at all where the other side did
+Tensors = dict[str, Tensor]  # the tensors beside a tree, by the names that stand in it
+
 MAX_DEPTH = 12
 MAX_NODES = 20_000
+MAX_TEXT = 10_000  # characters of a string
+MAX_DIGITS = 400  # of an integer
+_EXACT = 2**53  # from here on JSON's numbers, which many read as float64, are not every integer
 _DTYPES = {
     str(d).split(".")[1]: d
     for d in (
@@ -46,57 +55,73 @@ class MalformedTree(ValueError):
 class Ref:
     """In a program: the result of an earlier step, or a part of it, e.g. ``Ref(0, 1)`` is ``result_0[1]``."""
 
-    def __init__(self, step, *path):
+    def __init__(self, step: int, *path: int | str) -> None:
         self.step, self.path = step, path
 
 
 class Fn:
     """In a program: one of the learner's other functions, or a named torch function, passed as an argument."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name  # as a learner would write it, also inside a list
 
 
-def encode(value, tensors, prefix="t", depth=0):
-    """Tree of ``value``; its tensors are added to the dict ``tensors`` under fresh names.
+def encode(value: Any, tensors: Tensors, prefix: str = "t", depth: int = 0) -> Tree:
+    """Tree of ``value``; its tensors are added to ``tensors`` under fresh names, the prefix and a number.
 
     Values outside the grammar become ``{"opaque": type name}``: the judge then says what came back instead of
     what was asked for.
     """
     if depth > MAX_DEPTH:
         return {"opaque": "a structure nested too deeply"}
-    if value is None or isinstance(value, bool | str):
-        return value if not isinstance(value, str) else value[:10_000]
-    if isinstance(value, torch.Tensor):
-        name = f"{prefix}{len(tensors)}"
-        tensors[name] = value
-        return {"complex_tensor" if value.is_complex() else "tensor": name}
-    if hasattr(value, "dtype") and type(value).__module__ == "numpy":
+    if isinstance(value, Tensor):
+        return _add_tensor(value, tensors, prefix)
+    if _is_of_numpy(value):
         # A number is a number; an array is not the tensor that was asked for, and the next exercise would trip over it.
-        return {"opaque": "numpy array"} if getattr(value, "ndim", 0) else encode(value.item(), tensors, prefix, depth)
+        return {"opaque": "numpy array"} if value.ndim else encode(value.item(), tensors, prefix, depth)
+    if isinstance(value, list | tuple | dict | set | frozenset):
+        return _collection(value, lambda part: encode(part, tensors, prefix, depth + 1))
+    return _single(value)
+
+
+def _add_tensor(tensor: Tensor, tensors: Tensors, prefix: str) -> Tree:
+    name = f"{prefix}{len(tensors)}"
+    tensors[name] = tensor
+    return {"complex_tensor" if tensor.is_complex() else "tensor": name}
+
+
+def _is_of_numpy(value: Any) -> bool:
+    """Is it one of numpy's arrays or numbers? (numpy's other objects have no ``item``.)"""
+    return type(value).__module__ == "numpy" and hasattr(value, "dtype") and hasattr(value, "item")
+
+
+def _collection(value: Any, inside: Callable[[Any], Tree]) -> Tree:
+    """Tree of a value that holds others. inside: makes the tree of one of those."""
+    if isinstance(value, dict):
+        return {"dict": [[inside(k), inside(v)] for k, v in value.items()]}
+    if isinstance(value, set | frozenset):
+        return inside(sorted(value, key=repr))  # a set's own order is another one in each process
+    kind = "list" if isinstance(value, list) else "tuple"
+    return {kind: [inside(v) for v in value[:MAX_NODES]]}
+
+
+def _single(value: Any) -> Tree:
+    """Tree of a value that holds no others."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value[:MAX_TEXT]
     if isinstance(value, int):
-        return value if abs(value) < 2**53 else {"int": str(value)[:400]}
+        return value if abs(value) < _EXACT else {"int": str(value)[:MAX_DIGITS]}
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).split(".")[1]}
-    if isinstance(value, torch.Size):
-        value = tuple(value)
-    if isinstance(value, list | tuple):
-        items = [encode(v, tensors, prefix, depth + 1) for v in value[:MAX_NODES]]
-        return {"list" if isinstance(value, list) else "tuple": items}
-    if isinstance(value, dict):
-        pairs = [
-            [encode(k, tensors, prefix, depth + 1), encode(v, tensors, prefix, depth + 1)] for k, v in value.items()
-        ]
-        return {"dict": pairs}
-    if isinstance(value, set | frozenset):
-        return encode(sorted(value, key=repr), tensors, prefix, depth + 1)
     if isinstance(value, Ref):
         return {"ref": [value.step, *value.path]}
     if isinstance(value, Fn):
@@ -106,7 +131,7 @@ def encode(value, tensors, prefix="t", depth=0):
     return {"opaque": type(value).__name__}
 
 
-def decode(tree, tensors, lookup=None):
+def decode(tree: Tree, tensors: Mapping[str, Tensor], lookup: Callable[[str, Any], Any] | None = None) -> Any:
     """The value of a tree. ``lookup(kind, payload)`` resolves ``ref`` and ``fn`` nodes, which only programs have.
 
     Raises MalformedTree for anything outside the grammar.
@@ -139,7 +164,7 @@ def decode(tree, tensors, lookup=None):
             if t is None or not (t.is_complex() or t.is_floating_point() and t.ndim and t.shape[-1] == 2):
                 raise MalformedTree("not a complex tensor")
             return t if t.is_complex() else torch.view_as_complex(t.contiguous())
-        if kind == "int" and isinstance(body, str) and len(body) <= 400 and body.lstrip("-").isdigit():
+        if kind == "int" and isinstance(body, str) and len(body) <= MAX_DIGITS and body.lstrip("-").isdigit():
             return int(body)
         if kind == "float" and body in ("nan", "inf", "-inf"):
             return float(body)
@@ -161,8 +186,8 @@ def decode(tree, tensors, lookup=None):
 class Opaque:
     """Stands for a value that cannot travel; equal to nothing."""
 
-    def __init__(self, type_name):
+    def __init__(self, type_name: str) -> None:
         self.type_name = type_name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.type_name}>"

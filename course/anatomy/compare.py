@@ -1,9 +1,12 @@
 """Compares what a learner's code returned with what was expected; says where they differ, smallest thing first."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from .codec import Opaque
 from .symbolic import Expression, NotAnExpression, counterexample
@@ -28,7 +31,7 @@ class Difference:
     gradient: str | None = None
 
 
-def show(value, limit=24):
+def show(value: Any, limit: int = 24) -> str:
     """Short text for a value: small tensors in full, large ones by shape and dtype."""
     if isinstance(value, torch.Tensor):
         if value.numel() <= limit:
@@ -52,11 +55,18 @@ def _nested(v):
     return f"{v:.4g}" if isinstance(v, float) else str(v)
 
 
-def dtype_name(t):
+def dtype_name(t: Tensor) -> str:
+    """A tensor's dtype without the word torch."""
     return str(t.dtype).split(".")[1]
 
 
-def difference(expected, got, atol=None, rtol=None, where="the result"):
+def difference(
+    expected: Any,
+    got: Any,
+    atol: Mapping[int, float] | None = None,
+    rtol: float | None = None,
+    where: str = "the result",
+) -> Difference | None:
     """First Difference between two decoded values, or None.
 
     atol: dict id(expected tensor) → absolute tolerance, measured when the expectation was computed (see METHOD

@@ -1,11 +1,18 @@
 """What all failed cases of a function have in common and no passed one has: words for the difference in their input."""
 
+from collections.abc import Sequence
+
 import torch
+from torch import Tensor
+
+from .codec import Tree
+from .records import CaseRecord, ExerciseRecord
+from .runner import Step
 
 _BIG = 60.0  # exp(60) squared overflows float32, and so does exp(89)
 
 
-def told(failed, passed, record):
+def told(failed: Sequence[CaseRecord], passed: Sequence[CaseRecord], record: ExerciseRecord) -> str | None:
     """Words such as ``a mask is given``, or None. failed, passed: CaseRecords of the same function."""
     if not failed or not passed:
         return None
@@ -27,44 +34,65 @@ _NEGATED = {
 }
 
 
-def _features(case, record):
-    """dict slug → words, the most telling first."""
-    found, tensors = {}, case.tensors
-    parameters = [p.split("=")[0].strip() for p in record.signature.partition("(")[2].rpartition(")")[0].split(",")]
-    required = [p for p in record.signature.partition("(")[2].rpartition(")")[0].split(",") if "=" not in p]
+def _features(case: CaseRecord, record: ExerciseRecord) -> dict[str, str]:
+    """slug → words, the most telling first."""
     calls = [s for s in case.program["steps"] if "call" in s]
+    tensors = case.tensors.values()
+    found: dict[str, str] = {}
     for step in calls:
-        plain = step.get("on") is None and step["call"] == record.targets[0]
-        given = [
-            (parameters[i] if plain and i < len(parameters) else None, v, i >= len(required))
-            for i, v in enumerate(step["args"]["list"])
-        ]
-        for name, value, optional in given + [(k, v, True) for k, v in step["kwargs"]["dict"]]:
-            if name and isinstance(value, bool):
-                found[f"{name}={value}"] = f"{name} is {value}"
-            elif name and optional and value is not None:
-                found[f"{name} given"] = f"{name} is given"
-    for t in tensors.values():
-        if t.dtype in (torch.float16, torch.bfloat16, torch.float64):
-            found[f"{t.dtype}"] = f"the input is {str(t.dtype).removeprefix('torch.')}"
-        if t.dtype == torch.bool and t.ndim > 1 and t.numel() and (~t).all(-1).any():
-            found["hidden row"] = "a mask hides a whole row"
-        if t.is_floating_point() and t.numel():
-            if t.isinf().any():
-                found["infinite"] = "an input holds ∞"
-            elif t.abs().max() > _BIG:
-                found["big"] = f"an input holds numbers beyond {_BIG:g}"
-    if any(t.dtype == torch.bool for t in tensors.values()):
+        found |= _of_arguments(step, record)
+    for t in tensors:
+        found |= _of_tensor(t)
+    if any(t.dtype == torch.bool for t in tensors):
         found["mask"] = "a mask is given"
     if len(calls) > 1:
         found["calls"] = "there are several calls in a row"
-    if any(t.ndim >= 3 and t.shape[0] > 1 for t in tensors.values()):
+    if any(t.ndim >= 3 and t.shape[0] > 1 for t in tensors):
         found["batch"] = "the batch is larger than 1"
-    first = [
-        tensors[a["tensor"]]
-        for a in (calls[0]["args"]["list"] if calls else ())
-        if isinstance(a, dict) and a.get("tensor") in tensors
-    ][:2]
+    first = [case.tensors[n] for n in _tensor_names(calls[0]) if n in case.tensors][:2] if calls else []
     if len(first) == 2 and all(t.ndim >= 2 for t in first) and first[0].shape[-2] != first[1].shape[-2]:
         found["length"] = "the first two inputs differ in length"
     return found
+
+
+def _of_arguments(step: Step, record: ExerciseRecord) -> dict[str, str]:
+    """What a call is given beyond what it must be given."""
+    inside = record.signature.partition("(")[2].rpartition(")")[0]
+    parameters = [p for p in inside.split(",") if p.strip()]
+    names = [p.split("=")[0].strip() for p in parameters]
+    required = sum("=" not in p for p in parameters)
+    is_first_target = step.get("on") is None and step["call"] == record.targets[0]
+    found: dict[str, str] = {}
+    for i, value in enumerate(step["args"]["list"]):
+        if is_first_target and i < len(names):  # the signature is that of the first target
+            found |= _of_argument(names[i], value, i >= required)
+    for name, value in step["kwargs"]["dict"]:
+        found |= _of_argument(name, value, True)
+    return found
+
+
+def _of_argument(name: str, value: Tree, optional: bool) -> dict[str, str]:
+    if isinstance(value, bool):
+        return {f"{name}={value}": f"{name} is {value}"}
+    if optional and value is not None:
+        return {f"{name} given": f"{name} is given"}
+    return {}
+
+
+def _of_tensor(t: Tensor) -> dict[str, str]:
+    found = {}
+    if t.dtype in (torch.float16, torch.bfloat16, torch.float64):
+        found[f"{t.dtype}"] = f"the input is {str(t.dtype).removeprefix('torch.')}"
+    if t.dtype == torch.bool and t.ndim > 1 and t.numel() and (~t).all(-1).any():
+        found["hidden row"] = "a mask hides a whole row"
+    if t.is_floating_point() and t.numel():
+        if t.isinf().any():
+            found["infinite"] = "an input holds ∞"
+        elif t.abs().max() > _BIG:
+            found["big"] = f"an input holds numbers beyond {_BIG:g}"
+    return found
+
+
+def _tensor_names(step: Step) -> list[str]:
+    """Names of the tensors that a call is given by position."""
+    return [a["tensor"] for a in step["args"]["list"] if isinstance(a, dict) and "tensor" in a]

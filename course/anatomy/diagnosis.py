@@ -1,19 +1,22 @@
 """What can be said of a wrong result that no fingerprint fits: claims that hold in every failed case, or none."""
 
 import re
+from collections.abc import Sequence
 
 import torch
 
 from . import advice, codec, contrast, relations
-from .compare import difference
+from .compare import Difference, difference
 from .naming import expects_error, functions_of
+from .records import ExerciseRecord
+from .runner import Outcomes
 from .verdict import Mistake
 
 _PLAIN = ("missing", "signature", "mutated", "length", "keys", "expression", "gradient")
 _WORK = "Work the smallest failing case by hand, and print each intermediate value."
 
 
-def generic(record, outcomes, problems):
+def generic(record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None]) -> list[Mistake]:
     """One or two Mistakes for a failed check: what is wrong, then where. Never raises.
 
     record: ExerciseRecord. outcomes: as for ``judging.judge``. problems: for each case its Difference, or None; at

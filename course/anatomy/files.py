@@ -1,14 +1,24 @@
-"""Writing files so that a crash, a full disk or a power cut leaves the old file or the new one, never half of one."""
+"""Writing files so that a crash, a full disk or a power cut leaves the old file or the new one, never half of one.
+
+Every file of this project that takes the place of another one is written here; ``store`` decides what a learner's
+files hold, and this module how they reach the disk.
+"""
 
 import contextlib
 import os
 import shutil
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 LEFTOVER = ".anatomy-tmp"
+PAUSES = (0.01, 0.03, 0.1, 0.3)  # seconds
+T = TypeVar("T")
 
 
-def write_new(path, data):
+def write_new(path: Path, data: bytes) -> bool:
     """Writes a file that is not there yet, whole or not at all; makes its folder. Returns False where something is
     there already: that stays as it is. Raises OSError."""
     if os.path.lexists(path):
@@ -22,7 +32,7 @@ def write_new(path, data):
         except (OSError, NotImplementedError, AttributeError):  # a file system without hard links
             if os.path.lexists(path):
                 return False
-            os.replace(temporary, path)
+            patiently(os.replace, temporary, path)
         _settle(path)
         return True
     finally:
@@ -30,28 +40,48 @@ def write_new(path, data):
             os.unlink(temporary)
 
 
-def replace(path, data):
-    """Writes a file, in place of what is there, whole or not at all; makes its folder. Raises OSError."""
-    temporary = _temporary(path, data)
+def replace(path: Path, data: bytes, alone: bool = False) -> None:
+    """Writes a file, in place of what is there, whole or not at all; makes its folder. Raises OSError.
+
+    The permissions of what is there stay. alone: a lock keeps every other writer of this file away; then all of them
+    use one temporary file, so that those of killed processes never pile up.
+    """
+    temporary = _temporary(path, data, alone)
     try:
         with contextlib.suppress(OSError):
             shutil.copymode(path, temporary)
-        os.replace(temporary, path)
+        patiently(os.replace, temporary, path)
         _settle(path)
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
 
 
-def _temporary(path, data):
+def patiently(action: Callable[..., T], *arguments: object) -> T:
+    """``action(*arguments)``. On Windows a file that somebody has open can't be replaced, nor read while it is: there
+    it is tried again for half a second. Raises what the last try raises."""
+    for pause in PAUSES:
+        try:
+            return action(*arguments)
+        except PermissionError:
+            if sys.platform != "win32":
+                raise
+            time.sleep(pause)
+    return action(*arguments)
+
+
+def _temporary(path: Path, data: bytes, alone: bool = False) -> Path:
+    """Path of a new file beside ``path``, whole and on the disk."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}{LEFTOVER}")
+    temporary = path.with_name(f".{path.name[:60]}{'' if alone else f'.{os.getpid()}'}{LEFTOVER}")
+    with contextlib.suppress(OSError):
+        os.unlink(temporary)  # of a killed process, and perhaps not ours to write
     try:
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # or a power cut may leave the new name with nothing in it
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -59,7 +89,7 @@ def _temporary(path, data):
     return temporary
 
 
-def _settle(path):
+def _settle(path: Path) -> None:
     """The new name on the disk as well, where folders can be synced."""
     with contextlib.suppress(OSError, AttributeError):
         folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -69,7 +99,7 @@ def _settle(path):
             os.close(folder)
 
 
-def sweep(folder, below=True):
+def sweep(folder: Path, below: bool = True) -> None:
     """Removes what a killed run left half written in a folder, and below it."""
     for path in (Path(folder).rglob if below else Path(folder).glob)(f".*{LEFTOVER}"):
         with contextlib.suppress(OSError):

@@ -7,15 +7,19 @@ cells' marks travel on in a learner's copy and tell there which cells are still 
 
 import hashlib
 import json
+from pathlib import Path
+from typing import Any
 
 KEY = "anatomy"
+Notebook = dict[str, Any]  # as the file has it: plain dicts and lists
+Cell = dict[str, Any]
 
 
 class NotANotebook(ValueError):
     """The bytes are no notebook of format 4; the message says in which way."""
 
 
-def parse(data):
+def parse(data: bytes | str) -> Notebook:
     """Notebook (plain dicts and lists) from a file's bytes, safe to read cell by cell.
 
     Raises NotANotebook for anything but a notebook of format 4.
@@ -46,13 +50,13 @@ def _is_text(source):
     return isinstance(source, str) or isinstance(source, list) and all(isinstance(line, str) for line in source)
 
 
-def text_of(cell):
+def text_of(cell: Cell) -> str:
     """A cell's source as one string; files keep it as a list of lines."""
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(source)
 
 
-def mark(cell):
+def mark(cell: Cell) -> str:
     """12 hexadecimal digits of a cell's type and source."""
     return hashlib.sha256(_bytes(f"{cell['cell_type']}\n{text_of(cell)}")).hexdigest()[:12]
 
@@ -61,12 +65,12 @@ def _bytes(text):
     return text.encode("utf-8", "surrogatepass")  # a lone surrogate is legal JSON
 
 
-def plain(book):
+def plain(book: Notebook) -> Notebook:
     """The notebook with every source as one string: two that are equal in this form say the same."""
     return {**book, "cells": [{**c, "source": text_of(c)} for c in book["cells"]]}
 
 
-def digest(book):
+def digest(book: Notebook) -> str:
     """64 hexadecimal digits of everything in a notebook but the digest itself."""
     about = {k: v for k, v in _about(book).items() if k != "digest"}
     whole = plain(book) | {"metadata": {**book["metadata"], KEY: about}}
@@ -78,37 +82,37 @@ def _about(book):
     return about if isinstance(about, dict) else {}
 
 
-def sign(book, unit):
+def sign(book: Notebook, unit: str) -> Notebook:
     """Writes the fingerprint into a notebook's metadata; returns the same notebook."""
     book["metadata"][KEY] = {"unit": unit, "cells": {c["id"]: mark(c) for c in book["cells"]}}
     book["metadata"][KEY]["digest"] = digest(book)
     return book
 
 
-def unit_of(book):
+def unit_of(book: Notebook) -> str:
     """The unit that the notebook says it belongs to, or ''."""
     unit = _about(book).get("unit")
     return unit if isinstance(unit, str) else ""
 
 
-def marks(book):
+def marks(book: Notebook) -> dict[str, str]:
     """dict cell id → mark, as released; {} where the notebook has none."""
     found = _about(book).get("cells")
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
 
-def release_of(book):
+def release_of(book: Notebook) -> str:
     """The digest that the notebook was released with (its release's name, so to say), or ''."""
     found = _about(book).get("digest")
     return found if isinstance(found, str) else ""
 
 
-def is_as_built(book):
+def is_as_built(book: Notebook) -> bool:
     """Whether the notebook holds nothing but what the build wrote."""
     return bool(release_of(book)) and release_of(book) == digest(book)
 
 
-def file_is_as_built(path):
+def file_is_as_built(path: Path) -> bool:
     """The same for a file; a file that cannot be read as a notebook is not as built."""
     try:
         return is_as_built(parse(path.read_bytes()))
@@ -116,7 +120,7 @@ def file_is_as_built(path):
         return False
 
 
-def to_bytes(book):
+def to_bytes(book: Notebook) -> bytes:
     """A notebook's file, in the form that Jupyter writes."""
     split = {**book, "cells": [{**c, "source": text_of(c).splitlines(True)} for c in book["cells"]]}
     text = json.dumps(split, indent=1, ensure_ascii=False, sort_keys=True) + "\n"

@@ -5,14 +5,20 @@ references run live by the grader). Outcomes are data that may come from a hosti
 failed case with a sentence, never an exception.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from . import codec, diagnosis, naming, runner
+from .codec import Tensors
 from .compare import Difference, difference, show
+from .records import CaseRecord, ExerciseRecord
+from .runner import Outcome, Outcomes, Step
 from .spelling import spelled
 from .symbolic import NotAnExpression
 from .verdict import CaseResult, Mistake, Verdict
 
 
-def judge(record, outcomes, seconds=0.0):
+def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> Verdict:
     """Verdict for one exercise. Never raises on account of an outcome.
 
     record: ExerciseRecord. outcomes: for each case ``(outcome, tensors)`` as ``runner.run_program`` returns them, or
@@ -41,27 +47,22 @@ def judge(record, outcomes, seconds=0.0):
     return Verdict(record.id, passed, round(score, 6), record.points, mistakes, cases, seconds)
 
 
-def _forbidden_used(record, outcomes):
+def _forbidden_used(record: ExerciseRecord, outcomes: Outcomes) -> list[str]:
+    """Which forbidden names ran, as the outcomes say; they may say anything."""
     forbidden = runner.forbidden_names(record.forbidden)
-    return sorted(
-        {
-            name
-            for outcome, _ in outcomes
-            if isinstance(outcome, dict)
-            for name in outcome.get("used") or ()
-            if isinstance(name, str) and name in forbidden
-        }
-    )
+    readable = [outcome for outcome, _ in outcomes if isinstance(outcome, dict)]
+    reported = [name for outcome in readable for name in outcome.get("used") or ()]
+    return sorted({name for name in reported if isinstance(name, str) and name in forbidden})
 
 
-def _forbidden(record, used):
+def _forbidden(record: ExerciseRecord, used: list[str]) -> Mistake:
     return Mistake(
         "forbidden_builtin",
         f"This exercise asks you to write it yourself, but {', '.join(used)} ran. {record.forbidden_message}".strip(),
     )
 
 
-def _problem(case, outcome, tensors):
+def _problem(case: CaseRecord, outcome: Outcome, tensors: Tensors) -> Difference | None:
     """Difference between a case's expectation and an outcome, or None."""
     try:
         return outcome_difference(case, case.outcomes["expected"], (outcome, tensors), case.atol, case.rtol)
@@ -71,7 +72,13 @@ def _problem(case, outcome, tensors):
         return Difference("type", f"the result cannot be compared ({type(error).__name__})")
 
 
-def outcome_difference(case, expected, got, atol, rtol):
+def outcome_difference(
+    case: CaseRecord,
+    expected: tuple[Outcome, Tensors],
+    got: tuple[Outcome, Tensors],
+    atol: Mapping[str, float],
+    rtol: float | None,
+) -> Difference | None:
     """First Difference between two outcomes of a case's program, or None."""
     (want, want_tensors), (have, have_tensors) = expected, got
     if have.get("missing"):
@@ -98,13 +105,21 @@ def outcome_difference(case, expected, got, atol, rtol):
     return None
 
 
-def _where(steps, i):
+def _where(steps: list[Step], i: int) -> str:
     """What a sentence calls the value of a step: a learner counts calls."""
     calls = [k for k, s in enumerate(steps) if "call" in s]
     return f"the result of call {calls.index(i) + 1}" if i in calls and len(calls) > 1 else "the result"
 
 
-def _step_difference(step, want_tensors, theirs, have_tensors, allowed, rtol, where):
+def _step_difference(
+    step: dict[str, Any],
+    want_tensors: Tensors,
+    theirs: dict[str, Any],
+    have_tensors: Tensors,
+    allowed: dict[int, float],
+    rtol: float | None,
+    where: str,
+) -> Difference | None:
     if "raises" in step or "raises" in theirs:
         return _raise_difference(step, theirs, want_tensors)
     found = difference(
@@ -132,13 +147,13 @@ def _step_difference(step, want_tensors, theirs, have_tensors, allowed, rtol, wh
     return None
 
 
-def _place(label):
+def _place(label: str) -> str:
     """A gradient's label in words."""
     words = {f"argument {i}": f"the {n} argument" for i, n in enumerate(("first", "second", "third", "fourth"))}
     return words.get(label, label)
 
 
-def _raise_difference(step, theirs, want_tensors):
+def _raise_difference(step: dict[str, Any], theirs: dict[str, Any], want_tensors: Tensors) -> Difference | None:
     if "raises" in step:
         should = f"{'an' if step['raises'][0][:1] in 'AEIOU' else 'a'} {step['raises'][0]} should be raised here"
         if "raises" not in theirs:
@@ -154,6 +169,3 @@ def _raise_difference(step, theirs, want_tensors):
     if name != step["raises"][0]:
         return Difference("raises", f"{should}, not {name}", step["raises"][0], f"{name}: {message}"[:200])
     return None
-
-
-__all__ = ["judge", "outcome_difference", "show"]

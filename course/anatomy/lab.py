@@ -7,16 +7,17 @@ updates, no instructor's tools; what a user has set in their own Jupyter configu
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from . import workspace
-from .progress import home
+from .store import home
 
 SETTINGS = Path(__file__).resolve().parent / "lab_settings"
 FIRST_PAGE = f"{workspace.FIRST}/{workspace.FIRST}.ipynb"
 
 
-def command(folder, first=FIRST_PAGE, extra=()):
+def command(folder: Path | str, first: str = FIRST_PAGE, extra: Iterable[str] = ()) -> list[str]:
     """Command line that serves ``folder`` and opens its notebook ``first`` where there is one."""
     folder = Path(folder).resolve()
     line = [
@@ -33,7 +34,7 @@ def command(folder, first=FIRST_PAGE, extra=()):
     return [*line, *extra]
 
 
-def environment(base=None):
+def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """Environment for ``command``: ``base`` (else this process's), with the course's Jupyter settings in it.
 
     They rank below the user's own folder and above what a package installed.
@@ -47,7 +48,7 @@ def environment(base=None):
     return env
 
 
-def launch(line, env):
+def launch(line: list[str], env: Mapping[str, str]) -> int:
     """Runs JupyterLab until it ends; returns its exit status. Where that is clean it takes this process's place."""
     if sys.platform != "win32":
         sys.stdout.flush()
@@ -61,7 +62,7 @@ def launch(line, env):
             continue  # Ctrl+C reaches the server too, which asks whether to stop
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     own, extra = list(sys.argv[1:] if argv is None else argv), []
     if "--" in own:

@@ -2,17 +2,20 @@
 
 import html
 import re
+from collections.abc import Mapping
 
 from . import units
 from .progress import is_extension, passed, unit_view, whats_next
 from .records import MissingRecording
-from .verdict import CALM, box
+from .session import Run, Stale
+from .store import Entry
+from .verdict import CALM, Verdict, box
 
 HINTS = ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")
 FIRST_HINT = 2  # failing tries before a hint is offered
 
 
-def inline(markdown):
+def inline(markdown: str) -> str:
     """HTML of one sentence of Markdown: links, code and emphasis; formulas are left to the notebook."""
     text = html.escape(markdown, quote=False)
     kept = []
@@ -33,7 +36,7 @@ def inline(markdown):
     return re.sub(r"\0(\d+)\0", lambda m: kept[int(m[1])], text)
 
 
-def bare(markdown):
+def bare(markdown: str) -> str:
     """The same sentence for a terminal."""
     text = re.sub(r"\[([^\]]+)\]\((https?://[^)\s]+)\)", r"\1 (\2)", markdown)
     return "".join(
@@ -48,17 +51,17 @@ class Shown:
     def __init__(self):
         self.html, self.text = [], []
 
-    def add(self, markup, text):
+    def add(self, markup: str, text: str) -> None:
         """One more line in both forms."""
         self.html.append(markup)
         self.text.append(text)
 
-    def both(self):
+    def both(self) -> tuple[str, str]:
         """(HTML, text), empty strings where there is nothing to show."""
         return "".join(self.html), "\n".join(self.text)
 
 
-def after(verdict, entry):
+def after(verdict: Verdict, entry: Entry) -> tuple[str, str]:
     """What stands below a verdict: (HTML, text). entry: the exercise's record of tries."""
     shown = Shown()
     try:
@@ -136,7 +139,7 @@ def _offer_hint(shown, unit, exercise, entry):
     )
 
 
-def not_checked(stale):
+def not_checked(stale: Stale) -> tuple[str, str]:
     """(HTML, text) for a verdict that would be about code which is not on the screen."""
     name, run, shown = stale.name, stale.run, Shown()
     if stale.kind == "edited":
@@ -165,7 +168,7 @@ def not_checked(stale):
     return box(CALM, markup), text
 
 
-def failure(run):
+def failure(run: Run) -> tuple[str, str]:
     """(what Python said, the line at which it stopped) of a cell that failed."""
     error = run.error
     if isinstance(error, SyntaxError):
@@ -183,7 +186,7 @@ def failure(run):
     return f"{type(error).__name__}: {said}"[:300], line[:160]
 
 
-def undefined(name, source, left_behind):
+def undefined(name: str | None, source: str, left_behind: Mapping[str, Run]) -> list[str] | None:
     """Lines in place of a NameError's traceback, where a check asks for something that does not exist yet, or None."""
     call = re.match(r"\s*check\(\s*[\"']([\w.]+)[\"']", source)
     if not call or not name:

@@ -5,44 +5,154 @@ evidence for what it shows: equal wrong numbers for much, an error that happens 
 """
 
 import re
+from collections.abc import Collection, Sequence
+from enum import Enum, IntEnum
+from typing import Any
 
 import torch
 
 from . import codec
-from .compare import difference
+from .codec import Tensors
+from .compare import Difference, difference
+from .records import CaseRecord, ExerciseRecord
+from .runner import Outcome, Outcomes
 from .verdict import Mistake
 
-VALUE, ERROR, ACCIDENT = "value", "error", "accident"  # how an outcome is like a fingerprint
+
+class Likeness(Enum):
+    """How the outcome of a case is like a fingerprint."""
+
+    VALUE = "the same wrong numbers"
+    ERROR = "the same error, one that is raised on purpose or says the same"
+    ACCIDENT = "an error of the same type, which may come from anywhere"
 
 
-def named(record, outcomes, problems):
+class Explained(IntEnum):
+    """How much of a failed check a mistake explains; less is better."""
+
+    EVERY_CASE = 0
+    EVERY_FAILED_CASE = 1
+    FIRST_FUNCTION = 2  # each failed case of it: an exercise may ask for several functions, each with its own mistake
+    MOST = 3  # the first failed case and most of the others: a second, smaller mistake lies on top
+    TOO_LITTLE = 4
+
+
+def named(record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None]) -> Mistake | None:
     """The known Mistake that explains a failed check, or None.
 
     record: ExerciseRecord. outcomes: as for ``judging.judge``. problems: for each case its Difference, or None.
     """
-    check = _Check(record, outcomes, problems)
-    found = []
-    for name, message in record.mistakes.items():
-        like = [check.likeness(i, name) for i in range(len(record.cases))]
-        level = check.level(like)
-        if level is not None and check.convincing(like, level) and not check.contradicted(name, like, level):
-            # Of two on one level the one that is alike in more cases: a missing check at the end looks the same in
-            # every mistake without it.
-            found.append((level, -sum(k in (VALUE, ERROR) for k in like), len(found), Mistake(name, message)))
-    return min(found)[3] if found else None
+    check = _FailedCheck(record, outcomes, problems)
+    suspects = [_Suspect(name, check) for name in record.mistakes]
+    convicted = [s for s in suspects if s.is_convicted()]
+    if not convicted:
+        return None
+    best = min(convicted, key=_Suspect.rank)  # of equals the one that the exercise lists first
+    return Mistake(best.name, record.mistakes[best.name])
 
 
-def functions_of(case):
+def functions_of(case: CaseRecord) -> frozenset[str]:
     """Names of the learner's functions that a case calls."""
-    return frozenset(s.get("call") or s.get("new") for s in case.program["steps"]) - {None}
+    names = [s.get("call") or s.get("new") for s in case.program["steps"]]  # a call of what a step made has none
+    return frozenset(n for n in names if n is not None)
 
 
-def expects_error(case):
+def expects_error(case: CaseRecord) -> bool:
     """Should this case raise?"""
     return any("raises" in r for r in case.outcomes["expected"][0]["results"])
 
 
-def _numbers(case):
+class _FailedCheck:
+    """What a check gave. failed, passed: indices of its cases."""
+
+    def __init__(self, record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None]) -> None:
+        self.cases, self.outcomes, self.problems = record.cases, outcomes, problems
+        self.failed = [i for i, p in enumerate(problems) if p is not None]
+        self.passed = [i for i, p in enumerate(problems) if p is None]
+        first = self.functions(self.failed[0])
+        self.failed_of_first_function = [i for i in self.failed if self.functions(i) == first]
+        # Errors that an exercise asks for are written on purpose; what torch raises is an accident.
+        asked_for = [r for c in self.cases for r in c.outcomes["expected"][0]["results"] if "raises" in r]
+        self.deliberate = {"ValueError"} | {r["raises"][0] for r in asked_for}
+
+    def functions(self, i: int) -> frozenset[str]:
+        return functions_of(self.cases[i])
+
+    def expects_error(self, i: int) -> bool:
+        return expects_error(self.cases[i])
+
+
+class _Suspect:
+    """A known mistake that a failed check may be due to. like: for each case its Likeness, or None."""
+
+    def __init__(self, name: str, check: _FailedCheck) -> None:
+        self.name, self.check = name, check
+        self.like = [self._likeness(i) for i in range(len(check.cases))]
+        self.explained = self._explained()
+
+    def is_convicted(self) -> bool:
+        """Is there enough evidence, and none against?"""
+        return self.explained < Explained.TOO_LITTLE and self._is_shown() and not self._is_contradicted()
+
+    def rank(self) -> tuple[int, int]:
+        """The less, the better. Of two that explain as much, the one that is alike in more cases: a missing check at
+        the end looks the same in every mistake without it."""
+        return self.explained, -sum(k in (Likeness.VALUE, Likeness.ERROR) for k in self.like)
+
+    def _likeness(self, i: int) -> Likeness | None:
+        case = self.check.cases[i]
+        if self.name not in case.outcomes:
+            return None
+        try:
+            return _likeness(case, case.outcomes[self.name], self.check.outcomes[i], self.check.deliberate)
+        except Exception:  # a malformed outcome is like no fingerprint
+            return None
+
+    def _explained(self) -> Explained:
+        failed = self.check.failed
+        if all(self.like):
+            return Explained.EVERY_CASE
+        if all(self.like[i] for i in failed):
+            return Explained.EVERY_FAILED_CASE
+        if all(self.like[i] for i in self.check.failed_of_first_function):
+            return Explained.FIRST_FUNCTION
+        if self.like[failed[0]] and sum(self.like[i] is not None for i in failed) > len(failed) / 2:
+            return Explained.MOST
+        return Explained.TOO_LITTLE
+
+    def _is_shown(self) -> bool:
+        """Does a failed case show this mistake, rather than merely not speak against it?"""
+        failed = self.check.failed
+        showing = [i for i in failed if self.like[i] in (Likeness.VALUE, Likeness.ERROR)]
+        if not showing:
+            return False
+        if self.explained == Explained.EVERY_CASE or all(self.check.expects_error(i) for i in failed):
+            return True
+        # Where a result is wrong, errors alone prove nothing; nor does NaN, which comes from anywhere.
+        telling = [i for i in showing if not self.check.expects_error(i) and not self._is_nan(i)]
+        if not telling:
+            return False
+        # What speaks against it elsewhere is only outweighed by more than one number.
+        several_numbers = len(telling) > 1 or _numbers(self.check.cases[telling[0]]) > 1
+        return self.explained == Explained.EVERY_FAILED_CASE or several_numbers
+
+    def _is_nan(self, i: int) -> bool:
+        problem = self.check.problems[i]
+        return problem is not None and problem.kind == "nan"
+
+    def _is_contradicted(self) -> bool:
+        """Does the learner pass a case in which whoever has made this mistake would fail?"""
+        blamed = {self.check.functions(i) for i in self.check.failed if self.like[i]}
+        return any(self._would_fail(i) for i in self.check.passed if self.check.functions(i) in blamed)
+
+    def _would_fail(self, i: int) -> bool:
+        """Does this mistake give another result in a case that was passed? (Not asked of cases that expect an error: a
+        check may be missing or not.)"""
+        is_recorded = self.name in self.check.cases[i].outcomes
+        return is_recorded and not self.like[i] and not self.check.expects_error(i)
+
+
+def _numbers(case: CaseRecord) -> int:
     """How many numbers the last step of a case gives."""
     outcome, tensors = case.outcomes["expected"]
     value = outcome["results"][-1].get("value")
@@ -50,66 +160,9 @@ def _numbers(case):
     return sum(t.numel() for t in tensors.values()) or (len(items) if isinstance(items, list) else 1)
 
 
-class _Check:
-    """One failed check beside the fingerprints of its exercise."""
-
-    def __init__(self, record, outcomes, problems):
-        self.cases, self.outcomes, self.problems = record.cases, outcomes, problems
-        self.failed = [i for i, p in enumerate(problems) if p is not None]
-        first = functions_of(self.cases[self.failed[0]])
-        self.near = [i for i in self.failed if functions_of(self.cases[i]) == first]
-        # Errors that an exercise asks for are written on purpose; what torch raises is an accident.
-        self.deliberate = {"ValueError"} | {
-            r["raises"][0] for c in self.cases for r in c.outcomes["expected"][0]["results"] if "raises" in r
-        }
-
-    def likeness(self, i, name):
-        """How the outcome of case i is like that of a known mistake, or None."""
-        theirs = self.cases[i].outcomes.get(name)
-        try:
-            return None if theirs is None else _likeness(self.cases[i], theirs, self.outcomes[i], self.deliberate)
-        except Exception:  # a malformed outcome is like no fingerprint
-            return None
-
-    def level(self, like):
-        """How much of the check a mistake explains: 0 every case, 1 every failed case, 2 every failed case of the
-        function that failed first (an exercise may ask for several, each with its own mistake), 3 the first failed
-        case and most of the others (a second, smaller mistake lies on top); None too little."""
-        if all(like):
-            return 0
-        if all(like[i] for i in self.failed):
-            return 1
-        if all(like[i] for i in self.near):
-            return 2
-        if like[self.failed[0]] and 2 * sum(like[i] is not None for i in self.failed) > len(self.failed):
-            return 3
-        return None
-
-    def convincing(self, like, level):
-        """Does a failed case show this mistake, rather than merely not speak against it?"""
-        shown = [i for i in self.failed if like[i] in (VALUE, ERROR)]
-        if level == 0 or not shown:
-            return bool(shown)
-        if all(expects_error(self.cases[i]) for i in self.failed):
-            return True
-        # Where a result is wrong, errors alone prove nothing; nor does NaN, which comes from anywhere.
-        telling = [i for i in shown if not expects_error(self.cases[i]) and self.problems[i].kind != "nan"]
-        # What speaks against it elsewhere is only outweighed by more than one number.
-        return bool(telling) and (level == 1 or len(telling) > 1 or _numbers(self.cases[telling[0]]) > 1)
-
-    def contradicted(self, name, like, level):
-        """Does the learner pass a case of the same function in which this mistake gives another result? Whoever has
-        made it would fail there too. (Not asked of cases that expect an error: a check may be missing or not.)"""
-        if level == 0:
-            return False
-        functions = {functions_of(self.cases[i]) for i in self.failed if like[i]}
-        return any(
-            p is None and not like[i] and functions_of(c) in functions and not expects_error(c) and name in c.outcomes
-            for i, (c, p) in enumerate(zip(self.cases, self.problems, strict=True))
-        )
-
-
-def _likeness(case, theirs, got, deliberate):
+def _likeness(
+    case: CaseRecord, theirs: tuple[Outcome, Tensors], got: tuple[Outcome, Tensors], deliberate: Collection[str]
+) -> Likeness | None:
     """How one outcome is like a fingerprint. Raises all kinds of errors for an outcome that is malformed."""
     (mine, my_tensors), (known, known_tensors) = got, theirs
     if mine.get("missing") or mine.get("signature") or bool(mine.get("mutated")) > bool(known.get("mutated")):
@@ -117,33 +170,38 @@ def _likeness(case, theirs, got, deliberate):
     # A fingerprint is met more loosely than an expectation: another order of summation is still the same mistake.
     loose = {id(t): 10 * case.atol.get(n, 0.0) + 1e-6 for n, t in known_tensors.items()}
     for a, b in zip(known["results"], mine["results"], strict=True):
+        if "raises" in a and "raises" in b:
+            return error_likeness(a["raises"], b["raises"], deliberate)
         if "raises" in a or "raises" in b:
-            return _error_likeness(a["raises"], b["raises"], deliberate) if "raises" in a and "raises" in b else None
+            return None
         for part in ("value", "grads"):
-            if part in a and not _same(
-                codec.decode(a[part], known_tensors), codec.decode(b[part], my_tensors), loose, case.rtol or 1e-5
-            ):
-                return None
-    return VALUE
+            if part in a:
+                wanted, given = codec.decode(a[part], known_tensors), codec.decode(b[part], my_tensors)
+                if not _same(wanted, given, loose, case.rtol or 1e-5):
+                    return None
+    return Likeness.VALUE
 
 
-def _error_likeness(known, mine, deliberate):
+def error_likeness(known: Sequence[str], mine: Sequence[str], deliberate: Collection[str]) -> Likeness | None:
+    """How two errors are alike, each [type name, message, …]. deliberate: types that are raised on purpose."""
     if known[0] != mine[0]:
         return None
-    return ERROR if known[0] in deliberate or _words(known[1]) == _words(mine[1]) else ACCIDENT
+    if known[0] in deliberate or _words(known[1]) == _words(mine[1]):
+        return Likeness.ERROR
+    return Likeness.ACCIDENT
 
 
-def _words(message):
+def _words(message: str) -> tuple[str, bool]:
     """What an error says, without the numbers of the case; names that do not load apart from shapes that do not."""
     return re.sub(r"\d+", "#", message)[:30], "size mismatch" in message
 
 
-def _same(known, mine, loose, rtol):
+def _same(known: Any, mine: Any, loose: dict[int, float], rtol: float) -> bool:
     known, mine = _as_numbers(known, mine)
     return difference(known, mine, loose, rtol) is None
 
 
-def _as_numbers(a, b):
+def _as_numbers(a: Any, b: Any) -> tuple[Any, Any]:
     """Both values, with 0-d tensors as numbers where the other side has a number: the mistake is the same one."""
     if isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b):
         pairs = [_as_numbers(x, y) for x, y in zip(a, b, strict=True)]
@@ -153,6 +211,6 @@ def _as_numbers(a, b):
     return a, b
 
 
-def _number(value, beside):
+def _number(value: Any, beside: Any) -> Any:
     plain = isinstance(value, torch.Tensor) and value.ndim == 0 and isinstance(beside, int | float)
     return value.item() if plain else value

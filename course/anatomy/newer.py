@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from . import files
@@ -20,7 +21,7 @@ class BadRelease(ValueError):
     """What FROM names cannot be taken; one sentence says why. Nothing was changed."""
 
 
-def bring(root, source, say, may_replace):
+def bring(root: Path, source: Path | None, say: Callable[[str], object], may_replace: Callable[[Path], bool]) -> int:
     """Brings the release's files to ``root``, from git or from ``source``. Returns an exit status.
 
     may_replace: function of a notebook's path, whether all that somebody wrote in it is kept elsewhere. Raises
@@ -38,7 +39,7 @@ def bring(root, source, say, may_replace):
     return 0
 
 
-def how_to_restore(root, unit):
+def how_to_restore(root: Path, unit: str) -> str:
     """How a learner gets a released notebook back."""
     if (root / ".git").exists():
         return f"To put the release back: `git checkout course/{unit}`, then `make update`."

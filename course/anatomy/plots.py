@@ -1,5 +1,6 @@
 """Plotting style of the course: Okabe–Ito colors with line styles, legible in light and dark themes."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import matplotlib as mpl
@@ -33,13 +34,13 @@ STYLE = {
 }
 
 
-def use_style():
+def use_style() -> None:
     """Applies the course's style to the whole notebook. A white ground keeps plots legible in dark themes."""
     mpl.rcParams.update(STYLE)
 
 
 @contextmanager
-def described(alt):
+def described(alt: str) -> Iterator[None]:
     """Shows the current figure with alternative text for screen readers.
 
     Use as ``with described("loss falls from 3.1 to 0.2"): plt.plot(...)``.

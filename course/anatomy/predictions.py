@@ -5,13 +5,18 @@ A prediction may be changed until its result has been shown; from then on it sta
 
 import html
 import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from . import store, units
 from .records import MissingRecording
 
-_asked = {}  # id → the control on show in this session
-_options = {}  # id → options given to predict() in a cell
-_waiting = {}  # id → the Revealed that waits for this prediction
+if TYPE_CHECKING:
+    from .asking import Question
+
+_asked: dict[str, "Question"] = {}  # id → the control on show in this session
+_options: dict[str, list[str]] = {}  # id → options given to predict() in a cell
+_waiting: dict[str, "Revealed"] = {}  # id → the Revealed that waits for this prediction
 
 
 def _interactive():
@@ -22,7 +27,7 @@ def _interactive():
 # ---- asking ----------------------------------------------------------------------------------------------
 
 
-def predict(prediction_id, question=None, options=None):
+def predict(prediction_id: str, question: str | None = None, options: Iterable[object] | None = None) -> "Question":
     """Asks for a prediction and keeps it: one of some options, or a text where there are none.
 
     Args:
@@ -78,7 +83,7 @@ def _commit(prediction_id, value):
     )
 
 
-def record_prediction(prediction_id, value):
+def record_prediction(prediction_id: str, value: object) -> None:
     """Keeps a prediction without the control, e.g. ``record_prediction("rope.p1", "the score stays the same")``.
 
     After its result has been shown, a prediction stays as it was, and one line says so.
@@ -144,7 +149,9 @@ def _link_below(prediction_id):
 # ---- showing ---------------------------------------------------------------------------------------------
 
 
-def reveal(prediction_id, result, because="", answer=None):
+def reveal(
+    prediction_id: str, result: object, because: str = "", answer: str | Callable[[], str] | None = None
+) -> "Revealed":
     """Shows the prediction beside the result, or waits in place until there is a prediction.
 
     Args:
@@ -188,14 +195,18 @@ def _one_of_the_options(prediction_id, answer):
 class Revealed:
     """Prediction and result side by side; before there is a prediction, the place where they will stand."""
 
-    def __init__(self, prediction_id, result, because, answer):
+    def __init__(self, prediction_id: str, result: object, because: str, answer: str | Callable[[], str] | None):
         self.id, self.because = prediction_id, because
-        self.prediction = self.value = self.answer = self.held = self.error = None
+        self.prediction: str | None = None
+        self.answer: str | None = None
+        self.held: bool | None = None
+        self.error: str | None = None
+        self.value: object = None
         self.open = False
         self._result, self._answer = result, answer
         self._place = None
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Computes what is shown later: by then, other cells may have given the names in it other values."""
         try:
             self._result, self._answer = self._computed()
@@ -205,7 +216,7 @@ class Revealed:
     def _computed(self):
         return tuple(f() if callable(f) else f for f in (self._result, self._answer))
 
-    def show(self, prediction):
+    def show(self, prediction: str | None) -> None:
         """Shows the result, and notes whether the prediction held. Raises what the result's function raises."""
         value, answer = self._computed()
         if answer is not None:
@@ -220,7 +231,7 @@ class Revealed:
         if entry and not entry["shown"]:  # the first time counts
             entry |= {"shown": True, "held": self.held}
 
-    def prediction_came(self, prediction):
+    def prediction_came(self, prediction: str) -> None:
         """Shows the result in the cell that waits for it."""
         try:
             self.show(prediction)

@@ -6,12 +6,15 @@ Only in the instant check, where the function is at hand and a few milliseconds 
 import inspect
 import json
 import time
+from collections.abc import Sequence
 
 import torch
 
 from . import runner
 from .naming import expects_error, functions_of
-from .verdict import Mistake
+from .records import ExerciseRecord
+from .runner import Functions
+from .verdict import Mistake, Verdict
 
 SECONDS = 0.15
 # (exercise, argument) that no right answer depends on: the reach of a mask is the same for every x.
@@ -19,7 +22,7 @@ FREE = {("sparse.gradient_reach", "x")}
 _VAGUE = ("generic.partly", "generic.values", "generic.order", "generic.nearly", "generic.slices", "generic.unchanged")
 
 
-def add_ignored(record, functions, verdict):
+def add_ignored(record: ExerciseRecord, functions: Functions, verdict: Verdict) -> None:
     """Adds to a failed verdict's generic mistakes that the result does not depend on some argument. Never raises.
 
     record: ExerciseRecord. functions: dict target → the learner's function. verdict: what ``judging.judge`` said.
@@ -39,11 +42,12 @@ def add_ignored(record, functions, verdict):
         return
 
 
-def ignored(record, functions, passed):
+def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool]) -> list[str]:
     """Names of the tensor arguments of the function that failed first whose values change nothing in any case."""
     first = passed.index(False)
     called = functions_of(record.cases[first])
-    found, began = {}, time.perf_counter()
+    found: dict[str, bool] = {}
+    began = time.perf_counter()
     for case in record.cases:
         if functions_of(case) != called or expects_error(case) or len(case.program["steps"]) > 1:
             continue

@@ -5,14 +5,15 @@ A unit is done when the exercises of its core path are passed. Its extensions co
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import records, store, units
-from .store import home, read, update
+from .store import Entry
+from .units import Known
+from .verdict import Verdict
 
-__all__ = ["Progress", "home", "note", "progress", "read", "summary", "unit_view", "update", "whats_next"]
 
-
-def note(verdict):
+def note(verdict: Verdict) -> Entry:
     """Adds one try of an exercise; returns the exercise's entry.
 
     Its ``tries`` are those up to the first pass: later checks neither add to them nor take the pass back.
@@ -36,44 +37,44 @@ class UnitView:
 
     name: str
     title: str
-    exercises: list = field(default_factory=list)  # (what the unit says, the learner's entry or {})
-    predictions: tuple = (0, 0)  # held, judged so far
-    quiz: tuple = (0, 0, 0)  # right on first try, answered, asked
-    claims: tuple = (0, 0)  # decided, there
+    exercises: list[tuple[Known, Entry]] = field(default_factory=list)  # the learner's entry, or {}
+    predictions: tuple[int, int] = (0, 0)  # held, judged so far
+    quiz: tuple[int, int, int] = (0, 0, 0)  # right on first try, answered, asked
+    claims: tuple[int, int] = (0, 0)  # decided, there
     problem: str = ""
 
     @property
-    def core(self):
+    def core(self) -> list[tuple[Known, Entry]]:
         """The exercises of the core path, in the form of ``exercises``."""
         return [(e, entry) for e, entry in self.exercises if not is_extension(e)]
 
     @property
-    def extensions(self):
+    def extensions(self) -> list[tuple[Known, Entry]]:
         """The other ones."""
         return [(e, entry) for e, entry in self.exercises if is_extension(e)]
 
     @property
-    def done(self):
+    def done(self) -> int:
         """Exercises passed of the core path."""
         return _count(self.core)
 
     @property
-    def extensions_done(self):
+    def extensions_done(self) -> int:
         """Extensions passed."""
         return _count(self.extensions)
 
     @property
-    def points(self):
+    def points(self) -> tuple[float, float]:
         """(reached, possible) on the core path."""
         return _reached(self.core), sum(e["points"] for e, _ in self.core)
 
     @property
-    def extra(self):
+    def extra(self) -> float:
         """Points reached in extensions."""
         return _reached(self.extensions)
 
     @property
-    def minutes(self):
+    def minutes(self) -> float:
         """Minutes of the core path's exercises that are not passed yet."""
         return sum(e["minutes"] for e, entry in self.core if not passed(entry))
 
@@ -86,17 +87,17 @@ def _reached(exercises):
     return sum(min(entry.get("best", 0.0), e["points"]) for e, entry in exercises)
 
 
-def is_extension(exercise):
+def is_extension(exercise: Known) -> bool:
     """Whether what a unit says of an exercise calls it an extension."""
     return bool(exercise.get("extension"))
 
 
-def passed(entry):
+def passed(entry: Entry) -> bool:
     """Whether an exercise's entry says that it was passed."""
     return entry.get("passed_on_try") is not None
 
 
-def views():
+def views() -> list[UnitView]:
     """A UnitView for each unit, in course order. A unit that cannot be read says so and hides no other."""
     tries, predictions, quizzes, claims = map(store.read, ("progress", "predictions", "quizzes", "claims"))
     out = []
@@ -123,17 +124,12 @@ def views():
     return out
 
 
-def summary():
-    """List of ``(unit, done, exercises, points, max_points)`` of the core paths, in course order."""
-    return [(u.name, u.done, len(u.core), *u.points) for u in views() if not u.problem]
-
-
-def unit_view(unit):
+def unit_view(unit: str) -> UnitView:
     """The UnitView of one unit. Raises ValueError for an unknown one."""
     return _one(views(), unit)
 
 
-def whats_next(after=None):
+def whats_next(after: str | None = None) -> dict[str, Any] | None:
     """The next exercise to do, or None when all are passed.
 
     Core exercises come first: the next open one after the given one in its unit, then an earlier one that was left
@@ -190,10 +186,10 @@ def _one(all_units, unit):
 class Progress:
     """What ``progress()`` displays."""
 
-    def __init__(self, unit=None):
+    def __init__(self, unit: str | None = None):
         every = views()
         self.unit, self.next = unit, _next(every)
-        self.units = every if unit is None else [_one(every, unit)]
+        self.units: list[UnitView] = every if unit is None else [_one(every, unit)]
 
     def __repr__(self):
         from .progress_page import text
@@ -206,7 +202,7 @@ class Progress:
         return page(self)
 
 
-def progress(unit=None):
+def progress(unit: str | None = None) -> Progress:
     """Shows how far you are: over the course, or within one unit such as ``"06-rope"``.
 
     Raises ValueError for an unknown unit, naming the known ones.

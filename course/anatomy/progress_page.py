@@ -3,7 +3,9 @@
 import html
 
 from . import units
-from .progress import is_extension, passed
+from .progress import Progress, UnitView, is_extension, passed
+from .store import Entry
+from .units import Known
 
 # Colors are the page's own, so that light and dark themes fit by themselves.
 STYLE = """<style>
@@ -26,13 +28,13 @@ STYLE = """<style>
 </style>"""
 
 
-def duration(minutes):
+def duration(minutes: float) -> str:
     """``duration(165)`` is ``"2 h 45 min"``."""
     hours, rest = divmod(round(minutes), 60)
     return " ".join(filter(None, [f"{hours} h" if hours else "", f"{rest} min" if rest or not hours else ""]))
 
 
-def state(entry):
+def state(entry: Entry) -> str:
     """An exercise's state in words."""
     if passed(entry):
         return f"passed on try {entry['passed_on_try']}"
@@ -40,27 +42,27 @@ def state(entry):
     return f"{tries} {'try' if tries == 1 else 'tries'} so far" if tries else "not tried yet"
 
 
-def points(reached, possible, extra):
+def points(reached: float, possible: float, extra: float) -> str:
     """``"3.5/8 points"``, or ``"8/8 points, 3 extra"`` with points from extensions."""
     return f"{round(reached, 1):g}/{possible:g} points" + (f", {round(extra, 1):g} extra" if extra else "")
 
 
-def extensions(done, there):
+def extensions(done: int, there: int) -> list[str]:
     """``["extensions 1 of 4"]``, and nothing where there are none: a list of phrases."""
     return [f"extensions {done} of {there}"] if there else []
 
 
-def name(exercise):
+def name(exercise: Known) -> str:
     """An exercise's title, with a word that tells an extension."""
     return exercise["title"] + (" (extension)" if is_extension(exercise) else "")
 
 
-def left(minutes):
+def left(minutes: float) -> str:
     """``"about 40 min left"``, or ``"done"``."""
     return f"about {duration(minutes)} left" if minutes else "done"
 
 
-def asides(view):
+def asides(view: UnitView) -> list[str]:
     """What there is to say of a unit's predictions, questions and claims: a list of phrases."""
     (held, judged), (right, answered, asked), (decided, claims) = view.predictions, view.quiz, view.claims
     out = []
@@ -74,7 +76,7 @@ def asides(view):
     return out
 
 
-def total(shown):
+def total(shown: Progress) -> str:
     """The whole in one line."""
     every = shown.units
     aside = extensions(sum(u.extensions_done for u in every), sum(len(u.extensions) for u in every))
@@ -89,7 +91,7 @@ def total(shown):
     )
 
 
-def text(shown):
+def text(shown: Progress) -> str:
     """Plain text, for a terminal or a log."""
     lines = [_next_line(shown), ""] if shown.units else ["There is no unit here."]
     width = max((len(u.title) for u in shown.units), default=0)
@@ -124,7 +126,7 @@ def _ahead(exercise):
     return "Core path done. Next extension" if is_extension(exercise) else "Next"
 
 
-def page(shown):
+def page(shown: Progress) -> str:
     """HTML, for the notebook. Headings are roles, not <h3>: those would enter the notebook's table of contents."""
     e = html.escape
     if shown.next is None:

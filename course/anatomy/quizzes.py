@@ -1,11 +1,16 @@
 """Recap questions: choose, commit, and see whether it is right and why. The first answer is remembered."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from . import store, units
 
+if TYPE_CHECKING:
+    from .asking import Question
 
-def quiz(question, choices=None):
+
+def quiz(question: str, choices: Mapping[str, tuple[bool, str]] | None = None) -> "Question":
     """The recap questions of a unit, e.g. ``quiz("06-rope")``, or one question with choices of its own.
 
     Args:

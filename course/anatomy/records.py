@@ -6,11 +6,16 @@ one judge (``anatomy.judging``) serves both.
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from safetensors import safe_open
+
+from .codec import Tensors
+from .runner import Outcome, Program
 
 
 class MissingRecording(RuntimeError):
@@ -28,10 +33,10 @@ class CaseRecord:
     name: str
     shows: str
     weight: float
-    program: dict
-    tensors: dict
-    outcomes: dict
-    atol: dict
+    program: Program
+    tensors: Tensors
+    outcomes: dict[str, tuple[Outcome, Tensors]]
+    atol: dict[str, float]
     rtol: float | None = None
 
 
@@ -43,21 +48,22 @@ class ExerciseRecord:
     unit: str
     title: str
     points: float
-    targets: list
+    targets: list[str]
     signature: str
-    forbidden: list
+    forbidden: list[str]
     forbidden_message: str
-    mistakes: dict
-    cases: list = field(default_factory=list)
+    mistakes: dict[str, str]
+    cases: list[CaseRecord] = field(default_factory=list)
 
 
-def assets_dir():
+def assets_dir() -> Path:
     """The folder ``assets/``: beside ``course/``, or where ANATOMY_ASSETS says."""
     return Path(os.environ.get("ANATOMY_ASSETS") or Path(__file__).resolve().parents[2] / "assets")
 
 
 @cache
-def _index(folder):
+def _index(folder: str) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """Exercise id → the file that holds its recording, and what that file says of it."""
     index = {}
     for path in sorted(Path(folder).glob("*.json")):
         if not path.name.startswith(("manifest", "precision")):
@@ -66,7 +72,7 @@ def _index(folder):
     return index
 
 
-def known_exercises(unit=None):
+def known_exercises(unit: str | None = None) -> list[str]:
     """Ids of the recorded exercises, in course order; of one unit if given.
 
     Raises MissingRecording if nothing is recorded at all.
@@ -81,41 +87,32 @@ def known_exercises(unit=None):
     return [i for i, (_, e) in index.items() if unit in (None, e["unit"])]
 
 
-def points_of(exercise_id):
-    """(unit, points, title) of a recorded exercise."""
-    entry = _index(str(assets_dir() / "recordings"))[exercise_id][1]
-    return entry["unit"], entry["points"], entry["title"]
-
-
 @cache
-def _asked(folder):
+def _asked(folder: str) -> dict[str, str]:
     return {target: i for i, (_, e) in _index(folder).items() for target in e["targets"]}
 
 
-def exercise_of(target):
+def exercise_of(target: str) -> str | None:
     """Id of the exercise that asks for a function or class of that name, or None. No name is asked for twice."""
     return _asked(str(assets_dir() / "recordings")).get(target)
 
 
-def calls_of(exercise_id):
+def calls_of(exercise_id: str) -> tuple[list[str], list[set[str]]]:
     """(names that the exercise asks for, in order; for each case in order the set of those that it calls)."""
     entry = _index(str(assets_dir() / "recordings"))[exercise_id][1]
     calls = [{step.get("call") or step.get("new") for step in case["program"]["steps"]} for case in entry["cases"]]
     return entry["targets"], [names & set(entry["targets"]) for names in calls]
 
 
-def load(exercise_id):
+def load(exercise_id: str) -> ExerciseRecord:
     """ExerciseRecord from ``assets/recordings``.
 
-    Raises MissingRecording for an unknown id (with the nearest known ones), or when the tensor file is missing.
+    Raises MissingRecording for an unknown id (with the nearest known ones), for one that a unit has but no recording,
+    or when the tensor file is missing.
     """
     known = known_exercises()
     if exercise_id not in known:
-        import difflib
-
-        near = difflib.get_close_matches(str(exercise_id), known, n=3, cutoff=0.4)
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known[:8])}, …"
-        raise MissingRecording(f"There is no exercise {exercise_id!r}.{hint}")
+        raise MissingRecording(_not_recorded(exercise_id, known))
     path, data = _index(str(assets_dir() / "recordings"))[exercise_id]
     tensor_file = path.with_suffix(".safetensors")
     if not tensor_file.exists():
@@ -126,7 +123,7 @@ def load(exercise_id):
     cases = data.pop("cases")
     with safe_open(str(tensor_file), framework="pt") as store:
 
-        def tensors(prefix, names):
+        def tensors(prefix: str, names: Iterable[str]) -> Tensors:
             return {n: store.get_tensor(f"{prefix}/{n}") for n in names}
 
         loaded = []
@@ -146,3 +143,17 @@ def load(exercise_id):
                 )
             )
     return ExerciseRecord(**data, cases=loaded)
+
+
+def _not_recorded(exercise_id: str, known: list[str]) -> str:
+    import difflib
+
+    from . import units  # at the top it would import this module in turn
+
+    try:
+        unit, _ = units.exercise(exercise_id)
+    except KeyError:
+        near = difflib.get_close_matches(str(exercise_id), known, n=3, cutoff=0.4)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known[:8])}, …"
+        return f"There is no exercise {exercise_id!r}.{hint}"
+    return f"{exercise_id} has no recording yet: run `make record UNIT={unit}`, or unpack the student package again."

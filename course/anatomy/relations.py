@@ -1,8 +1,12 @@
 """How a wrong result relates to the expected one, and where it differs. Claims only what holds in every pair given."""
 
 import math
+from collections.abc import Sequence
 
 import torch
+from torch import Tensor
+
+Pairs = Sequence[tuple[Tensor, Tensor]]  # (expected, got) of each failed case
 
 _FUNCTIONS = (
     ("the square of", torch.square),
@@ -15,7 +19,7 @@ _FUNCTIONS = (
 )
 
 
-def relation(pairs, inputs):
+def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str] | None:
     """(slug, sentence) that holds for all pairs (expected, got), or None.
 
     pairs: float tensors of equal shapes, with all entries finite. inputs: for each pair the case's input tensors.
@@ -117,7 +121,7 @@ def _shifted(pairs):
     return None
 
 
-def axis_name(axis):
+def axis_name(axis: int) -> str:
     """An axis counted from the end, in words."""
     return {-1: "last axis", -2: "second to last axis", -3: "third to last axis"}.get(axis, f"axis {axis}")
 
@@ -166,7 +170,7 @@ def _slices(pairs):
     return None
 
 
-def where(expected, got):
+def where(expected: Tensor, got: Tensor) -> str | None:
     """Words that say where two tensors of the same shape differ, e.g. ``only above the diagonal``, or None."""
     wrong = _wrong(expected, got)
     if wrong.ndim == 0 or wrong.all() or not wrong.any():

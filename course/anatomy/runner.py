@@ -13,17 +13,26 @@ The outcome of each step is ``{"value": tree}``, ``{"value": tree, "grads": tree
 ``{"raises": [type name, message, line]}``; after a raise the later steps are ``{"skipped": true}``.
 """
 
-import base64
 import inspect
 import json
 import os
 import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from safetensors.torch import load, save
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from . import codec
+from .codec import Tensors
+
+Step = dict[str, Any]  # one step of a program, in the form above
+Program = dict[str, list[Step]]  # {"steps": [step]}
+Outcome = dict[str, Any]  # what a program gave: "results" of its steps, "used", "mutated"; see run_program and serve
+Outcomes = Sequence[tuple[Outcome, Tensors]]  # for each case of an exercise the outcome, and the tensors named in it
+Functions = Mapping[str, Callable[..., Any]]  # a learner's functions and classes, by the names that were asked for
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 
@@ -58,7 +67,7 @@ RELATIVES = {
 }
 
 
-def forbidden_names(forbidden):
+def forbidden_names(forbidden: Iterable[str]) -> frozenset[str]:
     """The torch functions that an exercise's ``forbidden`` stands for: those named and their relatives."""
     return frozenset(forbidden).union(*(RELATIVES.get(name, ()) for name in forbidden))
 
@@ -66,9 +75,10 @@ def forbidden_names(forbidden):
 class _Watch(TorchFunctionMode):
     """Names of the torch functions that ran: an exercise may forbid a built-in that would do it."""
 
-    def __init__(self, forbidden):
+    def __init__(self, forbidden: Iterable[str]) -> None:
         super().__init__()
-        self.forbidden, self.used = forbidden_names(forbidden), set()
+        self.forbidden = forbidden_names(forbidden)
+        self.used: set[str] = set()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         name = getattr(func, "__name__", "")
@@ -83,12 +93,13 @@ class Execution:
     program, tensors, functions: as for ``run_program``. ``step`` raises whatever the functions raise.
     """
 
-    def __init__(self, program, tensors, functions):
-        self.steps, self.functions, self.made = program["steps"], functions, []
+    def __init__(self, program: Program, tensors: Mapping[str, Tensor], functions: Functions) -> None:
+        self.steps, self.functions = program["steps"], functions
+        self.made: list[Any] = []
         self.inputs = {name: t.detach().clone() for name, t in tensors.items()}
 
-    def step(self):
-        """(value, gradients or None) of the next step; gradients: dict label → tensor."""
+    def step(self) -> tuple[Any, dict[str, Tensor | None] | None]:
+        """(value, gradients or None) of the next step; gradients: dict label → tensor, or None where none flowed."""
         step = self.steps[len(self.made)]
         value, grads = self._new(step) if "new" in step else self._call(step)
         self.made.append(value)
@@ -145,7 +156,9 @@ class Execution:
         return value, grads
 
 
-def run_program(program, tensors, functions, forbidden=()):
+def run_program(
+    program: Program, tensors: Mapping[str, Tensor], functions: Functions, forbidden: Iterable[str] = ()
+) -> tuple[Outcome, Tensors]:
     """Outcome of a program.
 
     Args:
@@ -159,8 +172,11 @@ def run_program(program, tensors, functions, forbidden=()):
         (labels of input tensors that the learner's code changed in place).
     """
     execution = Execution(program, tensors, functions)
-    before, done = {name: t.clone() for name, t in execution.inputs.items()}, set()
-    out, results, watch, failed, several = {}, [], _Watch(forbidden), False, len(program["steps"]) > 1
+    before = {name: t.clone() for name, t in execution.inputs.items()}
+    out: Tensors = {}
+    done: set[str] = set()
+    results: list[dict[str, Any]] = []
+    watch, failed, several = _Watch(forbidden), False, len(program["steps"]) > 1
     for step in program["steps"]:
         if failed:
             results.append({"skipped": True})
@@ -203,14 +219,14 @@ def _same(a, b):
     return a.shape == b.shape and a.dtype == b.dtype and torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
-def plain(t):
+def plain(t: Tensor) -> Tensor:
     """A tensor as it travels: on the CPU, dense, contiguous, complex as pairs of reals, and no part of a graph."""
     t = t.detach().to("cpu")
     t = t.to_dense() if t.layout is not torch.strided else t
     return torch.view_as_real(t).contiguous().clone() if t.is_complex() else t.contiguous().clone()
 
 
-def calling_problem(functions, signature):
+def calling_problem(functions: Mapping[str, Any], signature: str) -> str | None:
     """One sentence if what was handed to a check cannot be called as its exercise says, else None.
 
     functions: dict target → what the learner gave for it, in the exercise's order. signature: of the first target.
@@ -220,7 +236,7 @@ def calling_problem(functions, signature):
     return next((p for p in problems if p), None)
 
 
-def signature_problem(function, signature):
+def signature_problem(function: Any, signature: str) -> str | None:
     """One sentence if ``function`` cannot be called like ``signature`` says, e.g. ``"apply_rope(x, base=1e4)"``."""
     name = signature.split("(")[0]
     problem = _not_callable(function, name)
@@ -262,7 +278,7 @@ def _not_callable(function, name):
     return f"expected a function or class, got {kind}: pass its name without parentheses ({name}, not {name}(…))"
 
 
-def serve(payload, namespace):
+def serve(payload: bytes, namespace: Mapping[str, Any]) -> bytes:
     """Bytes in, bytes out: what the grader's side asks a sandboxed process to evaluate.
 
     payload: safetensors bytes whose metadata holds ``request``: a JSON list of programs, each with ``targets``
@@ -272,7 +288,8 @@ def serve(payload, namespace):
     tensors = load(payload)
     header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
     request = json.loads(header["__metadata__"]["request"])
-    outcomes, reply = [], {"_": torch.zeros(1)}
+    outcomes: list[Outcome] = []
+    reply = {"_": torch.zeros(1)}
     for i, item in enumerate(request):
         missing = [t for t in item["targets"] if t not in namespace]
         if missing:
@@ -285,8 +302,3 @@ def serve(payload, namespace):
         outcomes.append(outcome)
         reply |= {f"{i}/{n}": t for n, t in out.items()}
     return save(reply, metadata={"reply": json.dumps(outcomes)})
-
-
-def serve_text(text, namespace):
-    """The same over a channel that carries text only (a Jupyter kernel's user_expressions)."""
-    return base64.b64encode(serve(base64.b64decode(text), namespace)).decode()

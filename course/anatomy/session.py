@@ -11,8 +11,10 @@ import re
 import time
 import traceback
 import types
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 # Definitions at the left edge. A cell that is no valid Python (yet) has no syntax tree to ask.
 _DEFINES = re.compile(r"^(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)|^([^\W\d]\w*)\s*(?::[^=\n]*)?=(?!=)", re.M)
@@ -43,17 +45,17 @@ class Stale:
 class Session:
     """The cells that ran in this kernel (by cell id), and the names that a failed cell left as they were."""
 
-    runs: dict = field(default_factory=dict)
-    left_behind: dict = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    left_behind: dict[str, Run] = field(default_factory=dict)
     running: str = ""
     began: float = 0.0
-    listeners: list = field(default_factory=list)
+    listeners: list[Callable[[str], None]] = field(default_factory=list)
 
-    def started(self, info):
+    def started(self, info: Any) -> None:
         """IPython's ``pre_run_cell``."""
         self.running, self.began = info.raw_cell or "", time.time()
 
-    def ended(self, result):
+    def ended(self, result: Any) -> None:
         """IPython's ``post_run_cell``: remembers what the cell defined, or failed to define."""
         info = result.info
         if info is None or not info.raw_cell:
@@ -72,7 +74,7 @@ class Session:
             for listener in self.listeners:
                 listener(run.source)
 
-    def stale(self, functions, namespace):
+    def stale(self, functions: Mapping[str, object], namespace: Mapping[str, object]) -> Stale | None:
         """First Stale among the functions and what they use, or None.
 
         functions: dict name → object, as given to a check. namespace: the learner's global names.
@@ -103,12 +105,12 @@ class Session:
         return None
 
 
-def defined(source):
+def defined(source: str) -> list[tuple[str, int]]:
     """``(name, line)`` of each definition and assignment at the left edge of a cell."""
     return [(m[1] or m[2], source.count("\n", 0, m.start()) + 1) for m in _DEFINES.finditer(source)]
 
 
-def used_names(functions, namespace):
+def used_names(functions: Mapping[str, object], namespace: Mapping[str, object]) -> list[str]:
     """The names of ``functions`` and of the learner's own functions that they call, at whatever distance."""
     found, todo = list(functions), list(functions.values())
     while todo and len(found) < MAX_NAMES:
@@ -148,7 +150,7 @@ def _stopped_at(error):
     return 1
 
 
-def notebook_path(namespace=()):
+def notebook_path(namespace: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> Path:
     """The notebook that this kernel belongs to, as Jupyter or VS Code says it; a path that is no file otherwise."""
     known = dict(namespace).get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
     return Path(str(known))
@@ -157,7 +159,7 @@ def notebook_path(namespace=()):
 current = Session()
 
 
-def install(shell, on_name_error):
+def install(shell: Any, on_name_error: Callable[[str | None, str], list[str] | None]) -> None:
     """Listens to a shell's cells. on_name_error(name, source): lines to show in place of a traceback, or None."""
 
     def handler(self, kind, error, tb, tb_offset=None):

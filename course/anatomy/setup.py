@@ -7,7 +7,7 @@ import sys
 NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock", "jupyterlab")
 
 
-def environment_report():
+def environment_report() -> None:
     """One line for each package the course needs, with what to do where one is missing. Nothing is sent anywhere."""
     lines = [
         f"Python {platform.python_version()} on {platform.system()}"
@@ -18,7 +18,7 @@ def environment_report():
             lines.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
             lines.append(f"{package}: missing  ← run `make lab` in the course folder")
-    from .progress import home
+    from .store import home
 
     lines.append(f"progress is kept in {home()}")
     print("\n".join(lines))

@@ -7,7 +7,9 @@ the case instead (``anatomy.case``).
 import math
 
 import torch
+from torch import Tensor
 
+from .records import ExerciseRecord
 from .runner import FUNCTION_TEXTS
 
 MAX_ENTRIES = 24  # of one tensor
@@ -20,7 +22,7 @@ class _TooLong(Exception):
     """The case cannot be written out, or nobody would read it."""
 
 
-def spelled(record, number, at=None, gradient=None):
+def spelled(record: ExerciseRecord, number: int, at: int | None = None, gradient: str | None = None) -> str:
     """Python text whose last line is an expression: the value that one step of a case gives. Never raises.
 
     Args:
@@ -208,7 +210,7 @@ def _broken(name, inside, brackets="()"):
     return f"{name}{brackets[0]}\n    " + ",\n    ".join(inside) + brackets[1]
 
 
-def tensor_text(t):
+def tensor_text(t: Tensor) -> str:
     """Python text that makes a tensor with the same dtype, shape and bits (but for the bits inside a NaN).
 
     Raises an exception for a tensor of more than MAX_ENTRIES entries that has no short form.

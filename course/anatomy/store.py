@@ -14,15 +14,21 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import filelock
 
+from . import files
+
+Entry = dict[str, Any]
+Entries = dict[str, Any]  # of a file: id → Entry
 PATIENCE = 3.0  # seconds; a save takes a few milliseconds, so whoever holds a lock for longer is stuck
-_unsaved = {}  # path → changes that could not be saved yet
+_unsaved: dict[Path, list[Callable[[Entries], object]]] = {}  # path → changes that could not be saved yet
 
 
-def home():
+def home() -> Path:
     """Folder that holds progress, predictions and answers to questions."""
     if os.environ.get("ANATOMY_HOME"):
         return Path(os.environ["ANATOMY_HOME"])
@@ -35,7 +41,7 @@ def home():
     return base / "transformer-anatomy"
 
 
-def read(name):
+def read(name: str) -> Entries:
     """Entries of ``<home>/<name>.json``; {} where there are none. What is no valid entry is left out.
 
     A file that is not JSON is set aside under another name, with one line that says so.
@@ -52,7 +58,7 @@ def read(name):
     return data
 
 
-def update(name, change):
+def update(name: str, change: Callable[[Entries], object]) -> tuple[Entries, bool]:
     """Lets ``change(entries)`` alter the entries of ``<home>/<name>.json`` in place, safe from other notebooks.
 
     Returns ``(entries, saved)``. Where saving is impossible, one line is printed, and the change is kept in memory
@@ -77,7 +83,7 @@ def update(name, change):
             try:
                 if not sound:
                     _keep_aside(name, path, shutil.copy2)
-                _replace(path, data, locked)
+                files.replace(path, json.dumps(data, indent=1, sort_keys=True).encode(), alone=locked)
             except OSError as error:
                 problem = _why(error)
     if problem is None:
@@ -114,7 +120,7 @@ def _why(error):
 def _parse(name, path):
     """(entries, were all of them sound). Raises OSError, or ValueError for what is no JSON object."""
     try:
-        text = _patiently(path.read_bytes).decode("utf-8-sig")  # an editor may have put a mark at the front
+        text = files.patiently(path.read_bytes).decode("utf-8-sig")  # an editor may have put a mark at the front
     except FileNotFoundError:
         return {}, True
     try:
@@ -208,34 +214,3 @@ def _tidy_answer(value):
 
 
 _TIDY = {"progress": _tidy_try, "predictions": _tidy_prediction, "quizzes": _tidy_answer}
-
-
-# ---- writing ---------------------------------------------------------------------------------------------
-
-
-def _replace(path, data, locked):
-    # Under the lock one name serves everybody, so that a killed kernel's leftover is used again and none pile up.
-    text = json.dumps(data, indent=1, sort_keys=True)
-    temporary = path.with_name(f".{path.stem}.tmp" if locked else f".{path.stem}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "w", encoding="utf-8") as sink:
-            sink.write(text)
-            sink.flush()
-            os.fsync(sink.fileno())  # or a power cut may leave the new name with nothing in it
-        _patiently(os.replace, temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def _patiently(action, *arguments):
-    """On Windows a file that somebody has open can't be replaced, nor read while it is: wait a moment."""
-    for pause in (0.01, 0.03, 0.1, 0.3):
-        try:
-            return action(*arguments)
-        except PermissionError:
-            if sys.platform != "win32":
-                raise
-            time.sleep(pause)
-    return action(*arguments)

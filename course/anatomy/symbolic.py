@@ -8,6 +8,11 @@ points (a counterexample is then something a learner can check by hand).
 import cmath
 import random
 import sys
+from typing import Any
+
+Node = list[Any]  # [name, part, …]; parts are nodes, but for a symbol's name and the digits of a number
+Number = complex | float
+Point = dict[str, float]  # a number for each symbol
 
 MAX_NODES = 4_000
 _NAMES = ("Add", "Mul", "Pow", "cos", "sin", "tan", "exp", "log", "conjugate", "re", "im", "Abs")
@@ -18,13 +23,13 @@ class NotAnExpression(ValueError):
     """The tree has a node that exercises do not use, or is too large."""
 
 
-def is_sympy(value):
+def is_sympy(value: Any) -> bool:
     """True for a SymPy expression or matrix. SymPy is not imported for anybody who does not use it."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic | sympy.MatrixBase)
 
 
-def to_tree(value):
+def to_tree(value: Any) -> Node:
     """Nested lists for a SymPy expression or matrix; unknown functions become ``["?", name]``."""
     import sympy
 
@@ -50,10 +55,11 @@ class Expression:
     Raises NotAnExpression when the tree is not one.
     """
 
-    def __init__(self, tree):
-        self.tree, self.symbols, self._left = tree, set(), MAX_NODES
+    def __init__(self, tree: Any) -> None:
+        self.tree, self._left = tree, MAX_NODES
+        self.symbols: set[str] = set()
         self._check(tree, 0)
-        self.shape = (tree[1], tree[2]) if tree[0] == "Matrix" else None
+        self.shape: tuple[int, int] | None = (tree[1], tree[2]) if tree[0] == "Matrix" else None
 
     def _check(self, node, depth):
         self._left -= 1
@@ -80,13 +86,13 @@ class Expression:
             odd = str(args[0] if name == "?" and args else name)[:40]
             raise NotAnExpression(f"uses {odd}, which is not needed here")
 
-    def at(self, point):
+    def at(self, point: Point) -> Number | list[Number]:
         """Value (or list of values, for a matrix) with the symbols replaced by the numbers in ``point``."""
         if self.shape:
             return [_value(n, point) for n in self.tree[3:]]
         return _value(self.tree, point)
 
-    def to_sympy(self):
+    def to_sympy(self) -> Any:
         """The SymPy object. Its size was checked on arrival."""
         import sympy
 
@@ -106,7 +112,7 @@ class Expression:
 
         return build(self.tree)
 
-    def __str__(self):
+    def __str__(self) -> str:
         try:
             import sympy
 
@@ -150,7 +156,13 @@ def _value(node, point):
     }[name](*v)
 
 
-def counterexample(got, expected, tries=24, seed=0):
+def _entries(value: Number | list[Number]) -> list[Number]:
+    return value if isinstance(value, list) else [value]
+
+
+def counterexample(
+    got: Expression, expected: Expression, tries: int = 24, seed: int = 0
+) -> tuple[Point, Number | list[Number] | str, Number | list[Number]] | None:
     """A point where two expressions differ, as (point, got value, expected value); None where none was found.
 
     Two different analytic expressions agree at 24 random points with probability zero, up to rounding: agreement
@@ -165,7 +177,7 @@ def counterexample(got, expected, tries=24, seed=0):
             have = got.at(point)
         except (ArithmeticError, ValueError, OverflowError, KeyError):
             return point, "not defined here", want
-        pairs = zip(have, want, strict=True) if expected.shape else [(have, want)]
+        pairs = zip(_entries(have), _entries(want), strict=True)
         if any(not abs(h - w) <= 1e-9 * (1 + abs(w)) for h, w in pairs):
             return point, have, want
     return None

@@ -8,8 +8,11 @@ import os
 import re
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from .records import MissingRecording, assets_dir
+
+Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds
 
 
 @cache
@@ -17,7 +20,7 @@ def _read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def names():
+def names() -> list[str]:
     """Names of the units, e.g. ``06-rope``, in course order."""
     return sorted(p.stem for p in _folder().glob("*.json"))
 
@@ -27,7 +30,7 @@ def _folder():
     return Path(os.environ.get("ANATOMY_UNITS") or assets_dir() / "units")
 
 
-def load(unit):
+def load(unit: str) -> dict[str, Any]:
     """What ``assets/units`` says of one unit.
 
     Returns:
@@ -51,12 +54,12 @@ def load(unit):
         ) from None
 
 
-def exercise(exercise_id):
+def exercise(exercise_id: str) -> tuple[str, Known]:
     """(unit name, what is known of the exercise). Raises KeyError for an unknown id."""
     return _find("exercises", exercise_id)
 
 
-def prediction(prediction_id):
+def prediction(prediction_id: str) -> tuple[str, Known]:
     """(unit name, what is known of the prediction). Raises KeyError for an unknown id."""
     return _find("predictions", prediction_id)
 
@@ -73,17 +76,17 @@ def _find(kind, wanted):
     raise KeyError(wanted)
 
 
-def cell_id(kind, name):
+def cell_id(kind: str, name: str) -> str:
     """Id of a cell in the notebooks: ``cell_id("solve", "rope.rotate_half")`` is ``solve-rope-rotate_half``."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{name}")[:64]
 
 
-def grade_id(exercise_id, kind="check"):
+def grade_id(exercise_id: str, kind: str = "check") -> str:
     """nbgrader's name for an exercise's cell: ``check-rope-rotate_half``; kind ``solve`` for the learner's."""
     return f"{kind}-{exercise_id.replace('.', '-')}"
 
 
-def link(unit, cell=None, here=None):
+def link(unit: str, cell: str | None = None, here: str | None = None) -> str:
     """Relative address of a unit's notebook, or of a cell in it, as JupyterLab follows it.
 
     here: unit of the notebook that holds the link; None for any other unit's folder (they lie side by side).

@@ -2,12 +2,14 @@
 
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 GOOD, BAD, CALM = "var(--jp-success-color1,#1b7f3b)", "var(--jp-error-color1,#c62828)", "var(--jp-warn-color1,#b45f06)"
 
 
-def box(color, body):
+def box(color: str, body: str) -> str:
     """An HTML fragment with a colored edge, read out by screen readers when it appears."""
     return f'<div role="status" style="border-left:4px solid {color};padding:.4em .9em;margin:.3em 0">{body}</div>'
 
@@ -53,16 +55,16 @@ class Verdict:
     seconds: float = 0.0
 
     @property
-    def first_failure(self):
+    def first_failure(self) -> CaseResult | None:
         """The smallest case that failed, or None."""
         return next((c for c in self.cases if not c.passed), None)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of to_dict."""
         data = dict(data)
         data["mistakes"] = [Mistake(**m) for m in data["mistakes"]]
@@ -83,7 +85,7 @@ class Verdict:
     def _share(self):
         return f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"
 
-    def text(self):
+    def text(self) -> str:
         """Plain text, as a terminal, a screen reader or a log shows it."""
         if self.passed:
             tried = "\n".join(f"  ✓ {c.shows}" for c in self.cases)
@@ -99,7 +101,7 @@ class Verdict:
                 lines.append(f"  {self._more(c)}")
         return "\n".join(lines)
 
-    def html(self, below=""):
+    def html(self, below: str = "") -> str:
         """The same as an HTML fragment; every value is escaped, colors come from the notebook's theme.
 
         below: more HTML, made by this package, that goes into the same box.

@@ -12,6 +12,7 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import filelock
@@ -19,6 +20,7 @@ import filelock
 from . import carry, files, newer
 from .fingerprint import NotANotebook, is_as_built, parse, plain, release_of, to_bytes, unit_of
 
+Say = Callable[[str], object]  # takes one line for the learner
 WORK, KEPT, FIRST = "work", "kept", "00-start-here"
 PATIENCE = 30  # seconds that a second command waits for the first
 
@@ -27,28 +29,28 @@ class LeftAlone(Exception):
     """One notebook that is not touched; the message says why, and what to do."""
 
 
-def course_root():
+def course_root() -> Path:
     """The course's folder: the current one if it is a course, else the one that this package lies in."""
     here = Path.cwd()
     return here if (here / "course" / FIRST).is_dir() else Path(__file__).resolve().parents[2]
 
 
-def units(root):
+def units(root: Path) -> list[str]:
     """Names of the units whose released notebook is there, the gallery too."""
     return sorted(p.parent.name for p in (root / "course").glob("*/*.ipynb") if p.stem == p.parent.name)
 
 
-def released(root, unit):
+def released(root: Path, unit: str) -> Path:
     """``course/NN-name/NN-name.ipynb``."""
     return root / "course" / unit / f"{unit}.ipynb"
 
 
-def working(root, unit):
+def working(root: Path, unit: str) -> Path:
     """``work/NN-name/NN-name.ipynb``."""
     return root / WORK / unit / f"{unit}.ipynb"
 
 
-def start(root, say=print):
+def start(root: Path, say: Say = print) -> int:
     """Copies each released notebook that has no working copy yet. Returns an exit status.
 
     A release that was edited in place is somebody's work: it becomes the working copy, or is kept beside one.
@@ -57,7 +59,7 @@ def start(root, say=print):
         return _start(root, say) if alone else 1
 
 
-def update(root, source=None, say=print):
+def update(root: Path, source: Path | None = None, say: Say = print) -> int:
     """Brings a new release (from git, or from ``source``: a student package) and carries every answer over into it.
 
     Returns an exit status: 0 where everything went well.
@@ -283,7 +285,7 @@ def _short(root, path):
     return path.relative_to(root).as_posix()
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     parser = argparse.ArgumentParser(prog="python -m anatomy.workspace", description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)

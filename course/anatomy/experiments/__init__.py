@@ -8,13 +8,19 @@ import base64
 import functools
 import html
 import json
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 
 from ..records import MissingRecording, assets_dir
 
+Recorded = dict[str, Any]  # what a file under assets/experiments holds
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def recorded(name):
+
+def recorded(name: str) -> Recorded:
     """Contents of ``assets/experiments/<name>.json`` as a dict; ``made`` says when, where and how it was measured.
 
     Raises MissingRecording when the file is not there.
@@ -27,13 +33,13 @@ def recorded(name):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def where(record):
+def where(record: Recorded) -> str:
     """One line that says where a recording was made, for captions: ``cpu (x86_64), torch 2.13.0, 2026-01-31``."""
     made = record["made"]
     return f"{made['device']} ({made['name']}), torch {made['torch']}, {made['date']}"
 
 
-def show_large(name):
+def show_large(name: str) -> None:
     """Shows the figure of an experiment's large setting, with its device in the caption; nothing where there is none.
 
     The large setting asks more than a laptop has. Its data lie in ``assets/experiments/large``, its figure, with an
@@ -60,7 +66,7 @@ def show_large(name):
     )
 
 
-def one_thread(function):
+def one_thread(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator: ``function`` computes with one thread.
 
     The course's models are so small that two threads mostly wait for each other (18 to 37 times the time of one at 96

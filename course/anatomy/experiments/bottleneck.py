@@ -5,11 +5,13 @@ The same recurrent encoder reads the sentence both times. In one model the quest
 Bahdanau et al. 2014, arXiv:1409.0473). Sixteen words, so guessing is right once in 16.
 """
 
+from collections.abc import Container
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import one_thread
+from . import Recorded, one_thread
 from . import recorded as load
 
 VOCABULARY = 16
@@ -23,7 +25,7 @@ class Recaller(nn.Module):
     unused.
     """
 
-    def __init__(self, way, length, size):
+    def __init__(self, way: str, length: int, size: int):
         super().__init__()
         self.way = way
         self.words, self.places = nn.Embedding(VOCABULARY, size), nn.Embedding(length, size)
@@ -31,7 +33,7 @@ class Recaller(nn.Module):
         self.queries, self.keys, self.values = (nn.Linear(size, size) for _ in range(3))
         self.answer = nn.Sequential(nn.Linear(2 * size, 4 * size), nn.ReLU(), nn.Linear(4 * size, VOCABULARY))
 
-    def forward(self, words, place):
+    def forward(self, words: Tensor, place: Tensor) -> Tensor:
         """words (B, length) int64, place (B,) int64 → (B, 16) logits of the word that stands there."""
         states, _ = self.encoder(self.words(words) + self.places.weight)  # (B, length, size)
         question = self.places(place)
@@ -45,7 +47,15 @@ class Recaller(nn.Module):
 
 
 @one_thread
-def train_recaller(way, length, size=16, steps=300, measured=(300,), seed=0, device="cpu"):
+def train_recaller(
+    way: str,
+    length: int,
+    size: int = 16,
+    steps: int = 300,
+    measured: Container[int] = (300,),
+    seed: int = 0,
+    device: str = "cpu",
+) -> list[float]:
     """Trains a Recaller (Adam, 3e-3, batches of 64). Sentences are drawn on the CPU whatever the device.
 
     Returns:
@@ -75,7 +85,7 @@ def train_recaller(way, length, size=16, steps=300, measured=(300,), seed=0, dev
     return found
 
 
-def recorded():
+def recorded() -> Recorded:
     """Recorded runs.
 
     Returns:

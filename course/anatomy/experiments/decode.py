@@ -4,14 +4,17 @@ On the CPU the clock counts this thread's time only, so that other programs do n
 """
 
 import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from . import one_thread
 from .norm_bandwidth import best_time
 
 
-def read_grouped(q, k, v):
+def read_grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """One decoding step without a copy: the H/G queries of a group are the rows of one matrix.
 
     q (B, H, D), k and v (B, G, S, D) → (B, H, D).
@@ -22,7 +25,17 @@ def read_grouped(q, k, v):
 
 
 @one_thread
-def step_times(repeat_kv, S, groups, B=1, H=32, D=64, dtype=torch.float32, device="cpu", repeats=7):
+def step_times(
+    repeat_kv: Callable[[Tensor, int], Tensor],
+    S: int,
+    groups: Iterable[int],
+    B: int = 1,
+    H: int = 32,
+    D: int = 64,
+    dtype: torch.dtype = torch.float32,
+    device: str = "cpu",
+    repeats: int = 7,
+) -> list[dict[str, float]]:
     """Milliseconds of one layer's attention in one decoding step, by number of key-value heads.
 
     repeat_kv (x, n) is the learner's function; ``copying`` is what it takes by itself, ``copied`` calls it and then
@@ -50,7 +63,9 @@ def step_times(repeat_kv, S, groups, B=1, H=32, D=64, dtype=torch.float32, devic
     return rows
 
 
-def writing_times(attend, lengths, H=8, D=32):
+def writing_times(
+    attend: Callable[[Tensor, Tensor, Tensor, Any], tuple[Tensor, Any]], lengths: Sequence[int], H: int = 8, D: int = 32
+) -> list[dict[str, float]]:
     """Milliseconds to write n tokens one by one, without and with a past, for each n of ``lengths``.
 
     attend (q, k, v, past) → (result, past) is the learner's; without a past it gets the whole text at each step.

@@ -1,16 +1,19 @@
 """How much does each layer change what flows through the stack, and how much is lost when one layer is skipped?"""
 
-import torch
-from torch import nn
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from . import one_thread
+import torch
+from torch import Tensor, nn
+
+from . import Recorded, one_thread
 from . import recorded as load
-from .warmup import BATCH, VOCABULARY, T
-from .wirings import build
+from .warmup import BATCH, VOCABULARY, Copier, T
+from .wirings import Functions, build
 
 
 @torch.no_grad()
-def streams(layers, x):
+def streams(layers: Iterable[nn.Module], x: Tensor) -> Tensor:
     """What flows into the first block and out of each one: (N + 1, B, T, d_model)."""
     found = [x]
     for layer in layers:
@@ -20,7 +23,7 @@ def streams(layers, x):
 
 
 @one_thread
-def fresh_streams(functions, name, depth, d_model=64, seed=0):
+def fresh_streams(functions: Functions, name: str, depth: int, d_model: int = 64, seed: int = 0) -> Tensor:
     """``streams`` of an untrained stack on random input of root mean square 1, (N + 1, 4, 16, d_model)."""
     layers = build(functions, name, depth, d_model, seed=seed)
     generator = torch.Generator().manual_seed(20_000 + seed)
@@ -28,7 +31,7 @@ def fresh_streams(functions, name, depth, d_model=64, seed=0):
 
 
 @torch.no_grad()
-def losses_without(model, seed=0):
+def losses_without(model: Copier, seed: int = 0) -> tuple[float, list[float]]:
     """Loss of a trained ``warmup.Copier`` on new sequences: as it is, and with each block left out in turn.
 
     Returns:
@@ -46,7 +49,7 @@ def losses_without(model, seed=0):
     return whole, found
 
 
-def recorded():
+def recorded() -> Recorded:
     """Recorded measurements.
 
     Returns:
@@ -61,12 +64,12 @@ def recorded():
     return load("effective_depth")
 
 
-def late(row):
+def late(row: dict[str, Any]) -> list[float]:
     """By which factors the loss of a trained model grows without each layer of its later half."""
     return [loss / row["loss"] for loss in row["without"][row["layers"] // 2 :]]
 
 
-def words(rows):
+def words(rows: Sequence[dict[str, Any]]) -> str:
     """The trained models of the most layers at the highest rate in a sentence, each at its lowest loss."""
     layers, peak = max(r["layers"] for r in rows), max(r["peak"] for r in rows)
     goal = min(r["goal"] for r in rows)

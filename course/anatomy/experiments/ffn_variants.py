@@ -7,11 +7,12 @@ prose and code, present in every installation.
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from . import one_thread
@@ -36,7 +37,7 @@ LARGE = Setting(d_model=512, context=16, layers=6, steps=4000, batch=1024, lr=2e
 
 
 @cache
-def text():
+def text() -> Tensor:
     """Python's documentation as int64 ids (characters,), lower case; whatever is not in ALPHABET is a blank."""
     from pydoc_data.topics import topics
 
@@ -51,7 +52,7 @@ class CharModel(nn.Module):
     d_model/context numbers each and laid side by side.
     """
 
-    def __init__(self, make_layer, setting=LAPTOP):
+    def __init__(self, make_layer: Callable[[int], nn.Module], setting: Setting = LAPTOP):
         super().__init__()
         d = setting.d_model
         self.embed = nn.Embedding(len(ALPHABET), d // setting.context)
@@ -59,14 +60,14 @@ class CharModel(nn.Module):
         self.norms = nn.ModuleList(nn.RMSNorm(d) for _ in range(setting.layers + 1))
         self.head = nn.Linear(d, len(ALPHABET))
 
-    def forward(self, ids):  # (B, context) → (B, characters)
+    def forward(self, ids: Tensor) -> Tensor:  # (B, context) → (B, characters)
         x = self.embed(ids).flatten(1)
         for norm, layer in zip(self.norms, self.layers, strict=False):
             x = x + layer(norm(x))
         return self.head(self.norms[-1](x))
 
 
-def windows(setting=LAPTOP):
+def windows(setting: Setting = LAPTOP) -> tuple[Tensor, Tensor]:
     """(training, validation) windows of context + 1 characters; the last 5 % of the text are kept for validation."""
     ids = text()
     cut = int(0.95 * len(ids))
@@ -75,12 +76,12 @@ def windows(setting=LAPTOP):
 
 
 @torch.no_grad()
-def validation_loss(model, held_out):
+def validation_loss(model: nn.Module, held_out: Tensor) -> float:
     """Mean cross-entropy per character, in nats."""
     return F.cross_entropy(model(held_out[:, :-1]), held_out[:, -1]).item()
 
 
-def outside(t, freedom):
+def outside(t: float, freedom: float) -> float:
     """Probability that Student's t with that many degrees of freedom lies beyond ±t."""
     x = torch.linspace(0, t, 20_001, dtype=torch.float64)
     density = (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
@@ -88,7 +89,7 @@ def outside(t, freedom):
     return 1 - 2 * scale * torch.trapezoid(density, x).item()
 
 
-def limit(comparisons, freedom):
+def limit(comparisons: int, freedom: float) -> float:
     """How many standard errors each of so many comparisons needs for 5 % over all of them (Bonferroni)."""
     low, high = 0.0, 200.0
     for _ in range(60):
@@ -98,7 +99,13 @@ def limit(comparisons, freedom):
 
 
 @one_thread
-def train(make_layer, seed=0, setting=LAPTOP, device="cpu", watch=None):
+def train(
+    make_layer: Callable[[int], nn.Module],
+    seed: int = 0,
+    setting: Setting = LAPTOP,
+    device: str = "cpu",
+    watch: Callable[[int, CharModel], object] | None = None,
+) -> tuple[CharModel, dict[str, float]]:
     """Trains one model; the same seed gives every variant the same batches.
 
     watch: function (step, model) called before each step. Returns ``(model, row)``; row has ``loss`` (validation,

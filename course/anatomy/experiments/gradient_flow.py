@@ -1,11 +1,12 @@
 """How large is the gradient that each layer's weights get, in stacks that have not been trained yet?"""
 
 import torch
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import one_thread
+from . import Recorded, one_thread
 from . import recorded as load
-from .wirings import build, run
+from .wirings import Functions, build, run
 
 DEPTHS = (6, 12, 24, 48, 96)
 WIDTHS = (32, 64, 128, 256)
@@ -13,14 +14,14 @@ SEEDS = 3
 B, T = 2, 16
 
 
-def batch(d_model, seed=0):
+def batch(d_model: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     """A random input and a random target, both (2, 16, d_model) float32."""
     generator = torch.Generator().manual_seed(10_000 + seed)
     x, target = torch.randn(2, B, T, d_model, generator=generator)
     return x, target
 
 
-def weight_gradients(layers, x, target):
+def weight_gradients(layers: nn.ModuleList, x: Tensor, target: Tensor) -> list[float]:
     """Gradient norm of each block's weight matrices, for the mean squared distance to the target.
 
     Returns:
@@ -37,14 +38,24 @@ def weight_gradients(layers, x, target):
 
 
 @one_thread
-def curve(functions, name, depth, d_model, init="Xavier", seed=0, scale=None, device="cpu", dtype=torch.float32):
+def curve(
+    functions: Functions,
+    name: str,
+    depth: int,
+    d_model: int,
+    init: str = "Xavier",
+    seed: int = 0,
+    scale: tuple[float, float] | None = None,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> list[float]:
     """``weight_gradients`` of a fresh stack; see ``wirings.build``. Weights are drawn on the CPU in float32."""
     layers = build(functions, name, depth, d_model, init, seed, scale).to(device, dtype)
     x, target = (t.to(device, dtype) for t in batch(d_model, seed))
     return weight_gradients(layers, x, target)
 
 
-def recorded():
+def recorded() -> Recorded:
     """Recorded curves.
 
     Returns:

@@ -8,11 +8,12 @@ right or wrong. Runs on the CPU in seconds.
 """
 
 import math
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from . import one_thread
+from . import Recorded, one_thread
 from . import recorded as load
 
 NUMBERS = ("one", "two")
@@ -28,7 +29,7 @@ SETTINGS = ("causal", "bidirectional")
 RATE, LOWER_RATE = 3e-3, 1e-3
 
 
-def texts(count, generator):
+def texts(count: int, generator: torch.Generator) -> Tensor:
     """(count, LENGTH) int64: a full stop and SENTENCES sentences, every choice uniform."""
     draws = torch.stack([torch.randint(c, (count, SENTENCES), generator=generator) for c in CHOICES], -1)
     number, animal, verb, other, prey, _ = draws.unbind(-1)
@@ -46,7 +47,7 @@ def texts(count, generator):
     return torch.cat([torch.zeros(count, 1, dtype=torch.int64), body], dim=1)
 
 
-def is_sentence(words):
+def is_sentence(words: Sequence[int]) -> bool:
     """True for six ids that the language could have produced."""
     forms = [WORDS[i] for i in words]
     if len(forms) != 6 or forms[0] not in NUMBERS or forms[3] not in NUMBERS or forms[5] != ".":
@@ -64,14 +65,14 @@ def is_sentence(words):
 class Block(nn.Module):
     """Pre-norm block: attention under a given mask, then a two-layer MLP."""
 
-    def __init__(self, d_model, n_heads):
+    def __init__(self, d_model: int, n_heads: int):
         super().__init__()
         self.n_heads = n_heads
         self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(2))
         self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
         self.mlp = nn.Sequential(nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model))
 
-    def forward(self, x, mask):
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """x (B, T, d_model), mask (T, T) boolean, True = may look → (B, T, d_model)."""
         B, T, d = x.shape
         q, k, v = self.qkv(self.norms[0](x)).reshape(B, T, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)
@@ -83,14 +84,14 @@ class Block(nn.Module):
 class Model(nn.Module):
     """Two blocks and learned places. ``mask_of(T)`` gives the (T, T) mask: it is all that the settings differ in."""
 
-    def __init__(self, mask_of, d_model=32, n_heads=2, n_layers=2):
+    def __init__(self, mask_of: Callable[[int], Tensor], d_model: int = 32, n_heads: int = 2, n_layers: int = 2):
         super().__init__()
         self.mask_of = mask_of
         self.words, self.places = nn.Embedding(len(WORDS), d_model), nn.Embedding(LENGTH, d_model)
         self.blocks = nn.ModuleList(Block(d_model, n_heads) for _ in range(n_layers))
         self.norm, self.head = nn.LayerNorm(d_model), nn.Linear(d_model, len(WORDS))
 
-    def forward(self, ids):
+    def forward(self, ids: Tensor) -> Tensor:
         """ids (B, T) int64 → logits (B, T, len(WORDS))."""
         x = self.words(ids) + self.places.weight[: ids.shape[1]]
         mask = self.mask_of(ids.shape[1]).to(ids.device)
@@ -99,13 +100,21 @@ class Model(nn.Module):
         return self.head(self.norm(x))
 
 
-def full_mask(T):
+def full_mask(T: int) -> Tensor:
     """(T, T), all True: bidirectional attention."""
     return torch.ones(T, T, dtype=torch.bool)
 
 
 @one_thread
-def train(mask_of, loss_of, steps=400, every=20, seed=0, device="cpu", rate=RATE):
+def train(
+    mask_of: Callable[[int], Tensor],
+    loss_of: Callable[[Tensor, Tensor], Tensor],
+    steps: int = 400,
+    every: int = 20,
+    seed: int = 0,
+    device: str = "cpu",
+    rate: float = RATE,
+) -> tuple[Model, list[tuple[int, float]]]:
     """Trains a Model to predict the next word.
 
     Args:
@@ -135,7 +144,7 @@ def train(mask_of, loss_of, steps=400, every=20, seed=0, device="cpu", rate=RATE
 
 
 @torch.no_grad()
-def loss_by_place(model, future=True, count=300, seed=1):
+def loss_by_place(model: Model, future: bool = True, count: int = 300, seed: int = 1) -> list[float]:
     """Mean loss, in nats, of each place of a sentence: a list of six numbers.
 
     future: True gives the model the whole text at once, as in training. False gives it each beginning by itself, as
@@ -152,7 +161,7 @@ def loss_by_place(model, future=True, count=300, seed=1):
 
 
 @torch.no_grad()
-def write(model, count=100, seed=2):
+def write(model: Model, count: int = 100, seed: int = 2) -> Tensor:
     """Samples ``count`` texts word by word, from a full stop on.
 
     Returns:
@@ -167,18 +176,18 @@ def write(model, count=100, seed=2):
     return ids
 
 
-def share_right(ids):
+def share_right(ids: Tensor) -> float:
     """Share of the sentences in (count, LENGTH) texts that the language could have produced."""
     sentences = ids[:, 1:].reshape(-1, len(CHOICES)).tolist()
     return sum(map(is_sentence, sentences)) / len(sentences)
 
 
-def spell(ids):
+def spell(ids: Sequence[int] | Tensor) -> str:
     """One text as words."""
     return " ".join(WORDS[i] for i in ids[1:])
 
 
-def recorded():
+def recorded() -> Recorded:
     """Curves of longer runs, recorded with the course's own mask and loss.
 
     Returns:
@@ -192,6 +201,6 @@ def recorded():
     return load("leak")
 
 
-def by_rate(record):
+def by_rate(record: Recorded) -> dict[float, Recorded]:
     """Learning rate → the recorded runs at it, with ``whole``, ``cut`` and ``right``."""
     return {RATE: record, LOWER_RATE: record["lower_rate"]}

@@ -10,15 +10,15 @@ The position scheme comes in as functions, so that a notebook runs it on the lea
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import one_thread
+from . import Recorded, one_thread
 
 KINDS, COLORS, BACK = 128, 8, 3
 D_MODEL, HEADS = 64, 2
@@ -37,11 +37,11 @@ class Scheme:
     place of q·k/√D. ``bias``, ``add`` and ``score`` may be modules, which are then trained.
     """
 
-    turn: Callable | None = None
-    bias: Callable | None = None
-    add: Callable | None = None
+    turn: Callable[[Tensor, Tensor], Tensor] | None = None
+    bias: Callable[[Tensor], Tensor] | None = None
+    add: Callable[[Tensor], Tensor] | None = None
     window: int | None = None
-    score: Callable | None = None
+    score: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 class Game(NamedTuple):
@@ -50,14 +50,14 @@ class Game(NamedTuple):
     cards: kinds, 0 … 127; colors: 0 … 7; twin, back: right answers; gap: distance to the twin.
     """
 
-    cards: torch.Tensor
-    colors: torch.Tensor
-    twin: torch.Tensor
-    back: torch.Tensor
-    gap: torch.Tensor
+    cards: Tensor
+    colors: Tensor
+    twin: Tensor
+    back: Tensor
+    gap: Tensor
 
 
-def deal(rows, length, generator):
+def deal(rows: int, length: int, generator: torch.Generator) -> Game:
     """Random rows of ``length`` cards: length/2 kinds, each twice, all places equally likely."""
     kinds = torch.rand(rows, KINDS, generator=generator).argsort(1)[:, : length // 2]
     order = torch.rand(rows, length, generator=generator).argsort(1)
@@ -75,7 +75,7 @@ def deal(rows, length, generator):
 class Reader(nn.Module):
     """One layer: causal attention with two heads of 32, a feed-forward part, an answer to each question."""
 
-    def __init__(self, scheme):
+    def __init__(self, scheme: Scheme):
         super().__init__()
         self.scheme = scheme
         self.parts = nn.ModuleList(p for p in (scheme.bias, scheme.add, scheme.score) if isinstance(p, nn.Module))
@@ -88,7 +88,7 @@ class Reader(nn.Module):
         self.ffn = nn.Sequential(nn.Linear(D_MODEL, 2 * D_MODEL), nn.GELU(), nn.Linear(2 * D_MODEL, D_MODEL))
         self.answer = nn.Linear(D_MODEL, 2 * COLORS)
 
-    def forward(self, cards, colors, scheme=None):
+    def forward(self, cards: Tensor, colors: Tensor, scheme: Scheme | None = None) -> Tensor:
         """(B, T, 2, 8) logits: for each card, the twin's color and the color three places back."""
         scheme = scheme or self.scheme
         T = cards.shape[1]
@@ -112,7 +112,15 @@ class Reader(nn.Module):
 
 
 @one_thread
-def train(scheme, steps=200, length=TRAINED, rows=32, seed=0, model=None, device="cpu"):
+def train(
+    scheme: Scheme,
+    steps: int = 200,
+    length: int = TRAINED,
+    rows: int = 32,
+    seed: int = 0,
+    model: Reader | None = None,
+    device: str = "cpu",
+) -> tuple[Reader, float]:
     """Trains a Reader, or goes on with ``model`` under ``scheme``; returns ``(model, seconds)``.
 
     The same seed gives every scheme the same games; they are dealt on the CPU whatever the device.
@@ -130,10 +138,11 @@ def train(scheme, steps=200, length=TRAINED, rows=32, seed=0, model=None, device
         optimizer.param_groups[0]["lr"] = rate
         game = Game(*(t.to(device) for t in deal(rows, length, games)))
         logits = model(game.cards, game.colors)
-        loss = sum(
+        twin, back = (
             F.cross_entropy(logits[:, :, i].flatten(0, 1), getattr(game, name).flatten(), ignore_index=-1)
             for i, name in enumerate(QUESTIONS)
         )
+        loss = twin + back
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -142,7 +151,15 @@ def train(scheme, steps=200, length=TRAINED, rows=32, seed=0, model=None, device
 
 @one_thread
 @torch.no_grad()
-def test(model, measure, scheme=None, length=4 * TRAINED, rows=96, width=16, device="cpu"):
+def test(
+    model: Reader,
+    measure: Callable[[Tensor, Tensor, int], Tensor],
+    scheme: Scheme | None = None,
+    length: int = 4 * TRAINED,
+    rows: int = 96,
+    width: int = 16,
+    device: str = "cpu",
+) -> dict[str, list[float]]:
     """Accuracy of both questions along rows of ``length`` cards.
 
     measure: ``(logits (B, T, 8), targets (B, T), width) → (T/width,)``, the learner's accuracy_by_position. scheme:
@@ -155,7 +172,9 @@ def test(model, measure, scheme=None, length=4 * TRAINED, rows=96, width=16, dev
     return {name: measure(logits[:, :, i], getattr(game, name), width).tolist() for i, name in enumerate(QUESTIONS)}
 
 
-def draw(live, recorded=None, names=None):
+def draw(
+    live: Mapping[str, dict[str, list[float]]], recorded: Recorded | None = None, names: Iterable[str] | None = None
+) -> None:
     """Two panels, one per question: accuracy along the row.
 
     live: name → result of ``test``, drawn in color over the recorded runs, a gray band from the lowest to the highest

@@ -6,17 +6,22 @@ rate climbs to its peak over the first steps. Model of the setting: Wortsman et 
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import one_thread
+from . import Recorded, one_thread
 
 VOCABULARY, BACK = 16, 2
 EMBEDDINGS = ["tokens.weight", "places.weight"]
 LEARNED = 0.1  # a loss below this counts as "the rule is learned"; being above it later counts as a spike
+QKNorm = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Cap = Callable[[Tensor], Tensor]
+Groups = list[dict[str, Any]]  # as AdamW takes them, with names in place of parameters
 CURVES = ("loss", "score", "log_z", "gradient", "gain")
 
 
@@ -38,7 +43,13 @@ LAPTOP = Setting()
 LARGE = Setting(d_model=128, heads=4, layers=6, length=64, batch=64, steps=1000, rate=3e-2, climb=200)
 
 
-def remedies(qk_norm, soft_cap, z_loss, parameter_groups, clip_by_global_norm):
+def remedies(
+    qk_norm: QKNorm,
+    soft_cap: Callable[[Tensor, float], Tensor],
+    z_loss: Callable[[Tensor, float], Tensor],
+    parameter_groups: Callable[[dict[str, list[int]], list[str], float], Groups],
+    clip_by_global_norm: Callable[[list[Tensor], float], tuple[list[Tensor], Tensor]],
+) -> dict[str, dict[str, Any]]:
     """The remedies that are compared: name → keyword arguments of ``train``.
 
     qk_norm(q, k, q_gain, k_gain) → (q, k); soft_cap(x, cap) → x; z_loss(logits, coefficient) → scalar;
@@ -69,20 +80,21 @@ def _matrices_and_gains(shapes):
 class Block(nn.Module):
     """Pre-LN block of causal attention and a GELU layer. ``largest``: largest |score| of the last pass, uncapped."""
 
-    def __init__(self, setting, qk_norm, score_cap):
+    def __init__(self, setting: Setting, qk_norm: QKNorm | None, score_cap: Cap | None):
         super().__init__()
         d = setting.d_model
-        self.heads, self.qk_norm, self.score_cap, self.largest = setting.heads, qk_norm, score_cap, 0.0
+        self.heads, self.qk_norm, self.score_cap = setting.heads, qk_norm, score_cap
+        self.largest = torch.zeros(())
         self.norms = nn.ModuleList(nn.LayerNorm(d) for _ in range(2))
         self.projections = nn.ModuleList(nn.Linear(d, d, bias=False) for _ in range(4))
         self.ffn = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
         self.gains = nn.ParameterList(torch.ones(d // setting.heads) for _ in range(2))
 
-    def forward(self, x):  # (B, T, d_model)
+    def forward(self, x: Tensor) -> Tensor:  # (B, T, d_model)
         x = x + self.attention(self.norms[0](x))
         return x + self.ffn(self.norms[1](x))
 
-    def attention(self, h):
+    def attention(self, h: Tensor) -> Tensor:
         """(B, T, d_model) → (B, T, d_model)."""
         q, k, v = (p(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in self.projections[:3])
         if self.qk_norm:
@@ -99,14 +111,14 @@ class Block(nn.Module):
 class Copier(nn.Module):
     """(B, T) int64 → logits (B, T, 16)."""
 
-    def __init__(self, setting, qk_norm, score_cap):
+    def __init__(self, setting: Setting, qk_norm: QKNorm | None, score_cap: Cap | None):
         super().__init__()
         self.tokens = nn.Embedding(VOCABULARY, setting.d_model)
         self.places = nn.Embedding(setting.length, setting.d_model)
         self.blocks = nn.ModuleList(Block(setting, qk_norm, score_cap) for _ in range(setting.layers))
         self.norm, self.head = nn.LayerNorm(setting.d_model), nn.Linear(setting.d_model, VOCABULARY, bias=False)
 
-    def forward(self, ids):
+    def forward(self, ids: Tensor) -> Tensor:
         x = self.tokens(ids) + self.places.weight
         for block in self.blocks:
             x = block(x)
@@ -115,18 +127,18 @@ class Copier(nn.Module):
 
 @one_thread
 def train(
-    seed=0,
-    setting=LAPTOP,
-    device="cpu",
+    seed: int = 0,
+    setting: Setting = LAPTOP,
+    device: str = "cpu",
     *,
-    slower=1,
-    qk_norm=None,
-    score_cap=None,
-    decay=None,
-    clip=None,
-    extra_loss=None,
-    logit_cap=None,
-):
+    slower: float = 1,
+    qk_norm: QKNorm | None = None,
+    score_cap: Cap | None = None,
+    decay: Callable[[dict[str, list[int]]], Groups] | None = None,
+    clip: Callable[[list[Tensor]], tuple[list[Tensor], Any]] | None = None,
+    extra_loss: Callable[[Tensor], Tensor] | None = None,
+    logit_cap: Cap | None = None,
+) -> dict[str, list[float]]:
     """Trains one model; the same seed gives every remedy the same first weights and the same batches.
 
     Args:
@@ -144,7 +156,9 @@ def train(
     torch.manual_seed(seed)
     model = Copier(setting, qk_norm, score_cap).to(device)
     optimizer = torch.optim.AdamW(_groups(model, decay), weight_decay=0.0)
-    generator, curves = torch.Generator().manual_seed(seed + 100), {name: [] for name in CURVES}
+    generator = torch.Generator().manual_seed(seed + 100)
+    curves: dict[str, list[float]] = {name: [] for name in CURVES}
+    blocks = [b for b in model.blocks if isinstance(b, Block)]
     for step in range(setting.steps):
         for group in optimizer.param_groups:
             group["lr"] = setting.rate / slower * min(1.0, (step + 1) / setting.climb)
@@ -155,18 +169,18 @@ def train(
         loss = F.cross_entropy(logits.flatten(0, 1), ids[:, :-BACK].flatten())
         optimizer.zero_grad()
         (loss + extra_loss(logits) if extra_loss else loss).backward()
-        used = [p for p in model.parameters() if p.grad is not None]
-        length = torch.stack([p.grad.norm() for p in used]).norm()
+        used = [(p, p.grad) for p in model.parameters() if p.grad is not None]
+        length = torch.stack([gradient.norm() for _, gradient in used]).norm()
         if clip:
-            for p, gradient in zip(used, clip([p.grad for p in used])[0], strict=True):
+            for (p, _), gradient in zip(used, clip([gradient for _, gradient in used])[0], strict=True):
                 p.grad = gradient
         optimizer.step()
         measured = (
             loss,
-            max(b.largest for b in model.blocks),
+            max(b.largest for b in blocks),
             logits.detach().logsumexp(-1).abs().max(),
             length,
-            max(b.norms[0].weight.abs().max() for b in model.blocks),
+            max(b.norms[0].get_parameter("weight").abs().max() for b in blocks),
         )
         for name, value in zip(CURVES, measured, strict=True):
             curves[name].append(value.item())
@@ -180,23 +194,23 @@ def _groups(model, decay):
     return [{**group, "params": [named[name] for name in group["params"]]} for group in groups]
 
 
-def after_learning(losses):
+def after_learning(losses: Sequence[float]) -> Sequence[float]:
     """The losses from the first one below 0.1 on; none if it never got there."""
     first = next((i for i, v in enumerate(losses) if v < LEARNED), len(losses))
     return losses[first:]
 
 
-def worst(losses):
+def worst(losses: Sequence[float]) -> float:
     """The largest loss after the rule was learned, in nats; nan if it never was."""
     return max(after_learning(losses), default=math.nan)
 
 
-def end(losses):
+def end(losses: Sequence[float]) -> float:
     """Mean of the last 20 losses."""
     return sum(losses[-20:]) / len(losses[-20:])
 
 
-def recorded_alarms(record, remedy):
+def recorded_alarms(record: Recorded, remedy: str) -> list[dict[str, int | None]]:
     """When each number of the recorded runs first showed what a healthy run never shows.
 
     Healthy is the run of the same seed at a tenth of the rate; the alarm sounds at more than twice its largest value,

@@ -1,9 +1,12 @@
 """What the published configurations of named models say: counts and behavior, recorded with transformers' classes."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from . import recorded as _recorded
 
 
-def recorded():
+def recorded() -> dict[str, dict[str, Any]]:
     """model → what ``assets/experiments/named_models.json`` says of it, the ``probe``'s findings among the rest.
 
     ``published`` parameters and their ``source``, ``counted`` ones, ``layers``, ``norm`` and so on. Raises
@@ -13,7 +16,7 @@ def recorded():
     return {name: {**model, **model.get("probe", {})} for name, model in models.items()}
 
 
-def table(names, columns):
+def table(names: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Lines of text, one per model under a line of headings, aligned: ``print(*table(…), sep="\\n")``.
 
     Args:

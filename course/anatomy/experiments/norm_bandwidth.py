@@ -4,12 +4,15 @@ On the CPU the clock counts this thread's time only, so that other programs do n
 """
 
 import time
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 
-def best_time(call, device="cpu", repeats=15):
+def best_time(call: Callable[[], object], device: str = "cpu", repeats: int = 15) -> float:
     """Shortest time of ``call()`` in seconds, after two runs to warm up. The shortest, because noise only adds."""
     call(), call()
     if not device.startswith("cuda"):
@@ -20,15 +23,22 @@ def best_time(call, device="cpu", repeats=15):
             times.append(time.thread_time() - start)
         return min(times)
     events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
-    for start, end in events:
-        start.record()
+    for before, after in events:
+        before.record()
         call()
-        end.record()
+        after.record()
     torch.cuda.synchronize()
-    return min(start.elapsed_time(end) for start, end in events) / 1e3
+    return min(before.elapsed_time(after) for before, after in events) / 1e3
 
 
-def measure(norms, tokens, d, dtype=torch.float32, device="cpu", repeats=15):
+def measure(
+    norms: Mapping[str, Callable[[Tensor, Tensor, Tensor], Tensor]],
+    tokens: int,
+    d: int,
+    dtype: torch.dtype = torch.float32,
+    device: str = "cpu",
+    repeats: int = 15,
+) -> dict[str, float]:
     """Nanoseconds per entry of x (tokens, d).
 
     norms: name → function (x, weight, bias) → tensor. Beside them, ``copy`` reads and writes every entry once,
@@ -38,13 +48,13 @@ def measure(norms, tokens, d, dtype=torch.float32, device="cpu", repeats=15):
     x, square = (torch.randn(*shape, generator=generator).to(device, dtype) for shape in ((tokens, d), (d, d)))
     weight, bias = torch.ones(d, dtype=dtype, device=device), torch.zeros(d, dtype=dtype, device=device)
     out = torch.empty_like(x)
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "copy": lambda: out.copy_(x),
         "times 2": lambda: torch.mul(x, 2.0, out=out),
         "x·x + x": lambda: torch.addcmul(x, x, x, out=out),
         "matrix product": lambda: torch.mm(x, square, out=out),
         "fused LayerNorm": lambda: F.layer_norm(x, (d,), weight, bias),
-        **{name: (lambda norm=norm: norm(x, weight, bias)) for name, norm in norms.items()},
+        **{name: partial(norm, x, weight, bias) for name, norm in norms.items()},
     }
     with torch.no_grad():
         return {name: best_time(call, device, repeats) / x.numel() * 1e9 for name, call in calls.items()}

@@ -3,10 +3,11 @@
 Every batch is new, so no model can learn its training data by heart: a loss that stays high is not overfitting.
 """
 
+from . import Recorded
 from . import recorded as load
 
 
-def recorded():
+def recorded() -> Recorded:
     """Recorded runs.
 
     Returns:
@@ -22,7 +23,7 @@ def recorded():
     return data
 
 
-def words(data):
+def words(data: Recorded) -> str:
     """The figure in a sentence: the last losses at each rate and depth, with and without the residual."""
     told = []
     for peak in sorted({r["peak"] for r in data["rows"]}):

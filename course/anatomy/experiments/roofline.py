@@ -1,9 +1,15 @@
 """The recorded roofline: how fast a machine can go, and where decoding and prefill were measured under that roof."""
 
+from collections.abc import Callable
+
 import torch
 
+from . import Recorded
 
-def measured(record, attention_cost):
+
+def measured(
+    record: Recorded, attention_cost: Callable[[int, int, int, int, int, int, int], tuple[float, float]]
+) -> tuple[float, float, dict[str, tuple[float, float]]]:
     """What ``recorded("roofline")`` says, placed by the learner's ``attention_cost(B, T, S, H, G, D, itemsize)``.
 
     Decoding is that of the longest context, one token per user on a full cache, by the fastest way to attend; prefill

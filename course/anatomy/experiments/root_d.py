@@ -6,10 +6,10 @@ with the division. (T5 has no division either; its code shrinks the fresh query 
 """
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import one_thread
+from . import Recorded, one_thread
 from . import recorded as load
 
 VOCABULARY, PAIRS, BATCH = 32, 8, 64
@@ -22,7 +22,7 @@ class Lookup(nn.Module):
     powers: (p, r); scores are q·k · D^p, and the fresh weights of q and k are multiplied by D^r.
     """
 
-    def __init__(self, head_dim, powers, d_model=64):
+    def __init__(self, head_dim: int, powers: tuple[float, float], d_model: int = 64):
         super().__init__()
         self.keys, self.values = nn.Embedding(VOCABULARY, d_model), nn.Embedding(VOCABULARY, d_model)
         self.q_proj, self.k_proj = (nn.Linear(d_model, head_dim, bias=False) for _ in range(2))
@@ -32,19 +32,21 @@ class Lookup(nn.Module):
             for layer in (self.q_proj, self.k_proj):
                 layer.weight *= head_dim ** powers[1]
 
-    def scores(self, keys, values, query):
+    def scores(self, keys: Tensor, values: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
         """(B, 1, pairs) scores, as they enter the softmax."""
         x = self.keys(keys) + self.values(values)  # (B, pairs, d_model)
         return self.q_proj(self.keys(query))[:, None] @ self.k_proj(x).mT * self.factor, x
 
-    def forward(self, keys, values, query):
+    def forward(self, keys: Tensor, values: Tensor, query: Tensor) -> Tensor:
         """keys, values (B, pairs) int64, query (B,) int64 → (B, 32) logits of the value."""
         scores, x = self.scores(keys, values, query)
         return self.answer((scores.softmax(-1) @ self.v_proj(x))[:, 0])
 
 
 @one_thread
-def train_lookup(head_dim, way, rate, steps=300, seed=0, device="cpu"):
+def train_lookup(
+    head_dim: int, way: str, rate: float, steps: int = 300, seed: int = 0, device: str = "cpu"
+) -> dict[str, float]:
     """Trains one Lookup with Adam; a seed gives every way the same batches. They are drawn on the CPU.
 
     Returns:
@@ -79,7 +81,7 @@ def train_lookup(head_dim, way, rate, steps=300, seed=0, device="cpu"):
     return {"spread": spread, "loss": sum(losses[-20:]) / len(losses[-20:]), "accuracy": accuracy}
 
 
-def recorded():
+def recorded() -> Recorded:
     """Recorded runs.
 
     Returns:

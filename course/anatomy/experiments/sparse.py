@@ -3,16 +3,31 @@
 On the CPU the clock counts this thread's time only, so that other programs do not spoil it; on CUDA, events do.
 """
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 import torch
+from torch import Tensor
 
 from . import one_thread
 from .norm_bandwidth import best_time
 
+Layers = TypeVar("Layers")
+
 
 @one_thread
 def window_times(
-    attention, mask_of, local_attention, lengths, w, H=2, D=32, dtype=torch.float32, device="cpu", repeats=3
-):
+    attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
+    mask_of: Callable[[int, int], Tensor],
+    local_attention: Callable[[Tensor, Tensor, Tensor, int], Tensor],
+    lengths: Iterable[int],
+    w: int,
+    H: int = 2,
+    D: int = 32,
+    dtype: torch.dtype = torch.float32,
+    device: str = "cpu",
+    repeats: int = 3,
+) -> list[dict[str, float]]:
     """Milliseconds of one causal window of w keys, dense and gathered, for each length.
 
     attention (q, k, v, mask), mask_of (T, w) and local_attention (q, k, v, w) are the learner's; q, k and v are
@@ -33,7 +48,7 @@ def window_times(
 
 
 @one_thread
-def influence(stack, layers, x):
+def influence(stack: Callable[[Tensor, Layers], Tensor], layers: Layers, x: Tensor) -> Tensor:
     """How strongly the last output of ``stack(x, layers)`` depends on each input: gradient norms, (T,).
 
     x (T, d) → one number per position, averaged over the output's features, exactly 0 where nothing arrives.

@@ -4,12 +4,15 @@ The model is that of ``ffn_variants``. The learning rate is set high on purpose:
 training that is too fast.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from . import one_thread
-from .ffn_variants import LAPTOP, train, windows
+from .ffn_variants import LAPTOP, CharModel, Setting, train, windows
 
 HIGH = replace(LAPTOP, lr=3e-2)
 TOKENS = 4000
@@ -17,7 +20,7 @@ TOKENS = 4000
 
 @one_thread
 @torch.no_grad()
-def collect(model, module, tokens=TOKENS):
+def collect(model: CharModel, module: str, tokens: int = TOKENS) -> list[Tensor]:
     """What enters the module of that name in each layer, on the first held-out tokens: list of (tokens, width).
 
     module: ``"down_proj"`` gives the hidden units after activation (and gate).
@@ -33,17 +36,24 @@ def collect(model, module, tokens=TOKENS):
 
 
 @one_thread
-def gates(model, tokens=TOKENS):
+def gates(model: CharModel, tokens: int = TOKENS) -> list[Tensor]:
     """Activated gates of each layer: list of (tokens, d_ff). The layers need ``gate_proj`` and ``activation``."""
+    layers: Iterable[Any] = model.layers
     with torch.no_grad():
         return [
             layer.activation(layer.gate_proj(x))
-            for layer, x in zip(model.layers, collect(model, "gate_proj", tokens), strict=True)
+            for layer, x in zip(layers, collect(model, "gate_proj", tokens), strict=True)
         ]
 
 
 @one_thread
-def deaths(make_layer, dead_units, seed=0, setting=HIGH, every=50):
+def deaths(
+    make_layer: Callable[[int], nn.Module],
+    dead_units: Callable[[Tensor], Tensor],
+    seed: int = 0,
+    setting: Setting = HIGH,
+    every: int = 50,
+) -> tuple[CharModel, list[int], Tensor]:
     """Trains one model and asks ``dead_units`` every 50 steps.
 
     Returns:

@@ -4,14 +4,15 @@ Sixteen tokens, so a model that has learned nothing has loss ln 16 = 2.77. Adam,
 """
 
 import itertools
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import one_thread
+from . import Recorded, one_thread
 from . import recorded as load
-from .wirings import build, run
+from .wirings import Functions, build, run
 
 VOCABULARY, BACK, T, BATCH, D_MODEL = 16, 2, 12, 32, 32
 
@@ -19,25 +20,36 @@ VOCABULARY, BACK, T, BATCH, D_MODEL = 16, 2, 12, 32, 32
 class Copier(nn.Module):
     """Token vectors, learned positions, a stack of blocks, one logit per token: (B, T) int64 → (B, T, 16)."""
 
-    def __init__(self, functions, name, depth, seed=0, scale=None):
+    def __init__(
+        self, functions: Functions, name: str, depth: int, seed: int = 0, scale: tuple[float, float] | None = None
+    ):
         super().__init__()
         self.layers = build(functions, name, depth, D_MODEL, seed=seed, scale=scale)
         self.tokens, self.places = nn.Embedding(VOCABULARY, D_MODEL), nn.Embedding(T, D_MODEL)
         self.head = nn.Linear(D_MODEL, VOCABULARY)
 
-    def forward(self, ids):
+    def forward(self, ids: Tensor) -> Tensor:
         return self.head(run(self.layers, self.embed(ids)))
 
-    def embed(self, ids):
+    def embed(self, ids: Tensor) -> Tensor:
         """What enters the first block, (B, T, 32)."""
         return self.tokens(ids) + self.places.weight
 
-    def loss(self, ids):
+    def loss(self, ids: Tensor) -> Tensor:
         """Cross-entropy, in nats, of the token two places back, at places 2, 3, …"""
         return F.cross_entropy(self(ids)[:, BACK:].flatten(0, 1), ids[:, :-BACK].flatten())
 
 
-def endless(functions, name, depth, rate, seed=0, scale=None, device="cpu", factor=1.0):
+def endless(
+    functions: Functions,
+    name: str,
+    depth: int,
+    rate: Callable[[int], float],
+    seed: int = 0,
+    scale: tuple[float, float] | None = None,
+    device: str = "cpu",
+    factor: float = 1.0,
+) -> Iterator[tuple[Copier, float]]:
     """An endless training: yields (model, loss in nats) after every step; see ``train``."""
     model = Copier(functions, name, depth, seed, scale).to(device)
     generator = torch.Generator().manual_seed(seed)
@@ -52,7 +64,17 @@ def endless(functions, name, depth, rate, seed=0, scale=None, device="cpu", fact
 
 
 @one_thread
-def train(functions, name, depth, rate, steps=120, seed=0, scale=None, device="cpu", factor=1.0):
+def train(
+    functions: Functions,
+    name: str,
+    depth: int,
+    rate: Callable[[int], float],
+    steps: int = 120,
+    seed: int = 0,
+    scale: tuple[float, float] | None = None,
+    device: str = "cpu",
+    factor: float = 1.0,
+) -> tuple[Copier, list[float]]:
     """Trains one model; the same seed gives every wiring the same batches.
 
     rate: function step → learning rate, steps counted from 0. scale: DeepNorm's (α, β). factor: multiplies the loss
@@ -67,7 +89,16 @@ def train(functions, name, depth, rate, steps=120, seed=0, scale=None, device="c
 
 
 @one_thread
-def first_step(functions, name, depth, rate=1e-3, seed=0, scale=None, device="cpu", factor=1.0):
+def first_step(
+    functions: Functions,
+    name: str,
+    depth: int,
+    rate: float = 1e-3,
+    seed: int = 0,
+    scale: tuple[float, float] | None = None,
+    device: str = "cpu",
+    factor: float = 1.0,
+) -> tuple[float, float]:
     """One step of Adam in a fresh model.
 
     Returns:
@@ -83,16 +114,16 @@ def first_step(functions, name, depth, rate=1e-3, seed=0, scale=None, device="cp
     with torch.no_grad():
         moved = ((run(model.layers, model.embed(ids)) - before).norm() / before.norm()).item()
     block = [layer for layer in model.layers if hasattr(layer, "attention")][-1]
-    squares = [p.grad.double().square().sum().item() for p in block.parameters() if p.dim() == 2]
+    squares = [p.grad.double().square().sum().item() for p in block.parameters() if p.dim() == 2 and p.grad is not None]
     return sum(squares) ** 0.5, moved
 
 
-def smooth(losses, width=10):
+def smooth(losses: Sequence[float], width: int = 10) -> list[float]:
     """Mean of every ``width`` losses in a row, which reads better."""
     return torch.tensor(losses).unfold(0, width, width).mean(-1).tolist()
 
 
-def recorded():
+def recorded() -> Recorded:
     """Recorded runs.
 
     Returns:
@@ -109,7 +140,7 @@ def recorded():
     return data
 
 
-def words(data):
+def words(data: Recorded) -> str:
     """The recorded runs at the highest peak in a sentence: their last losses, by wiring and warm-up."""
     peak = max(r["peak"] for r in data["rows"])
     told = []

@@ -4,11 +4,14 @@ The sublayers are causal self-attention with 4 heads and a ReLU feed-forward lay
 inputs are normalized and where their outputs are added is up to the functions that are passed in.
 """
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
+
+Functions = Mapping[str, Callable[..., Tensor]]  # the learner's, by the names that WIRINGS gives them
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,12 @@ WIRINGS = {
 class SelfAttention(nn.Module):
     """Causal self-attention, (B, T, d_model) → (B, T, d_model)."""
 
-    def __init__(self, d_model, n_heads=4):
+    def __init__(self, d_model: int, n_heads: int = 4):
         super().__init__()
         self.n_heads = n_heads
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(d_model, d_model) for _ in range(4))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         q, k, v = (
             p(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj)
         )
@@ -52,11 +55,11 @@ class SelfAttention(nn.Module):
 class FeedForward(nn.Module):
     """Two matrices with a ReLU between them, (B, T, d_model) → (B, T, d_model)."""
 
-    def __init__(self, d_model):
+    def __init__(self, d_model: int):
         super().__init__()
         self.up_proj, self.down_proj = nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return self.down_proj(torch.relu(self.up_proj(x)))
 
 
@@ -79,7 +82,7 @@ class Block(nn.Module):
     alpha: factor of the residual, for DeepNorm alone.
     """
 
-    def __init__(self, step, wiring, d_model, alpha=None):
+    def __init__(self, step: Callable[..., Tensor], wiring: Wiring, d_model: int, alpha: float | None = None):
         super().__init__()
         self.step, self.wiring = step, wiring
         self.extra = () if alpha is None else (alpha,)
@@ -87,7 +90,7 @@ class Block(nn.Module):
         count = wiring.norms if wiring.function == "parallel" else 2 * wiring.norms
         self.norms = nn.ModuleList(wiring.kind(d_model) for _ in range(count))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         n = self.wiring.norms
         if self.wiring.function == "parallel":
             return self.step(x, self.attention, self.ffn, *self.norms)
@@ -95,7 +98,15 @@ class Block(nn.Module):
         return self.step(x, self.ffn, *self.norms[n:], *self.extra)
 
 
-def build(functions, name, depth, d_model, init="Xavier", seed=0, scale=None):
+def build(
+    functions: Functions,
+    name: str,
+    depth: int,
+    d_model: int,
+    init: str = "Xavier",
+    seed: int = 0,
+    scale: tuple[float, float] | None = None,
+) -> nn.ModuleList:
     """The layers of a stack, weights drawn from ``seed`` alone, biases 0.
 
     Args:
@@ -127,7 +138,7 @@ def build(functions, name, depth, d_model, init="Xavier", seed=0, scale=None):
     return layers
 
 
-def run(layers, x):
+def run(layers: Iterable[nn.Module], x: Tensor) -> Tensor:
     """x through all layers, one after the other."""
     for layer in layers:
         x = layer(x)

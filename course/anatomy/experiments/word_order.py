@@ -4,17 +4,19 @@ Sentences of random words hold word 0 and word 1 once each; the answer is 1 wher
 order decides it, so a model that cannot see order stays at chance. Runs on the CPU in a second or two.
 """
 
-import torch
-from torch import nn
+from collections.abc import Callable
 
-from . import one_thread
+import torch
+from torch import Tensor, nn
+
+from . import Recorded, one_thread
 from . import recorded as load
 
 VOCABULARY = 12
 SETTINGS = {"no positions": {}, "vector per place": {"positions": True}, "causal mask": {"causal": True}}
 
 
-def sentences(count, length, generator):
+def sentences(count: int, length: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Random sentences and their answers.
 
     Returns:
@@ -33,7 +35,15 @@ class OrderReader(nn.Module):
     vector per place. causal: let place t see places 0 … t only.
     """
 
-    def __init__(self, attention, length, positions=False, causal=False, d_model=32, n_heads=4):
+    def __init__(
+        self,
+        attention: Callable[[int, int], nn.Module],
+        length: int,
+        positions: bool = False,
+        causal: bool = False,
+        d_model: int = 32,
+        n_heads: int = 4,
+    ):
         super().__init__()
         self.words = nn.Embedding(VOCABULARY, d_model)
         self.places = nn.Embedding(length, d_model) if positions else None
@@ -42,7 +52,7 @@ class OrderReader(nn.Module):
         mask = torch.ones(length, length).tril().bool() if causal else None
         self.register_buffer("mask", mask, persistent=False)
 
-    def forward(self, words):
+    def forward(self, words: Tensor) -> Tensor:
         """words (B, length) int64 → (B,) logits."""
         x = self.words(words)
         if self.places is not None:
@@ -53,8 +63,16 @@ class OrderReader(nn.Module):
 
 @one_thread
 def train_reader(
-    attention, positions=False, causal=False, length=8, steps=300, every=20, seed=0, rate=3e-3, device="cpu"
-):
+    attention: Callable[[int, int], nn.Module],
+    positions: bool = False,
+    causal: bool = False,
+    length: int = 8,
+    steps: int = 300,
+    every: int = 20,
+    seed: int = 0,
+    rate: float = 3e-3,
+    device: str = "cpu",
+) -> list[tuple[int, float]]:
     """Trains an OrderReader with Adam and measures it as it learns. Sentences are drawn on the CPU whatever the device.
 
     Returns:
@@ -82,7 +100,7 @@ def train_reader(
     return curve
 
 
-def recorded():
+def recorded() -> Recorded:
     """Curves of a longer run, recorded with the course's own layer.
 
     Returns:
