@@ -18,7 +18,7 @@ from autograder import ROOT
 from autograder.grading import execution, sessions
 from autograder.grading.grade import grade_bytes
 from autograder.judge.drawing import student_key
-from tests.grading.cheats import CHEATS
+from tests.grading.cheats import CHEATS, Cheat
 
 CONFIG = """
 c = get_config()
@@ -32,7 +32,7 @@ JOIN submitted_notebook n ON g.notebook_id = n.id JOIN submitted_assignment s ON
 WHERE s.student_id = 'eve' AND b.name = ?"""
 
 
-def contained(root, *command):
+def contained(root: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """A command inside bubblewrap: everything read-only but ``root`` and a small /tmp."""
     bwrap = [
         "bwrap",
@@ -71,7 +71,7 @@ def contained(root, *command):
     return subprocess.run(bwrap, env=environment, capture_output=True, text=True, timeout=240)
 
 
-def prepare():
+def prepare() -> Path:
     """A stock course with the units that the submissions belong to."""
     root = Path(tempfile.mkdtemp(prefix="stock-"))
     (root / "home").mkdir()
@@ -85,7 +85,7 @@ def prepare():
     return root
 
 
-def stock(root, cheat):
+def stock(root: Path, cheat: Cheat) -> float | None:
     """(points of the attacked exercise in stock nbgrader, or None where the submission got no result at all)."""
     shutil.copy(root / "clean.db", root / "gradebook.db")
     for folder in ("submitted", "autograded"):
@@ -105,16 +105,16 @@ def stock(root, cheat):
     return None if failed else scores[0]
 
 
-def ours(cheat):
+def ours(cheat: Cheat) -> float:
     """Points of the whole submission from ``make grade``'s own path."""
     return grade_bytes(
         cheat.data.replace(b"@PORT@", b"9"), cheat.unit, "eve", student_key("s", "eve", cheat.unit), sessions.sandboxed
     ).score
 
 
-def main():
+def main() -> None:
     """Prints a line per cheat and the totals."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", default="", help="cheats whose name or technique contains this")
     options = parser.parse_args()
     execution.CELL_SECONDS = execution.TOGETHER_SECONDS = execution.ANSWER_SECONDS = 5.0

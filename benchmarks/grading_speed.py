@@ -26,7 +26,7 @@ from autograder.grading.rebuild import MARK, rebuild
 from autograder.judge.asked import answer
 from autograder.judge.ban import ban_of
 from autograder.judge.drawing import draw_record
-from autograder.judge.trusted import _payload
+from autograder.judge.trusted import payload_of
 
 STOCK_CONFIG = """
 c = get_config()
@@ -36,7 +36,7 @@ c.ExecutePreprocessor.timeout = 30
 """
 
 
-def kinds(unit):
+def kinds(unit: str) -> list[bytes]:
     """The four kinds of submissions of a class: solved, every other exercise solved, wrong results, untouched."""
     solved = json.loads((ROOT / "solutions" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
     blank = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def kinds(unit):
     return [json.dumps(b).encode() for b in (solved, half, wrong, blank)]
 
 
-def classroom(root, unit, size):
+def classroom(root: Path, unit: str, size: int) -> None:
     """``size`` submissions, a third of them solved."""
     books = kinds(unit)
     for i in range(size):
@@ -64,11 +64,11 @@ def classroom(root, unit, size):
 class Memory(threading.Thread):
     """Largest proportional memory of a process and all below it, sampled twice a second."""
 
-    def __init__(self, pid):
+    def __init__(self, pid: int):
         super().__init__(daemon=True)
         self.process, self.peak, self.stop = psutil.Process(pid), 0, False
 
-    def run(self):
+    def run(self) -> None:
         while not self.stop:
             total = 0
             try:
@@ -83,7 +83,7 @@ class Memory(threading.Thread):
             time.sleep(0.5)
 
 
-def timed(command, root):
+def timed(command: list[str], root: Path) -> tuple[float, float, int]:
     """(seconds, CPU seconds of this machine's children, peak bytes) of a command."""
     environment = {
         **os.environ,
@@ -104,7 +104,7 @@ def timed(command, root):
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory.peak
 
 
-def ours(unit, size, workers):
+def ours(unit: str, size: int, workers: int) -> tuple[float, float, int]:
     """One run of ``make grade`` in an empty folder."""
     root = Path(tempfile.mkdtemp(prefix="bench-ours-"))
     shutil.copy(ROOT / "nbgrader_config.py", root)
@@ -116,7 +116,7 @@ def ours(unit, size, workers):
     return result
 
 
-def stock(unit, size):
+def stock(unit: str, size: int) -> tuple[float, float, int]:
     """One run of stock ``nbgrader autograde`` with nbgrader's default steps; the assignment is made beforehand."""
     root = Path(tempfile.mkdtemp(prefix="bench-stock-"))
     (root / "nbgrader_config.py").write_text(STOCK_CONFIG)
@@ -130,10 +130,10 @@ def stock(unit, size):
     return result
 
 
-def floor(unit):
+def floor(unit: str) -> float:
     """Seconds of the students' own code for one submission of the class, on average: cells and answers, warm."""
     records = [draw_record(e, b"floor", with_mutants=False) for e in master(unit).exercises]
-    payload = b"".join(len(p).to_bytes(8, "little") + p for p in map(_payload, records))
+    payload = b"".join(len(p).to_bytes(8, "little") + p for p in map(payload_of, records))
     bans = [ban_of(r.forbidden) for r in records]
     spent = []
     for data in kinds(unit):
@@ -155,7 +155,7 @@ def floor(unit):
     return statistics.fmean(spent[i] for i in (0, 1, 2, 0, 3, 2))
 
 
-def row(name, size, seconds, cpu, peak, workers):
+def row(name: str, size: int, seconds: float, cpu: float, peak: int, workers: int) -> None:
     """One line of the table."""
     print(
         f"{name:22} {size:6} {seconds:9.1f} s {60 * size / seconds:9.0f} {1000 * seconds / size:9.0f} ms "
@@ -164,9 +164,9 @@ def row(name, size, seconds, cpu, peak, workers):
     )
 
 
-def main():
+def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=[10, 100], help="classes graded by both")
     parser.add_argument("--ours", type=int, nargs="*", default=[1000], help="classes graded by make grade alone")
     parser.add_argument("--workers", type=int, default=2)

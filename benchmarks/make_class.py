@@ -5,6 +5,7 @@ A mixed class: solved, half done, wrong, untouched, broken files, and a hostile 
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.grading.cheats import CHEATS
@@ -14,7 +15,7 @@ from .grading_speed import kinds
 BROKEN = (b"", b"PK\x03\x04 a zip", b"{}", b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
 
 
-def submissions(unit, size):
+def submissions(unit: str, size: int) -> Iterator[tuple[str, str, bytes]]:
     """Yields (student, kind, bytes); the same ones at every call."""
     honest, hostile = kinds(unit), [c for c in CHEATS if c.unit == unit]
     names = ("solved", "half", "wrong", "untouched")
@@ -29,9 +30,9 @@ def submissions(unit, size):
             yield f"s{i:04}-{names[kind]}", names[kind], honest[kind]
 
 
-def main():
+def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--unit", default="00-start-here")

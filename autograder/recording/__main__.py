@@ -4,21 +4,23 @@ Needs torch, numpy and safetensors; what needs more is left out where that is mi
 """
 
 import sys
+from collections.abc import Sequence
 
 from autograder.recording import precision, references
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs all three (the widgets' tables only for the whole course); returns an exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    options = references.arguments(__doc__.split("\n")[0], argv)
+    options = references.arguments(__doc__, argv)
     status = references.main(argv) or precision.main(argv)
     if status or options.unit:
         return status
     try:
         from autograder.recording import widgets
     except ModuleNotFoundError as error:
-        print(f"The widgets' tables need {error.name.split('.')[0]}, which is not here: their files stay as they are.")
+        package = str(error.name).split(".")[0]
+        print(f"The widgets' tables need {package}, which is not here: their files stay as they are.")
         return 0
     tables = widgets.record(options.out / "widgets", options.device, options.fresh)["files"]
     print(f"widgets: {len(tables)} tables")

@@ -10,9 +10,16 @@ import copy
 import dataclasses
 import json
 import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import torch
+from anatomy.codec import Tensors
 from safetensors.torch import load_file
+from torch import Tensor
+
+from autograder.judge.spec import Exercise
 
 STEP = torch.finfo(torch.float32).eps  # inputs are drawn in float32, also those that are float64 then
 DRAWN = 64  # rounding steps between two machines' draws; 8 were seen
@@ -22,19 +29,19 @@ TIMES = 4  # a measured distance is the largest of few roundings: it varies by s
 class Before:
     """The recording of one unit that is there already; empty where there is none, or where another device made it."""
 
-    def __init__(self, stem=None):
+    def __init__(self, stem: Path | None = None):
         self.cases, self.tensors = {}, {}
         if stem is not None and stem.with_suffix(".json").exists() and stem.with_suffix(".safetensors").exists():
             listed = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))["exercises"]
             self.cases = {(e["id"], c["name"]): c for e in listed for c in e["cases"]}
             self.tensors = load_file(stem.with_suffix(".safetensors"))
 
-    def of(self, exercise_id, case, part):
+    def of(self, exercise_id: str, case: dict[str, Any], part: str) -> Tensors:
         """name → tensor of a recorded case's inputs (``part`` "in") or of one of its outcomes."""
         names = case["inputs"] if part == "in" else case["outcomes"][part]["tensors"]
         return {n: self.tensors[f"{exercise_id}/{case['slug']}/{part}/{n}"] for n in names}
 
-    def on_recorded_inputs(self, exercise):
+    def on_recorded_inputs(self, exercise: Exercise) -> Exercise:
         """The exercise whose cases build their programs on the recorded inputs, where these are the same draw."""
         changed = copy.copy(exercise)
         changed.cases = [dataclasses.replace(c, build=self._build(exercise.id, c)) for c in exercise.cases]
@@ -52,7 +59,7 @@ class Before:
 
         return build
 
-    def settle(self, exercise_id, case, tensors):
+    def settle(self, exercise_id: str, case: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
         """(case, tensors): what to write of a fresh case, whose tensors are keyed "in/i0", "expected/o0" and so on.
 
         The recorded outcomes and tolerances where they are the same case within its tolerance; else the fresh ones.
@@ -83,12 +90,12 @@ class Before:
         return True
 
 
-def identical(a, b):
+def identical(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors have the same dtype, shape and entries; NaN equals NaN."""
     return a.dtype == b.dtype and a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
 
 
-def same_draw(new, old):
+def same_draw(new: Tensors, old: Tensors) -> bool:
     """Whether two dicts of inputs are the same draw but for rounding, on the scale of a tensor's middle entries."""
     step = lambda t: max(STEP, torch.finfo(t.dtype).eps) if t.is_floating_point() else 0.0
     return new.keys() == old.keys() and all(
@@ -96,21 +103,21 @@ def same_draw(new, old):
     )
 
 
-def middle(t):
+def middle(t: Tensor) -> float:
     """Median size of a tensor's entries that are neither 0 nor infinite; 0 where there are none."""
     size = t.detach().double().abs() if t.is_floating_point() else torch.zeros(0)
     size = size[(size > 0) & size.isfinite()]
     return size.median().item() if size.numel() else 0.0
 
 
-def rounding(t):
+def rounding(t: Tensor) -> float:
     """What another order of summation does to a tensor of this scale: 32 steps of its largest entry."""
     if not (t.is_floating_point() or t.is_complex()) or not t.isfinite().any():
         return 0.0
     return 32 * torch.finfo(t.dtype).eps * t[t.isfinite()].abs().max().item()
 
 
-def close(got, want, atol, rtol=None):
+def close(got: Tensor, want: Tensor, atol: float, rtol: float | None = None) -> bool:
     """Whether two tensors agree as the judge says: same dtype and shape, entries within atol + rtol·|entry|.
 
     rtol: None for 64 rounding steps. Whole numbers and booleans have to be equal; NaN equals NaN.
@@ -124,7 +131,7 @@ def close(got, want, atol, rtol=None):
     return torch.allclose(got.to(wide), want.to(wide), rtol=rtol, atol=atol, equal_nan=True)
 
 
-def alike(a, b, rtol=1e-6):
+def alike(a: Any, b: Any, rtol: float = 1e-6) -> bool:
     """Whether two JSON trees are equal but for floats, which may differ by this factor (the judge's for numbers)."""
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=rtol, abs_tol=1e-12)
@@ -137,12 +144,12 @@ def alike(a, b, rtol=1e-6):
     return a == b
 
 
-def noise(a, b, floor=0.0):
+def noise(a: float, b: float, floor: float = 0.0) -> bool:
     """Whether two measured distances differ by no more than such measurements do."""
     return a <= TIMES * b + floor and b <= TIMES * a + floor
 
 
-def same_device(made, facts):
+def same_device(made: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> bool:
     """Whether an entry of a manifest was made on such a device. One CPU is like another; cards go by their names."""
     if not made or made["device"] != facts["device"]:
         return False

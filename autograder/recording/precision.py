@@ -12,32 +12,40 @@ an exercise's distances where the new ones differ as another processor's do (``-
 import datetime
 import json
 import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 from anatomy import files, runner
+from anatomy.codec import Tensors
 
 from autograder import exercises
 from autograder.judge.drawing import PUBLIC_SEED, case_seed
-from autograder.judge.spec import Source
+from autograder.judge.spec import Exercise, Source
 from autograder.recording.keep import noise, same_device
 from autograder.recording.references import arguments, device_facts
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
+Distances = dict[str, dict[str, float] | None]  # by dtype: absolute and relative, None where it cannot run
 
-def cast(tensors, dtype, device="cpu"):
+
+def cast(tensors: Tensors, dtype: torch.dtype, device: str = "cpu") -> Tensors:
     """Copies with every floating tensor in ``dtype``."""
     return {n: t.to(device, dtype) if t.is_floating_point() else t.to(device) for n, t in tensors.items()}
 
 
-def in_dtype(implementation, dtype):
+def in_dtype(implementation: Callable[..., Any], dtype: torch.dtype) -> Callable[..., Any]:
     """Modules are made with float32 parameters; here they are cast before weights are loaded into them."""
     if isinstance(implementation, type) and issubclass(implementation, torch.nn.Module):
         return lambda *args, **kwargs: implementation(*args, **kwargs).to(dtype)
     return implementation
 
 
-def outputs(exercise, steps, inputs, dtype, device):
+def outputs(
+    exercise: Exercise, steps: runner.Program, inputs: Tensors, dtype: torch.dtype, device: str
+) -> Tensors | None:
     """Floating outputs by name, in float64 on the CPU; None where a step raised."""
     functions = {n: in_dtype(f, dtype) for n, f in exercise.functions(exercise.reference).items()}
     with torch.device(device):
@@ -47,7 +55,7 @@ def outputs(exercise, steps, inputs, dtype, device):
     return {n: t.double() for n, t in tensors.items() if t.is_floating_point()}
 
 
-def distance(got, want, inputs=0.0, step=0.0):
+def distance(got: Tensors, want: Tensors, inputs: float = 0.0, step: float = 0.0) -> tuple[float, float] | None:
     """(largest distance, largest relative to the tensor's largest entry) where both are finite; None without any.
 
     inputs: the largest entry of the inputs, and step: the dtype's relative rounding step. A tensor below their product
@@ -67,15 +75,16 @@ def distance(got, want, inputs=0.0, step=0.0):
     return (max(absolute), max(relative)) if absolute else None
 
 
-def largest(tensors):
+def largest(tensors: Tensors) -> float:
     """The largest finite entry of all floating tensors; 0 without any."""
     entries = [t.double()[t.isfinite()].abs() for t in tensors.values() if t.is_floating_point()]
     return max((e.max().item() for e in entries if e.numel()), default=0.0)
 
 
-def measure(exercise, device="cpu"):
+def measure(exercise: Exercise, device: str = "cpu") -> Distances:
     """dtype → {absolute, relative} or None; {} for an exercise without floating tensors to cast."""
-    found, floating = {name: [] for name in DTYPES if name != "float64"}, False
+    found: dict[str, list[tuple[float, float] | None]] = {name: [] for name in DTYPES if name != "float64"}
+    floating = False
     for case in exercise.cases:
         program = case.build(Source(case_seed(exercise.id, case.name)))
         steps = program.finish(exercise.targets[0])
@@ -93,26 +102,27 @@ def measure(exercise, device="cpu"):
     if not floating:
         return {}
     short = lambda values: float(f"{max(values):.3g}")
-    result = {}
+    result: Distances = {}
     for name, values in found.items():
         ran = [v for v in values if v is not None]
         result[name] = {"absolute": short(v[0] for v in ran), "relative": short(v[1] for v in ran)} if ran else None
     return result
 
 
-def stays(old, new):
+def stays(old: Distances, new: Distances) -> bool:
     """Whether an exercise's distances differ from those recorded by no more than two processors' do."""
     if old.keys() != new.keys() or any((old[dtype] is None) != (new[dtype] is None) for dtype in old):
         return False
     # Below one rounding step, one rounding more or less is a large factor.
     return all(
-        noise(old[dtype][key], value, torch.finfo(DTYPES[dtype]).eps)
+        noise(before[key], value, torch.finfo(DTYPES[dtype]).eps)
         for dtype, found in new.items()
-        for key, value in (found or {}).items()
+        if found and (before := old[dtype])
+        for key, value in found.items()
     )
 
 
-def record(out, device="cpu", units=None, fresh=False):
+def record(out: Path, device: str = "cpu", units: Iterable[str] | None = None, fresh: bool = False) -> dict[str, Any]:
     """Measures the exercises of all units (or of those named) and updates ``out``/precision.json; returns its data."""
     path = out / "precision.json"
     data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -140,9 +150,9 @@ def record(out, device="cpu", units=None, fresh=False):
     return data
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
-    options = arguments(__doc__.split("\n")[0], argv)
+    options = arguments(__doc__, argv)
     record(options.out, options.device, options.unit, options.fresh)
     return 0
 

@@ -16,25 +16,35 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from anatomy import files
+from anatomy.codec import Tensors
 from safetensors.torch import save
 
 from autograder import ROOT, exercises
 from autograder.judge.drawing import PUBLIC_SEED, draw_record
+from autograder.judge.spec import Exercise
 from autograder.recording.keep import Before, same_device
 
+Made = dict[str, Any]  # an entry of a manifest
 
-def slug(text):
+
+def slug(text: str) -> str:
     """Lower-case name for use in a tensor key."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def device_facts(device):
+def device_facts(device: str) -> dict[str, Any]:
     """What a manifest says of the device that made a recording. A CPU is called cpu, nothing else."""
-    facts = {"device": device, "torch": torch.__version__.split("+")[0], "python": platform.python_version()}
+    facts: dict[str, Any] = {
+        "device": device,
+        "torch": torch.__version__.split("+")[0],
+        "python": platform.python_version(),
+    }
     if device.startswith("cuda"):
         facts["name"] = torch.cuda.get_device_name()
         facts["cuda"] = torch.version.cuda
@@ -49,7 +59,9 @@ def device_facts(device):
     return facts
 
 
-def made(before, device, command, seed, paths, dtype="that of each case"):
+def made(
+    before: Made | None, device: str, command: str, seed: int, paths: Iterable[Path], dtype: str = "that of each case"
+) -> Made:
     """Manifest entry of some files: how they were made, and their hash.
 
     Where the bytes are those of ``before``, the entry made before, and so is the device, that entry stays: another
@@ -66,11 +78,12 @@ def made(before, device, command, seed, paths, dtype="that of each case"):
         "sha256": digest,
     }
     told = lambda entry: {k: v for k, v in entry.items() if k not in ("date", "torch", "python", "name")}
-    same = same_device(before, facts) and told(before) == told(facts)
-    return before if same else {**facts, "date": datetime.date.today().isoformat()}
+    if before and same_device(before, facts) and told(before) == told(facts):
+        return before
+    return {**facts, "date": datetime.date.today().isoformat()}
 
 
-def exact(device):
+def exact(device: str) -> None:
     """Settings under which the same inputs give the same bytes, as near to float64 as the dtype allows.
 
     TF32 would cost ten bits of mantissa in every matrix product, and with them the meaning of a tolerance; sums in half
@@ -84,12 +97,15 @@ def exact(device):
         torch.use_deterministic_algorithms(True, warn_only=True)
 
 
-def record_unit(unit, device="cpu", chosen=None, before=None):
+def record_unit(
+    unit: str, device: str = "cpu", chosen: Iterable[Exercise] | None = None, before: Before | None = None
+) -> tuple[dict[str, Any], Tensors]:
     """(JSON-ready dict, tensors) of one unit's public cases.
 
     chosen: its exercises, default all. before: the recording that is there, whose cases stay where they are the same.
     """
-    store, listed, before = {}, [], before or Before()
+    store: Tensors = {}
+    listed, before = [], before or Before()
     for exercise in exercises.of_unit(unit) if chosen is None else chosen:
         record = draw_record(before.on_recorded_inputs(exercise), device=device)
         cases = []
@@ -130,7 +146,7 @@ def record_unit(unit, device="cpu", chosen=None, before=None):
     return {"unit": unit, "exercises": listed}, store
 
 
-def write_unit(unit, out, device="cpu", before=None):
+def write_unit(unit: str, out: Path, device: str = "cpu", before: Before | None = None) -> tuple[int, int]:
     """Records one unit into the folder ``out``; nothing is written before all of it is there.
 
     before: ``Before`` of the files there, None to write everything new.
@@ -145,15 +161,18 @@ def write_unit(unit, out, device="cpu", before=None):
     return len(data["exercises"]), sum(len(content) for _, content in pairs)
 
 
-def demand(device):
+def demand(device: str) -> None:
     """Ends the process with a sentence where the device is not there: nothing is recorded on another one instead."""
     if device.startswith("cuda") and not torch.cuda.is_available():
         sys.exit("No CUDA device here. Record with --device cpu (make: DEVICE=cpu); the files will say so.")
 
 
-def arguments(description, argv=None):
-    """Options of a recorder's command line, device, unit and out; the device is there, and set to exact arithmetic."""
-    parser = argparse.ArgumentParser(description=description)
+def arguments(description: str | None, argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Options of a recorder's command line, device, unit and out; the device is there, and set to exact arithmetic.
+
+    description: the module's, whose first line is taken.
+    """
+    parser = argparse.ArgumentParser(description=(description or "").split("\n")[0])
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
     parser.add_argument("--out", type=Path, default=ROOT / "assets" / "recordings")
@@ -168,9 +187,9 @@ def _manifest(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
-    options = arguments(__doc__.split("\n")[0], argv)
+    options = arguments(__doc__, argv)
     path = options.out / "manifest.json"
     manifest = _manifest(path)
     facts = device_facts(options.device)
@@ -181,7 +200,7 @@ def main(argv=None):
             before = Before(options.out / unit) if stays else None
             count, size = write_unit(unit, options.out, options.device, before)
             print(f"{unit}: {count} exercises, {size / 1e3:.0f} kB")
-    except exercises.UnknownName as error:
+    except (exercises.SpecError, exercises.UnknownName) as error:
         print(error, file=sys.stderr)
         return 2
     manifest = _manifest(path)  # another unit may have been recorded meanwhile

@@ -12,7 +12,7 @@ from autograder import ROOT
 from autograder.reference.rope import apply_rope
 
 
-def take(out, scheme="light"):
+def take(out: Path, scheme: str = "light") -> Path:
     """Writes the widget's exported page as a PNG at twice the resolution; returns the path."""
     browser_path = shutil.which("chromium")
     if browser_path is None:

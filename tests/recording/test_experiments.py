@@ -14,10 +14,12 @@ from anatomy.experiments import loss_spike as spikes
 from autograder import ROOT
 from autograder.recording import figures
 from autograder.recording.experiments import decode, loss_spike, roofline, sparse_attention
+from autograder.recording.experiments.__main__ import NAMES
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments
 from autograder.reference.gqa import RotaryAttention
 from autograder.reference.mla import LatentAttention
+from tests.recording.tiny import TINY
 
 EXPERIMENTS = ROOT / "assets" / "experiments"
 FIGURES = ROOT / "assets" / "figures"
@@ -44,6 +46,31 @@ SIZES = {
 
 def test_there_are_recordings():
     assert len(RECORDED) >= 12 and set(figures.DRAWINGS) >= {p.stem for p in RECORDED}
+
+
+def missing(name):
+    """One sentence for each thing that an experiment should have and hasn't."""
+    method = (ROOT / "autograder" / "recording" / "METHOD.md").read_text(encoding="utf-8")
+    notebooks = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "solutions").glob("*.py"))
+    recorded = (EXPERIMENTS / f"{name}.json").exists()
+    drawn = (FIGURES / f"{name}.svg").exists()
+    command = f'make experiments ARGS="--only {name}"'
+    found = {
+        f"{name} has not been measured: {command}": recorded,
+        f"{name} has no drawing: write {name}(data) in a module of autograder/recording/figures": name
+        in figures.DRAWINGS,
+        f"{name} has no figure: {command} draws it": drawn,
+        f"{name} has no row in autograder/recording/METHOD.md, in the table of experiments": f"| {name} |" in method,
+        f"{name} has no tiny setting in tests/recording/tiny.py: add a line to TINY": name in TINY,
+        f'{name} has no place in a notebook: show_large("{name}") in a cell of a unit': f'show_large("{name}")'
+        in notebooks,
+    }
+    return [sentence for sentence, there in found.items() if not there]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_is_complete(name):
+    assert not missing(name), "\n".join(missing(name))
 
 
 @each

@@ -12,62 +12,32 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import torch
 
 from autograder import ROOT
-from autograder.recording.experiments import named_models
+from autograder.recording.experiments import Incomplete, found, named_models
 from autograder.recording.experiments.resume import OUT_OF_TIME
 from autograder.recording.experiments.writing import SETTINGS, default_setting, prepare
 from autograder.recording.references import device_facts
 
+try:
+    FOUND = found()
+except Incomplete as error:
+    sys.exit(str(error))
+READ = tuple(name for name, about in FOUND.items() if about.read)
 # Those that measure times and bytes need the machine for themselves; trainings may share it (--jobs).
-TIMED = ("roofline", "decode", "norm_bandwidth", "sparse_attention")
-TRAINED = (
-    "bottleneck",
-    "root_d",
-    "word_order",
-    "leak",
-    "gradient_flow",
-    "effective_depth",
-    "unit_health",
-    "loss_spike",
-    "length",
-    "trained_length",
-    "warmup",
-    "residuals",
-    "ffn_variants",
-)
+TIMED = tuple(name for name, about in FOUND.items() if about.alone)
+TRAINED = tuple(name for name in FOUND if name not in TIMED + READ)
 NAMES = TIMED + TRAINED
-# Read off published configurations: no times, no trainings, one size, no figure, the same bytes on every machine.
-READ = ("named_models",)
-# Seconds of the large setting on one H200, estimated from counted launches and bytes, not measured (METHOD.md); a
-# recording that is there replaces its estimate.
-ESTIMATED = {
-    "roofline": 200,
-    "decode": 30,
-    "norm_bandwidth": 40,
-    "sparse_attention": 100,
-    "bottleneck": 40,
-    "root_d": 60,
-    "word_order": 20,
-    "leak": 90,
-    "gradient_flow": 90,
-    "effective_depth": 100,
-    "unit_health": 60,
-    "loss_spike": 320,
-    "length": 390,
-    "trained_length": 120,
-    "warmup": 320,
-    "residuals": 230,
-    "ffn_variants": 360,
-}
+ESTIMATED = {name: FOUND[name].seconds for name in NAMES}
 
 
-def parse(argv=None):
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--setting", choices=SETTINGS, help="sizes; large on CUDA and small elsewhere by default")
     parser.add_argument(
@@ -86,12 +56,12 @@ def parse(argv=None):
     return options
 
 
-def folder(options):
+def folder(options: argparse.Namespace) -> Path:
     """Where the files of the setting lie."""
     return options.out / "large" if options.setting == "large" else options.out
 
 
-def done(name, options):
+def done(name: str, options: argparse.Namespace) -> bool:
     """True when the experiment's file was made on this device, with this torch and setting, and none is under way."""
     path = folder(options) / f"{name}.json"
     if not path.exists() or path.with_suffix(".partial").exists():
@@ -100,7 +70,7 @@ def done(name, options):
     return {**device_facts(options.device), "setting": options.setting}.items() <= made.items()
 
 
-def left_out(name):
+def left_out(name: str) -> bool:
     """True, and a sentence, where the package is missing whose configurations are read."""
     package = named_models.missing()
     if package:
@@ -108,7 +78,7 @@ def left_out(name):
     return bool(package)
 
 
-def expected(names, options):
+def expected(names: Iterable[str], options: argparse.Namespace) -> float | None:
     """Seconds that these experiments take: those of the recordings before, else the estimates; None if neither."""
     total = 0
     for name in names:
@@ -121,7 +91,7 @@ def expected(names, options):
     return total
 
 
-def command(name, options, minutes):
+def command(name: str, options: argparse.Namespace, minutes: float | None) -> list[str]:
     """The process that measures one experiment."""
     found = [
         sys.executable,
@@ -137,20 +107,28 @@ def command(name, options, minutes):
     return found if minutes is None else [*found, "--minutes", f"{minutes:.3f}"]
 
 
-def run(names, options, jobs, command=command):
+def run(
+    names: Iterable[str],
+    options: argparse.Namespace,
+    jobs: int,
+    command: Callable[[str, argparse.Namespace, float | None], list[str]] = command,
+) -> dict[str, int]:
     """Runs experiments, ``jobs`` at a time; returns name → exit status (75: out of time, also before its start)."""
-    waiting, running, status = list(names), {}, {}
+    waiting = list(names)
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    status: dict[str, int] = {}
     start = time.monotonic()
     left = lambda: None if options.minutes is None else options.minutes - (time.monotonic() - start) / 60
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
                 name = waiting.pop(0)
-                if left() is not None and left() <= 0.1:
+                rest = left()
+                if rest is not None and rest <= 0.1:
                     status[name] = OUT_OF_TIME
                     continue
-                rest = expected([name, *running, *waiting], options)
-                told = f"; about {rest / 60 / jobs:.0f} minutes for these" if rest else ""
+                seconds = expected([name, *running, *waiting], options)
+                told = f"; about {seconds / 60 / jobs:.0f} minutes for these" if seconds else ""
                 print(f"-- {name}, then {len(waiting)} more{told}", flush=True)
                 running[name] = subprocess.Popen(command(name, options, left()))
             for name, process in list(running.items()):
@@ -168,23 +146,29 @@ def run(names, options, jobs, command=command):
     return status
 
 
-def draw(options):
-    """Draws the figures of the default folder, or says why not."""
+def draw(options: argparse.Namespace) -> int:
+    """Draws the figures of the default folder, or says why not. Returns an exit status."""
     if options.out.resolve() != ROOT / "assets" / "experiments":
         print("The figures were not drawn: these data lie in another folder.")
-        return
+        return 0
     try:
         from autograder.recording import figures
     except ModuleNotFoundError as error:
+        package = str(error.name).split(".")[0]
         print(
-            f"The figures were not drawn, because {error.name.split('.')[0]} is not here: "
+            f"The figures were not drawn, because {package} is not here: "
             "python -m autograder.recording.figures draws them where it is."
         )
-        return
-    print(f"figures: {len(figures.write_all())}")
+        return 0
+    try:
+        print(f"figures: {len(figures.write_all())}")
+    except figures.NoDrawing as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     options = parse(argv)
     prepare(options.device)
@@ -205,8 +189,8 @@ def main(argv=None):
         print(f"out of time, the next call goes on: {', '.join(late)}")
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
-    draw(options)
-    return 1 if failed else OUT_OF_TIME if late else 0
+    drawn = draw(options)
+    return 1 if failed or drawn else OUT_OF_TIME if late else 0
 
 
 if __name__ == "__main__":

@@ -5,29 +5,33 @@ of the state and two lengths of training are the controls: is it the size of wha
 """
 
 import dataclasses
+from collections.abc import Sequence
 from itertools import product
 
 from anatomy.experiments.bottleneck import VOCABULARY, WAYS, train_recaller
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import fewest_seeds
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
+
+ABOUT = About(seconds=40)
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """Sentence lengths, sizes of a state, steps after which accuracy is measured, number of seeds."""
 
-    lengths: tuple = (2, 4, 8, 16)
-    sizes: tuple = (16, 64)
-    measured: tuple = (200, 400)
+    lengths: tuple[int, ...] = (2, 4, 8, 16)
+    sizes: tuple[int, ...] = (16, 64)
+    measured: tuple[int, ...] = (200, 400)
     seeds: int = 3
 
 
 SIZES = {"small": Setting(), "large": Setting(lengths=(4, 8, 16, 32), sizes=(64, 256), measured=(500, 1000))}
 
 
-def measure(size, length, way, seed, s, device):
+def measure(size: int, length: int, way: str, seed: int, s: Setting, device: str) -> list[Row]:
     """One run as a list of rows, one for each number of steps."""
     found = train_recaller(way, length, size, max(s.measured), s.measured, seed, device)
     return [
@@ -36,7 +40,7 @@ def measure(size, length, way, seed, s, device):
     ]
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """Mean and lowest accuracy: ``attention.size16.length8`` after the longest training, ``fewer`` before."""
     found = {
         "guess": 1 / VOCABULARY,
@@ -63,7 +67,7 @@ def _summarize(tree):
             tree[key] = {"mean": sum(value) / len(value), "lowest": min(value)}
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """Name of a control → how many values of it were recorded."""
     count = lambda key: len({r[key] for r in data["rows"]})
     return {
@@ -73,14 +77,14 @@ def controls(data):
     }
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Smallest number of seeds of any setting."""
     return fewest_seeds(data["rows"], "way", "size", "length", "steps")
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     todo = list(product(s.sizes, s.lengths, WAYS, range(s.seeds)))

@@ -6,14 +6,18 @@ is the copies alone).
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import torch
 from anatomy.experiments.decode import step_times
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.norm_bandwidth import keep_memory
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.gqa import repeat_kv
+
+ABOUT = About(seconds=30, alone=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,20 +28,20 @@ class Setting:
     H: int = 32
     D: int = 64
     dtype: str = "float32"
-    groups: tuple = (1, 2, 4, 8, 16, 32)
-    lengths: tuple = (1024, 4096, 16384)
+    groups: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    lengths: tuple[int, ...] = (1024, 4096, 16384)
 
 
 SIZES = {"small": Setting(), "large": Setting(B=16, D=128, dtype="bfloat16", lengths=(1024, 4096, 16384, 65536))}
 
 
-def measure(S, G, s, device):
+def measure(S: int, G: int, s: Setting, device: str) -> Row:
     """Milliseconds of one step on S cached tokens and G key-value heads."""
     (row,) = step_times(repeat_kv, S, (G,), s.B, s.H, s.D, getattr(torch, s.dtype), device)
     return {**row, "S": S, **{name: round(row[name], 4) for name in ("copying", "copied", "grouped")}}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What text tells: at the longest cache, milliseconds by key-value heads, and what copying first costs."""
     H, longest = data["setting"]["H"], max(r["S"] for r in data["rows"])
     shared = [r for r in data["rows"] if r["G"] < H]
@@ -55,10 +59,10 @@ def facts(data):
     }
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
     keep_memory()  # copies of many MB get fresh memory from the system each time, which takes longer than the copy
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     kept = Rows("decode", options, dataclasses.asdict(s), len(s.lengths) * len(s.groups))

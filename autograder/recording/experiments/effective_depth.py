@@ -5,6 +5,7 @@
 
 import dataclasses
 from collections import deque
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from statistics import mean, median
 
@@ -12,11 +13,15 @@ import torch
 from anatomy.experiments import effective_depth as experiment
 from anatomy.experiments import warmup
 from anatomy.experiments.wirings import build
+from torch import Tensor
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import fewest_seeds
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import residual
+
+ABOUT = About(seconds=100)
 
 FUNCTIONS = {"post_ln": residual.post_ln, "pre_ln": residual.pre_ln}
 NAMES = ("Post-LN", "Pre-LN")
@@ -30,10 +35,10 @@ class Setting:
     that doesn't within ``steps`` has no row for that goal.
     """
 
-    depths: tuple = (12, 48)
+    depths: tuple[int, ...] = (12, 48)
     width: int = 64
-    runs: tuple = ((6, 3e-3), (6, 1e-3), (12, 3e-3))
-    goals: tuple = (0.1, 0.02)
+    runs: tuple[tuple[int, float], ...] = ((6, 3e-3), (6, 1e-3), (12, 3e-3))
+    goals: tuple[float, ...] = (0.1, 0.02)
     window: int = 20
     steps: int = 1200
     warmup: int = 100
@@ -46,19 +51,19 @@ SIZES = {
 }
 
 
-def rounded(values):
+def rounded(values: Iterable[float] | Tensor) -> list[float]:
     """Four significant digits."""
     return [float(f"{float(v):.4g}") for v in values]
 
 
-def fresh(name, depth, seed, s, device):
+def fresh(name: str, depth: int, seed: int, s: Setting, device: str) -> list[float]:
     """Relative change of the stream per layer before training; weights and input as in the notebook."""
     layers = build(FUNCTIONS, name, depth, s.width, seed=seed).to(device)
     x = torch.randn(4, 16, s.width, generator=torch.Generator().manual_seed(20_000 + seed)).to(device)
     return rounded(residual.layer_changes(experiment.streams(layers, x)))
 
 
-def look(model, seed, device):
+def look(model: warmup.Copier, seed: int, device: str) -> Row:
     """Change per layer of a trained model, its loss, and its loss without each layer."""
     ids = torch.randint(0, warmup.VOCABULARY, (16, warmup.T), generator=torch.Generator().manual_seed(seed))
     flow = experiment.streams(model.layers, model.embed(ids.to(device)).detach())
@@ -66,10 +71,12 @@ def look(model, seed, device):
     return {"change": rounded(residual.layer_changes(flow)), "loss": rounded([whole])[0], "without": rounded(without)}
 
 
-def trained(name, layers, peak, seed, s, device):
+def trained(name: str, layers: int, peak: float, seed: int, s: Setting, device: str) -> list[Row]:
     """One training as rows, one for each goal that it reaches."""
     rate = lambda step: residual.warmup_rate(step, peak, s.warmup)
-    goals, last, rows = sorted(s.goals, reverse=True), deque(maxlen=s.window), []
+    goals = sorted(s.goals, reverse=True)
+    last: deque[float] = deque(maxlen=s.window)
+    rows: list[Row] = []
     training = warmup.endless(FUNCTIONS, name, layers, rate, seed, device=device)
     for step, (model, loss) in enumerate(islice(training, s.steps), start=1):
         last.append(loss)
@@ -93,7 +100,7 @@ def trained(name, layers, peak, seed, s, device):
 SHORT = {"Post-LN": "post", "Pre-LN": "pre"}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """Numbers for sentences: by which factor the loss grows without a layer of the later half (``median``, ``min``,
     ``max`` at the most layers, the highest peak and the lowest goal), and in how many pairs of models that are alike
     but for the wiring Post-LN has the larger median (``pairs``), and Pre-LN got there in fewer steps (``faster``)."""
@@ -102,7 +109,7 @@ def facts(data):
     shared = sorted(rows["Post-LN"].keys() & rows["Pre-LN"].keys())
     middle = lambda name, k: median(experiment.late(rows[name][k]))
     best = max(k[0] for k in shared), max(k[1] for k in shared), min(k[2] for k in shared)
-    found = {}
+    found: Facts = {}
     for name in NAMES:
         factors = [f for k, r in rows[name].items() if k[:3] == best for f in experiment.late(r)]
         found[SHORT[name]] = {"median": median(factors), "min": min(factors), "max": max(factors)}
@@ -126,7 +133,7 @@ def facts(data):
     return {**found, "seeds": seeds(data)}
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied, and how many values each has."""
     return {
         "learning rate": len({r["peak"] for r in data["trained"]}),
@@ -135,14 +142,14 @@ def controls(data):
     }
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Seeds of the setting that has fewest."""
     return fewest_seeds(data["trained"], "wiring", "layers", "peak", "goal")
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     device, repeats = options.device, range(s.seeds)

@@ -7,19 +7,25 @@ trained at that rate on fresh seeds, which alone are compared: the luck of the s
 
 import dataclasses
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import mean
+from typing import Any
 
 import torch
 from anatomy.experiments import ffn_variants as experiment
 from anatomy.experiments.ffn_variants import limit, outside
-from torch import nn
+from torch import Tensor, nn
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import paired
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import activations
 from autograder.reference.ffn import FeedForward, GatedFeedForward, matched_hidden_size
+
+Activation = Callable[[Tensor], Tensor]
+ABOUT = About(seconds=360)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Setting:
     """model: sizes and training; learning rates to choose from; seeds that choose (from 0 on), and fresh ones after."""
 
     model: experiment.Setting
-    rates: tuple
+    rates: tuple[float, ...]
     seeds: int = 3
     fresh: int = 8
 
@@ -35,27 +41,29 @@ class Setting:
 class BothActivated(GatedFeedForward):
     """A gated layer whose value branch is activated as well."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return self.down_proj(self.activation(self.gate_proj(x)) * self.activation(self.up_proj(x)))
 
 
 class GatedTwice(GatedFeedForward):
     """The product of SwiGLU, multiplied by a third branch: four matrices."""
 
-    def __init__(self, d_model, d_ff, activation):
+    def __init__(self, d_model: int, d_ff: int, activation: Activation):
         super().__init__(d_model, d_ff, activation)
         self.third_proj = nn.Linear(d_model, d_ff, bias=False)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x) * self.third_proj(x))
 
 
-def plain(activation):
+def plain(activation: Activation) -> Callable[[int], nn.Module]:
     """Two matrices of width 4·d_model, no bias (so that parameters match those of the gated layers)."""
     return lambda d: FeedForward(d, 4 * d, activation, bias=False)
 
 
-def gated(activation, layer=GatedFeedForward):
+def gated(
+    activation: Activation, layer: Callable[[int, int, Activation], nn.Module] = GatedFeedForward
+) -> Callable[[int], nn.Module]:
     """Three matrices of the matched width."""
     return lambda d: layer(d, matched_hidden_size(d), activation)
 
@@ -81,7 +89,7 @@ SIZES = {
 }
 
 
-def wrong_constant(x):
+def wrong_constant(x: Tensor) -> Tensor:
     """The tanh form of GELU with 2/√π where √(2/π) belongs."""
     return 0.5 * x * (1 + torch.tanh(2 / math.sqrt(math.pi) * (x + 0.044715 * x**3)))
 
@@ -89,19 +97,20 @@ def wrong_constant(x):
 OTHERS = {"tanh": activations.gelu_tanh, "wrong": wrong_constant}
 
 
-def swapped(model, s, device):
+def swapped(model: experiment.CharModel, s: Setting, device: str) -> dict[str, float]:
     """Validation losses of a trained model under other activations than its own."""
     held_out, losses = experiment.windows(s.model)[1].to(device), {}
     for name, activation in OTHERS.items():
-        for layer in model.layers:
+        layers: Iterable[Any] = model.layers
+        for layer in layers:
             layer.activation = activation
         losses[name] = round(experiment.validation_loss(model, held_out), 5)
     return losses
 
 
-def measure(name, lr, seeds, s, device):
+def measure(name: str, lr: float, seeds: Iterable[int], s: Setting, device: str) -> Row:
     """One variant at one rate, these seeds; with what ``swapped`` finds for one of the variants."""
-    row = {"variant": name, "lr": lr, "losses": []}
+    row: Row = {"variant": name, "lr": lr, "losses": []}
     for seed in seeds:
         model, run = experiment.train(VARIANTS[name], seed, dataclasses.replace(s.model, lr=lr), device)
         row["losses"].append(round(run["loss"], 5))
@@ -112,9 +121,11 @@ def measure(name, lr, seeds, s, device):
     return row
 
 
-def main(argv=None, setting=None, variants=tuple(VARIANTS)):
+def main(
+    argv: Sequence[str] | None = None, setting: Setting | None = None, variants: Sequence[str] = tuple(VARIANTS)
+) -> None:
     """Command line; the other arguments are for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     kept = Rows("ffn_variants", options, dataclasses.asdict(s), len(variants) * (len(s.rates) + 1))
@@ -132,23 +143,23 @@ def main(argv=None, setting=None, variants=tuple(VARIANTS)):
     kept.finish()
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """Name → number of values that were recorded."""
     return {"learning rate": len({r["lr"] for r in data["rows"]})}
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Smallest number of seeds of any setting."""
     return min(len(r["losses"]) for r in data["rows"] + data["compared"])
 
 
-def against(a, b):
+def against(a: Sequence[float], b: Sequence[float]) -> dict[str, float]:
     """a − b over seeds: mean, standard error, and the ratio of the two."""
     found = paired(x - y for x, y in zip(a, b, strict=True))
     return {**found, "errors": found["mean"] / found["error"] if found["error"] else 0.0}
 
 
-def key(name):
+def key(name: str) -> str:
     return name.lower().replace(" ", "_")
 
 
@@ -164,13 +175,13 @@ TOLD = (
 )
 
 
-def judged(pair, bound):
+def judged(pair: Mapping[str, float], bound: float) -> dict[str, Any]:
     """A pair with the words for it: below two errors nothing is called a difference."""
     size = abs(pair["errors"])
     return {**pair, "says": "no difference" if size < 2 else "not settled" if size <= bound else "a difference"}
 
 
-def first_rates(data):
+def first_rates(data: Data) -> Facts:
     """The lowest rate: who is last there, and how many do better than GLU there and at their best rates."""
     lowest = min(r["lr"] for r in data["rows"])
     slow = {key(r["variant"]): mean(r["losses"]) for r in data["rows"] if r["lr"] == lowest}
@@ -178,14 +189,14 @@ def first_rates(data):
     better = lambda table: sum(v < table.get("glu", 0) for v in table.values())
     return {
         "rate": lowest,
-        "last": max(slow, key=slow.get),
+        "last": max(slow, key=slow.__getitem__),
         "others": len(slow) - 1,
         "better_than_glu": better(slow),
         "better_than_glu_at_best": better(best),
     }
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What texts tell: each variant's rate and losses, all pairs, and how large a difference has to be."""
     best = {key(r["variant"]): r for r in data["compared"]}
     rates = sorted({r["lr"] for r in data["rows"]})

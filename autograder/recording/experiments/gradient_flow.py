@@ -5,16 +5,21 @@ on one CPU core. Large: widths to 1024.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from statistics import mean
 
 import torch
 from anatomy.experiments import gradient_flow as experiment
 from anatomy.experiments.wirings import INITS, WIRINGS, build
 
+from autograder.recording.experiments import About, Data, Facts
+from autograder.recording.experiments.counting import numbers
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import residual
 from autograder.reference.placement import deepnorm_decoder_only
+
+ABOUT = About(seconds=90)
 
 FUNCTIONS = {w.function: getattr(residual, w.function) for w in WIRINGS.values()}
 
@@ -26,17 +31,17 @@ class Setting:
     The small width is where Post-LN's gradient can vanish.
     """
 
-    widths: tuple = experiment.WIDTHS
-    depths: tuple = experiment.DEPTHS
-    init_widths: tuple = (32, 128)
-    init_depths: tuple = (6, 24, 96)
+    widths: tuple[int, ...] = experiment.WIDTHS
+    depths: tuple[int, ...] = experiment.DEPTHS
+    init_widths: tuple[int, ...] = (32, 128)
+    init_depths: tuple[int, ...] = (6, 24, 96)
     seeds: int = experiment.SEEDS
 
 
 SIZES = {"small": Setting(), "large": Setting(widths=(128, 512, 1024), init_widths=(32, 512))}
 
 
-def curve(name, depth, width, init, seed, device):
+def curve(name: str, depth: int, width: int, init: str, seed: int, device: str) -> str:
     """Gradient norms of one fresh stack, as a string of numbers.
 
     The weights are drawn on the device: a billion of them would take the CPU longer than all the rest. On the CPU
@@ -49,23 +54,18 @@ def curve(name, depth, width, init, seed, device):
     return " ".join(f"{v:.4g}" for v in experiment.weight_gradients(layers, x, target))
 
 
-def ratios(data, name, init, width):
+def ratios(data: Data, name: str, init: str, width: int) -> list[float]:
     """First block's gradient over the last one's in the deepest stacks, one number per seed."""
     stacks = data["inits"][name][init][str(width)]
     return [c[0] / c[-1] for c in map(numbers, stacks[max(stacks, key=int)])]
 
 
-def numbers(text):
-    """Floats of a string of numbers."""
-    return [float(v) for v in text.split()]
-
-
-def span(values):
+def span(values: Sequence[float]) -> dict[str, float]:
     """``least`` and ``most``."""
     return {"least": min(values), "most": max(values)}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """Numbers for sentences, all of the deepest stacks: by what Post-LN's gradient is divided from the last block to
     the first, by what Pre-LN's is multiplied, and the last block's in Post-LN over that in Pre-LN."""
     narrow, wide = sorted(data["inits"]["Post-LN"]["He"], key=int)
@@ -86,12 +86,12 @@ def facts(data):
     }
 
 
-def depth(data):
+def depth(data: Data) -> int:
     """Blocks of the deepest stack whose initializations were compared."""
     return max(map(int, next(iter(data["inits"]["Post-LN"]["He"].values()))))
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied, and how many values each has."""
     inits = data["inits"]["Post-LN"]
     return {
@@ -102,7 +102,7 @@ def controls(data):
     }
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Seeds of each setting."""
     return min(
         len(runs)
@@ -113,9 +113,9 @@ def seeds(data):
     )
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     compared = ("Post-LN", "Pre-LN")

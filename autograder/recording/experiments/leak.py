@@ -5,14 +5,18 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from statistics import mean, median
 
 from anatomy.experiments import leak
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.masks import causal_mask
 from autograder.reference.objectives import next_token_loss
+
+ABOUT = About(seconds=90)
 
 MASKS = {"causal": causal_mask, "bidirectional": leak.full_mask}
 
@@ -33,7 +37,7 @@ SIZES = {"small": Setting(), "large": Setting(steps=3000, every=100, written=100
 KEYS = ("curves", "whole", "cut", "right")
 
 
-def measure(name, seed, rate, s, device):
+def measure(name: str, seed: int, rate: float, s: Setting, device: str) -> Row:
     """Of one run: loss curve, loss by place with and without a future, share of right sentences written."""
     model, curve = leak.train(MASKS[name], next_token_loss, s.steps, s.every, seed, device, rate)
     short = lambda values: [float(f"{v:.5g}") for v in values]
@@ -45,17 +49,17 @@ def measure(name, seed, rate, s, device):
     }
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """The smallest number of seeds of any setting."""
     return min(len(runs) for table in leak.by_rate(data).values() for runs in table["right"].values())
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied besides the mask → number of values."""
     return {"learning rate": len(leak.by_rate(data))}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What the unit's text tells of the recorded runs, both rates together but for the puzzle's curves."""
     tables = leak.by_rate(data).values()
     found = {"seeds": seeds(data), "runs": sum(len(t["right"]["causal"]) for t in tables), "entropy": data["entropy"]}
@@ -73,9 +77,9 @@ def facts(data):
     return found
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.split("\n")[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     todo = [(rate, name, seed) for rate in (leak.RATE, leak.LOWER_RATE) for name in MASKS for seed in range(s.seeds)]
@@ -88,7 +92,7 @@ def main(argv=None, setting=None):
     }
     # One table per quantity, as the notebook reads them.
     table = lambda rate, key: {name: [found[rate, name, seed][key] for seed in range(s.seeds)] for name in MASKS}
-    data = {key: table(leak.RATE, key) for key in KEYS}
+    data: Data = {key: table(leak.RATE, key) for key in KEYS}
     data["lower_rate"] = {key: table(leak.LOWER_RATE, key) for key in KEYS[1:]}
     save("leak", {**data, "entropy": leak.ENTROPY}, options, range(s.seeds))
     rows.finish()

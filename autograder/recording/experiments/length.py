@@ -9,12 +9,16 @@ schemes on half the length, to see whether what breaks follows the training.
 import dataclasses
 import itertools
 import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 from anatomy.experiments import length as experiment
 from anatomy.experiments.length import Scheme
-from torch import nn
+from torch import Tensor, nn
 
+from autograder.recording.experiments import About, Data, Facts
 from autograder.recording.experiments.counting import paired
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
@@ -27,6 +31,9 @@ from autograder.reference.positions.sinusoidal import sinusoid, sinusoid_half
 from autograder.reference.positions.t5_buckets import t5_relative_bucket
 from autograder.reference.positions.transformer_xl import transformer_xl_scores
 from autograder.reference.positions.tupe import tupe_position_scores, tupe_scores
+
+Curves = dict[str, Any]  # accuracy by place for each question, and what else is measured of a run
+ABOUT = About(seconds=390)
 
 WIDTH, HEADS = experiment.D_MODEL, experiment.HEADS
 D, BASE, STRETCH, L = WIDTH // HEADS, 10000.0, 4, experiment.TRAINED
@@ -58,7 +65,7 @@ class T5Bias(nn.Module):
         self.table = nn.Embedding(32, HEADS)
         nn.init.zeros_(self.table.weight)
 
-    def forward(self, distance):
+    def forward(self, distance: Tensor) -> Tensor:
         buckets = t5_relative_bucket(-distance, bidirectional=False, num_buckets=32, max_distance=128)
         return self.table(buckets).permute(2, 0, 1)
 
@@ -66,16 +73,16 @@ class T5Bias(nn.Module):
 class Shaw(nn.Module):
     """Relative keys, clipped at distance ``clip``; the relative values are left out."""
 
-    def __init__(self, clip=16):
+    def __init__(self, clip: int = 16):
         super().__init__()
         self.clip = clip
         self.rel_k = nn.Parameter(0.1 * torch.randn(2 * clip + 1, D))
 
-    def rows(self, first, end):
+    def rows(self, first: int, end: int) -> list[Tensor]:
         """Views of what a causal reader takes for distances first … end − 1: (end − first, D)."""
         return [self.rel_k[self.clip - end + 1 : self.clip - first + 1]]
 
-    def forward(self, q, k):
+    def forward(self, q: Tensor, k: Tensor) -> Tensor:
         return shaw_scores(q, k, self.rel_k)
 
 
@@ -87,7 +94,7 @@ class TransformerXL(nn.Module):
         self.r_proj = nn.Linear(WIDTH, WIDTH, bias=False)
         self.u, self.v = (nn.Parameter(torch.zeros(HEADS, D)) for _ in range(2))
 
-    def forward(self, q, k):
+    def forward(self, q: Tensor, k: Tensor) -> Tensor:
         T = q.shape[-2]
         encoded = sinusoid_half(torch.arange(T - 1, -T, -1, device=q.device), WIDTH)
         r = self.r_proj(encoded.to(q.dtype)).unflatten(-1, (HEADS, D)).transpose(0, 1)  # (H, 2T-1, D)
@@ -97,19 +104,19 @@ class TransformerXL(nn.Module):
 class DeBERTa(nn.Module):
     """Disentangled scores with learned relative tables up to distance ``clip``."""
 
-    def __init__(self, clip=16):
+    def __init__(self, clip: int = 16):
         super().__init__()
         self.clip = clip
         self.kr, self.qr = (nn.Parameter(0.1 * torch.randn(HEADS, 2 * clip, D)) for _ in range(2))
 
-    def rows(self, first, end):
+    def rows(self, first: int, end: int) -> list[Tensor]:
         """Views of what a causal reader takes for distances first … end − 1: (H, end − first, D) each."""
         return [
             self.kr[:, self.clip + first : self.clip + end],
             self.qr[:, self.clip - end + 1 : self.clip - first + 1],
         ]
 
-    def forward(self, q, k):
+    def forward(self, q: Tensor, k: Tensor) -> Tensor:
         return deberta_scores(q, k, self.kr, self.qr)
 
 
@@ -120,17 +127,17 @@ class Tupe(nn.Module):
         super().__init__()
         self.pos_q, self.pos_k = (nn.Parameter(torch.randn(HEADS, L, D)) for _ in range(2))
 
-    def forward(self, q, k):
+    def forward(self, q: Tensor, k: Tensor) -> Tensor:
         T = q.shape[-2]
         return tupe_scores(q, k, tupe_position_scores(self.pos_q[:, :T], self.pos_k[:, :T]))
 
 
-def alibi(distance):
+def alibi(distance: Tensor) -> Tensor:
     """Minus slope times distance, one slope per head."""
     return -alibi_.alibi_slopes(HEADS).to(distance.device)[:, None, None] * distance
 
 
-def notes_turn(x, ids):
+def notes_turn(x: Tensor, ids: Tensor) -> Tensor:
     """Half-split RoPE whose quarter turn is [−x₁, x₂], as a page of notes has it: no rotation."""
     angles = torch.cat([ids[:, None] * rope.rope_frequencies(D, BASE, device=ids.device)] * 2, dim=-1)
     x1, x2 = x.chunk(2, dim=-1)
@@ -154,7 +161,10 @@ TRAINED = {
 }
 ENDING = ("learned", "TUPE")  # tables without a row past the training length: there is nothing to measure
 UNSETTLED = "Transformer-XL"  # had not learned the twin in some runs
-CLIPPED = {"Shaw": Shaw, "DeBERTa": DeBERTa}  # end at distance 16; here also where no tested row gets to
+CLIPPED: dict[str, Callable[[int], Shaw | DeBERTa]] = {
+    "Shaw": Shaw,
+    "DeBERTa": DeBERTa,
+}  # end at distance 16; here also where no tested row gets to
 SHORTER = ("RoPE", "sinusoidal", "RoPE, wrong half")  # also trained on L/2
 INTERPOLATED = Scheme(
     turn=lambda x, ids: rope_scaling.apply_scaled_rope(
@@ -165,7 +175,7 @@ INTERPOLATED = Scheme(
 DYNAMIC = Scheme(turn=lambda x, ids: rope.apply_rope(x, ids, rope_scaling.dynamic_ntk_base(BASE, D, len(ids), L)))
 
 
-def stretched(trained):
+def stretched(trained: int) -> dict[str, Scheme]:
     """name → Scheme: ways to read rows of four times the ``trained`` length without training again."""
     yarn = rope_scaling.yarn_frequencies(D, BASE, STRETCH, trained)
     return {
@@ -178,18 +188,20 @@ def stretched(trained):
     }
 
 
-def measure(model, s, device, scheme=None, length=STRETCH * L):
+def measure(
+    model: experiment.Reader, s: Setting, device: str, scheme: Scheme | None = None, length: int = STRETCH * L
+) -> Curves:
     """Rounded curves of both questions."""
     found = experiment.test(model, accuracy_by_position, scheme, length, s.rows, PLACES, device)
     return {k: [round(v, 4) for v in values] for k, values in found.items()}
 
 
 @torch.no_grad()
-def measure_growing(model, s, device, scheme):
+def measure_growing(model: experiment.Reader, s: Setting, device: str, scheme: Scheme) -> Curves:
     """As ``measure``, but each stretch is read when the text ends with it, as when it is being written."""
     game = experiment.deal(s.rows, STRETCH * L, torch.Generator().manual_seed(77))
     game = experiment.Game(*(t.to(device) for t in game))
-    curves = {name: [] for name in experiment.QUESTIONS}
+    curves: Curves = {name: [] for name in experiment.QUESTIONS}
     for n in range(PLACES, STRETCH * L + 1, PLACES):
         pieces = zip(game.cards[:, :n].split(32), game.colors[:, :n].split(32), strict=True)
         logits = torch.cat([model(cards, colors, scheme)[:, -PLACES:] for cards, colors in pieces])
@@ -199,7 +211,7 @@ def measure_growing(model, s, device, scheme):
     return curves
 
 
-def run(name, seed, s, device):
+def run(name: str, seed: int, s: Setting, device: str) -> dict[str, Curves]:
     """scheme → curves: the trained scheme, and for RoPE also the ways to stretch it."""
     # A module draws its first weights when it is made, so the seed comes before.
     torch.manual_seed(seed)
@@ -213,14 +225,14 @@ def run(name, seed, s, device):
     return found
 
 
-def run_longer(seed, s, device):
+def run_longer(seed: int, s: Setting, device: str) -> dict[str, Curves]:
     """scheme → curves: the one that had not settled, with more steps."""
     torch.manual_seed(seed)
     model, _ = experiment.train(TRAINED[UNSETTLED](), s.longer * s.steps, seed=seed, device=device)
     return {f"{UNSETTLED}, longer": measure(model, s, device)}
 
 
-def run_unclipped(name, seed, s, device):
+def run_unclipped(name: str, seed: int, s: Setting, device: str) -> dict[str, Curves]:
     """scheme → curves: tables with a row for each distance, then the same with other rows where training had none.
 
     near, far: root mean square of the rows that training had and of those that it never had.
@@ -240,7 +252,7 @@ def run_unclipped(name, seed, s, device):
     return found
 
 
-def run_shorter(name, seed, s, device):
+def run_shorter(name: str, seed: int, s: Setting, device: str) -> dict[str, Curves]:
     """scheme → curves along rows of 2L, trained on L/2."""
     torch.manual_seed(seed)
     short, long = L // 2, STRETCH * L // 2
@@ -251,33 +263,36 @@ def run_shorter(name, seed, s, device):
     return found
 
 
-def plan(s, schemes, device):
+def plan(s: Setting, schemes: Sequence[str], device: str) -> Iterator[tuple[str, str, Callable[[], dict[str, Curves]]]]:
     """(part of the data, key of the row, how it is measured), in the order of measuring."""
     for seed, name in itertools.product(range(s.seeds), schemes):
-        yield "schemes", f"{name}, seed {seed}", lambda name=name, seed=seed: run(name, seed, s, device)
+        yield "schemes", f"{name}, seed {seed}", partial(run, name, seed, s, device)
     for seed, name in itertools.product(range(s.seeds), SHORTER):
         yield (
             "shorter",
             f"{name}, trained on {L // 2}, seed {seed}",
-            lambda name=name, seed=seed: run_shorter(name, seed, s, device),
+            partial(run_shorter, name, seed, s, device),
         )
     for seed in range(s.seeds):
-        yield "ablations", f"{UNSETTLED}, longer, seed {seed}", lambda seed=seed: run_longer(seed, s, device)
+        yield "ablations", f"{UNSETTLED}, longer, seed {seed}", partial(run_longer, seed, s, device)
         for name in CLIPPED:
             yield (
                 "ablations",
                 f"{name}, every distance, seed {seed}",
-                lambda name=name, seed=seed: run_unclipped(name, seed, s, device),
+                partial(run_unclipped, name, seed, s, device),
             )
 
 
-def main(argv=None, setting=None, schemes=tuple(TRAINED)):
+def main(
+    argv: Sequence[str] | None = None, setting: Setting | None = None, schemes: Sequence[str] = tuple(TRAINED)
+) -> None:
     """Command line; the other arguments are for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     todo = list(plan(s, schemes, options.device))
-    rows, data = Rows("length", options, dataclasses.asdict(s), len(todo)), {}
+    rows = Rows("length", options, dataclasses.asdict(s), len(todo))
+    data: dict[str, dict[str, list[Curves]]] = {}
     for part, key, measured in todo:
         for name, found in rows.row(key, measured).items():
             data.setdefault(part, {}).setdefault(name, []).append(found)
@@ -290,19 +305,19 @@ def main(argv=None, setting=None, schemes=tuple(TRAINED)):
     rows.finish()
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """The smallest number of seeds of any scheme."""
     return min(len(runs) for part in ("schemes", "ablations", "shorter") for runs in data[part].values())
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied besides the seed → number of values."""
     longer = f"{UNSETTLED}, longer" in data["ablations"]
     clips = sum("every distance" in name for name in data["ablations"]) == len(CLIPPED)
     return {"trained length": 1 + bool(data["shorter"]), "steps": 1 + longer, "clipping distance": 1 + clips}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What texts tell: for each scheme both questions at the end of the trained rows and of the long ones.
 
     ``tested`` is text: a size such as 256 stands in a unit for other things, too.

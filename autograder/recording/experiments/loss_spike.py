@@ -6,15 +6,19 @@ CPU core. CUDA gets a deeper and longer setting by default. An interrupted run g
 
 import dataclasses
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from anatomy.experiments import loss_spike as experiment
 
-from autograder.exercises.u10_stability.decay import parameter_groups
+from autograder.exercises.u10_stability.parameter_groups import parameter_groups
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import fewest_seeds
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import optim, stability
+
+ABOUT = About(seconds=320)
 
 SEEDS = range(8)
 EVERY = 4  # of all curves but the loss, only every fourth number is kept
@@ -23,12 +27,12 @@ REMEDIES = experiment.remedies(
 )
 
 
-def short(values):
+def short(values: Iterable[float]) -> str:
     """Three significant digits, as one string."""
     return " ".join(f"{v:.3g}" for v in values)
 
 
-def measure(name, seed, setting, device):
+def measure(name: str, seed: int, setting: experiment.Setting, device: str) -> Row:
     """One run as a row."""
     curves = experiment.train(seed, setting, device, **REMEDIES[name])
     kept = {k: short(v if k == "loss" else v[::EVERY]) for k, v in curves.items()}
@@ -37,7 +41,7 @@ def measure(name, seed, setting, device):
     return {"remedy": name, "seed": seed, **kept, **peaks}
 
 
-def summary(rows):
+def summary(rows: Sequence[Row]) -> Iterator[str]:
     """Printed lines: per remedy, seed by seed, the worst loss after learning, the mean of the last 20, the scores."""
     for name in dict.fromkeys(r["remedy"] for r in rows):
         mine = [r for r in rows if r["remedy"] == name]
@@ -48,17 +52,17 @@ def summary(rows):
         yield f"{name:20} worst {worst}   end {end}   scores {scores}"
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Seeds of the remedy that has the fewest."""
     return fewest_seeds(data["rows"], "remedy")
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied besides the remedies → number of values."""
     return {"learning rate": len({"nothing", "a tenth of the rate"} & set(data["remedies"]))}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What the unit's text tells of the recorded runs."""
     remedies = {name: _facts_of(data, name) for name in data["remedies"]}
     ends = {name: _ends(data, name) for name in data["remedies"]}
@@ -104,9 +108,14 @@ def _facts_of(data, name):
     }
 
 
-def main(argv=None, setting=None, seeds=SEEDS, names=tuple(REMEDIES)):
+def main(
+    argv: Sequence[str] | None = None,
+    setting: experiment.Setting | None = None,
+    seeds: Sequence[int] = SEEDS,
+    names: Sequence[str] = tuple(REMEDIES),
+) -> None:
     """Command line; the other arguments are for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     setting = setting or (experiment.LARGE if options.setting == "large" else experiment.LAPTOP)
     facts = dataclasses.asdict(setting)

@@ -7,10 +7,15 @@ all. Norms keep their first weights (1 and 0): probing them is the point.
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
+R = TypeVar("R")
+Run = Callable[[nn.Module, Tensor], Any]  # of a model on token ids
 T, VOCAB = 7, 50
 NOT_SCALED = "1"
 
@@ -56,31 +61,31 @@ PLACES = {
 }
 
 
-def places(model, block):
+def places(model: nn.Module, block: Any) -> Places:
     """Places of a model's class, with the index of a T5 block's last sublayer filled in."""
     found = PLACES.get(type(model).__name__, Places())
     last = len(block.layer) - 1 if type(block).__name__ == "T5Block" else ""
     return dataclasses.replace(found, ffn_out=found.ffn_out.format(last=last))
 
 
-def count(model):
+def count(model: nn.Module) -> int:
     """Number of parameters; a tied matrix counts once."""
     return sum(p.numel() for p in {id(p): p for p in model.parameters()}.values())
 
 
-def stacks(model):
+def stacks(model: nn.Module) -> dict[str, nn.ModuleList]:
     """name → blocks of each stack of layers: the outermost module lists."""
     lists = {n: m for n, m in model.named_modules() if isinstance(m, nn.ModuleList)}
     return {n: m for n, m in lists.items() if not any(n.startswith(f"{outer}.") for outer in lists)}
 
 
-def cross_attention_modules(model):
+def cross_attention_modules(model: nn.Module) -> int:
     """Attention modules whose name says that they look at another stack."""
     words = ("encdecattention", "crossattention", "cross_attn", "encoder_attn")
     return sum(n.rsplit(".", 1)[-1].lower() in words for n, _ in model.named_modules())
 
 
-def position_scheme(model):
+def position_scheme(model: nn.Module) -> str:
     """How positions enter, as far as parameters and modules show it."""
     names = " ".join(n for n, _ in model.named_modules()).lower()
     signs = {
@@ -98,7 +103,7 @@ def position_scheme(model):
     )
 
 
-def randomized(model, seed=0):
+def randomized(model: nn.Module, seed: int = 0) -> nn.Module:
     """The model in float64 with matrices drawn so that every layer keeps the scale of its input; in eval mode."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in model.parameters():
@@ -107,12 +112,12 @@ def randomized(model, seed=0):
     return model.double().eval()
 
 
-def tokens(seed=1):
+def tokens(seed: int = 1) -> Tensor:
     """Token ids (1, T), the special ones left out."""
     return torch.randint(5, VOCAB, (1, T), generator=torch.Generator().manual_seed(seed))
 
 
-def call(model, ids, **options):
+def call(model: Any, ids: Tensor, **options: Any) -> Any:
     """Runs the model on token ids (1, T); T5's decoder and CLIP's text stack get the same ids."""
     kind = type(model).__name__
     if kind == "CLIPModel":
@@ -124,13 +129,13 @@ def call(model, ids, **options):
     return model(input_ids=ids, **options)
 
 
-def main_stack(model):
+def main_stack(model: nn.Module) -> nn.ModuleList:
     """The stack that reads the ids in ``call``: the last one, and CLIP's text encoder."""
     found = stacks(model)
     return found.get("text_model.encoder.layers") or list(found.values())[-1]
 
 
-def through(model, block, ids=None, run=None):
+def through(model: nn.Module, block: nn.Module, ids: Tensor | None = None, run: Run | None = None) -> Tensor:
     """Output of a block within a run of the model, (1, T, d_model)."""
     found = []
     keep = lambda _, __, out: found.append(out if isinstance(out, torch.Tensor) else out[0])
@@ -141,7 +146,7 @@ def through(model, block, ids=None, run=None):
     return found[0]
 
 
-def sees_future(model, block, run=None):
+def sees_future(model: nn.Module, block: nn.Module, run: Run | None = None) -> bool:
     """Whether another last token changes what the stack gives for the first position."""
     ids = tokens()
     other = ids.clone()
@@ -150,7 +155,7 @@ def sees_future(model, block, run=None):
     return bool((first - changed).abs().max() > 1e-12)
 
 
-def edit(module, change, before=False):
+def edit(module: nn.Module, change: Callable[[Tensor], Tensor], before: bool = False) -> RemovableHandle:
     """Hook that replaces a module's input (``before``) or output; returns its handle."""
     if before:
 
@@ -163,7 +168,7 @@ def edit(module, change, before=False):
     return module.register_forward_hook(lambda _, __, out: change(out))
 
 
-def with_edits(function, *edits):
+def with_edits(function: Callable[[], R], *edits: Any) -> R:
     """``function()`` while these edits are in place."""
     handles = [edit(*e) for e in edits]
     try:
@@ -173,7 +178,7 @@ def with_edits(function, *edits):
             handle.remove()
 
 
-def norm_placement(model, block, run=None):
+def norm_placement(model: nn.Module, block: nn.Module, run: Run | None = None) -> str:
     """Where a block normalizes: "post", "pre", "inside" (the sublayer's result only) or "pre+post" (both of these).
 
     Three questions to the block. Are its sublayers silent, is the stream that passes it still normalized? Is the
@@ -181,7 +186,8 @@ def norm_placement(model, block, run=None):
     same added to the stream?
     """
     at = places(model, block)
-    reads, writes, ffn = (block.get_submodule(n) for n in (at.attention_in, at.attention_out, at.ffn_out))
+    reads, writes = (block.get_submodule(n) for n in (at.attention_in, at.attention_out))
+    ffn: Any = block.get_submodule(at.ffn_out)
     others = [m for n, m in block.named_modules() if n.endswith("EncDecAttention.o")]
     stream = (
         torch.randn(
@@ -215,16 +221,17 @@ def norm_placement(model, block, run=None):
     return {(True, False): "pre", (False, True): "inside", (True, True): "pre+post"}[same_input, same_output]
 
 
-def norm_kind(block):
+def norm_kind(block: nn.Module) -> str:
     """ "LayerNorm" where adding a constant to all entries changes nothing, "RMSNorm" where it does."""
     norm = next(m for _, m in block.named_modules() if "norm" in type(m).__name__.lower())
     x = torch.randn(3, norm.weight.numel(), dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     return "LayerNorm" if (norm(x + 5) - norm(x)).abs().max() < 1e-4 else "RMSNorm"
 
 
-def scores(model, block, ids):
+def scores(model: nn.Module, block: nn.Module, ids: Tensor) -> tuple[Tensor, Tensor, int]:
     """(q·k of the first block without any factor, log of its attention weights), each (H, T, T)."""
-    at, found = places(model, block), {}
+    at = places(model, block)
+    found: dict[str, Tensor] = {}
     handles = [
         block.get_submodule(n).register_forward_hook(
             functools.partial(lambda name, _, __, out: found.setdefault(name, out), n)
@@ -249,13 +256,13 @@ def scores(model, block, ids):
     return q @ k.repeat_interleave(heads // k.shape[0], 0).transpose(1, 2), weights.log(), q.shape[-1]
 
 
-def centered(x, seen):
+def centered(x: Tensor, seen: Tensor) -> Tensor:
     """Rows of x (H, T, T) less their mean over the seen pairs; 0 elsewhere: what a softmax leaves of them."""
     x = torch.where(seen, x, 0.0)
     return torch.where(seen, x - x.sum(-1, keepdim=True) / seen.sum(-1, keepdim=True), 0.0)
 
 
-def score_factor(model, block):
+def score_factor(model: nn.Module, block: nn.Module) -> tuple[str, Tensor, Tensor]:
     """(the factor before q·k: "1/√d", "1/√(3d)" or "1", the bias (H, T, T) that is added to the scaled scores).
 
     Two inputs have the same bias: the difference of their log weights is the factor times that of their q·k, up to a
@@ -275,7 +282,7 @@ def score_factor(model, block):
     return name, centered(logs - factor * raw, seen), seen
 
 
-def own_bias(model, block, heads):
+def own_bias(model: nn.Module, block: Any, heads: int) -> Tensor:
     """What the model's own bias adds to its scores, times 1: T5's table or ALiBi's slopes, (H, T, T)."""
     if type(block).__name__ == "T5Block":
         return block.layer[0].SelfAttention.compute_bias(T, T)[0].detach().double()
@@ -283,12 +290,12 @@ def own_bias(model, block, heads):
     return slopes[:, None, None] * (torch.arange(T) - torch.arange(T)[:, None])
 
 
-def encode(model, ids):
+def encode(model: nn.Module, ids: Tensor) -> Any:
     """T5's encoder reads the ids (``call`` gives them to its decoder)."""
     return model(input_ids=ids, decoder_input_ids=tokens(2))
 
 
-def text_depends_on_image(model):
+def text_depends_on_image(model: Any) -> bool:
     """Whether CLIP's text embedding changes with the image that is given beside it."""
     size = model.config.vision_config.image_size
     generator = torch.Generator().manual_seed(6)
@@ -302,7 +309,7 @@ def text_depends_on_image(model):
     return not torch.equal(one, other)
 
 
-def swiglu_factors(model):
+def swiglu_factors(model: Any) -> dict[str, float]:
     """How far LlamaMLP is from down(β · silu(gate) * up), relative to its largest entry, for three β."""
     mlp = model.model.layers[0].mlp
     x = torch.randn(T, mlp.gate_proj.in_features, dtype=torch.float64, generator=torch.Generator().manual_seed(7))

@@ -5,6 +5,10 @@ those of ``transformers``' configuration classes.
 """
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
 
 TOKENS = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 
@@ -20,17 +24,17 @@ class Named:
     published: int
     source: str
     model: str
-    config: dict
-    tiny: dict
-    alternatives: dict = dataclasses.field(default_factory=dict)
-    parts: dict = dataclasses.field(default_factory=dict)
+    config: dict[str, Any]
+    tiny: dict[str, Any]
+    alternatives: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    parts: dict[str, Callable[[Any], int]] = dataclasses.field(default_factory=dict)
     compared: str = "counted"
     score: bool = True
     latent: bool = False
     swiglu: bool = False
 
 
-def sum_of(module):
+def sum_of(module: nn.Module) -> int:
     """Parameters of a module."""
     return sum(p.numel() for p in module.parameters())
 
@@ -48,13 +52,13 @@ OPT_TINY = {
 }
 
 
-def gpt2(published, source, width, layers, heads, wide, positions=1024):
+def gpt2(published: int, source: str, width: int, layers: int, heads: int, wide: int, positions: int = 1024) -> Named:
     """GPT-2's class at these sizes; ``wide``: the FFN width that a claim takes for the hidden size."""
     config = {"vocab_size": 50257, "n_positions": positions, "n_embd": width, "n_layer": layers, "n_head": heads}
     return Named(published, source, "GPT2LMHeadModel", config, GPT_TINY, {f"with_hidden_size_{wide}": {"n_embd": wide}})
 
 
-def opt(published, width, layers, heads, **more):
+def opt(published: int, width: int, layers: int, heads: int, **more: Any) -> Named:
     """An OPT model; its context is 2,048 tokens, its vocabulary padded to 50,272."""
     config = {
         "vocab_size": 50272,
@@ -85,20 +89,20 @@ LLAMA_TINY = {
 
 
 def llama(
-    published,
-    source,
-    width=4096,
-    d_ff=11008,
-    layers=32,
-    heads=32,
-    kv_heads=32,
-    vocab=32000,
-    context=2048,
-    base=10000.0,
-    eps=1e-5,
-    model="LlamaForCausalLM",
-    **more,
-):
+    published: int,
+    source: str,
+    width: int = 4096,
+    d_ff: int = 11008,
+    layers: int = 32,
+    heads: int = 32,
+    kv_heads: int = 32,
+    vocab: int = 32000,
+    context: int = 2048,
+    base: float = 10000.0,
+    eps: float = 1e-5,
+    model: str = "LlamaForCausalLM",
+    **more: Any,
+) -> Named:
     """A model with LLaMA's keys; counted with as many key-value heads as heads, and with 8, where it has neither."""
     config = {
         "vocab_size": vocab,
@@ -251,7 +255,7 @@ PALM = {
 }
 
 
-def t5(published, width, d_ff, layers, heads):
+def t5(published: int, width: int, d_ff: int, layers: int, heads: int) -> Named:
     """A released T5 of the first version: two stacks of these sizes, 32 buckets."""
     config = {
         "vocab_size": 32128,
@@ -277,7 +281,7 @@ def t5(published, width, d_ff, layers, heads):
     return Named(published, "arXiv 1910.10683, section 3.7", "T5ForConditionalGeneration", config, tiny)
 
 
-def routing_biases(model):
+def routing_biases(model: nn.Module) -> int:
     """Parameters and the biases of the router, which are corrected and not trained: buffers in transformers."""
     biases = {n: b for n, b in model.named_buffers() if n.endswith("e_score_correction_bias")}
     return sum_of(model) + sum(b.numel() for b in biases.values())
@@ -285,8 +289,8 @@ def routing_biases(model):
 
 GPT2_README = "github.com/openai/gpt-2, README.md and DEVELOPERS.md"
 LLAMA1, LLAMA2 = "arXiv 2302.13971, table 2", "arXiv 2307.09288, table 1"
-OLMO2 = {"model": "Olmo2ForCausalLM", "score": False}
-GEMMA2 = {
+OLMO2: dict[str, Any] = {"model": "Olmo2ForCausalLM", "score": False}
+GEMMA2: dict[str, Any] = {
     "model": "Gemma2ForCausalLM",
     "score": False,
     "config": {"head_dim": 256, "query_pre_attn_scalar": 256, "tie_word_embeddings": True, "sliding_window": 4096},

@@ -8,18 +8,24 @@ every machine: only whole numbers, words and rounded ratios are written, no date
 
 import json
 import sys
+from collections.abc import Container, Sequence
+from typing import Any
 
 import torch
 from anatomy import files
+from torch import nn
 
+from autograder.recording.experiments import About, Data, Facts
 from autograder.recording.experiments import model_probes as probes
-from autograder.recording.experiments.named_configurations import MODELS, PALM
+from autograder.recording.experiments.named_configurations import MODELS, PALM, Named
 from autograder.recording.experiments.writing import arguments
+
+ABOUT = About(read=True)
 
 NAME = "named_models"
 
 
-def missing():
+def missing() -> str | None:
     """The name of the package that is missing here, or None."""
     try:
         import transformers  # noqa: F401
@@ -28,7 +34,7 @@ def missing():
     return None
 
 
-def build(entry, changes=None, device="meta"):
+def build(entry: Named, changes: dict[str, Any] | None = None, device: str = "meta") -> Any:
     """The entry's class with its published configuration and these changes, on the device; weights unset on meta."""
     import transformers
 
@@ -38,18 +44,18 @@ def build(entry, changes=None, device="meta"):
         return model(model.config_class(**settings, attn_implementation="eager", experts_implementation="eager"))
 
 
-def counted(entry, model):
+def counted(entry: Named, model: nn.Module) -> dict[str, int]:
     """Parameters of the model at its published sizes, and with the changes that the entry lists."""
     found = {"counted": probes.count(model)}
     found |= {name: probes.count(build(entry, changes)) for name, changes in entry.alternatives.items()}
     return found | {name: part(model) for name, part in entry.parts.items()}
 
 
-def sizes(entry, model):
+def sizes(entry: Named, model: Any) -> Facts:
     """What the published configuration says, read off the modules of the full model where they show it."""
     stack, config = probes.main_stack(model), getattr(model.config, "text_config", model.config)
     at, heads = probes.places(model, stack[0]), config.num_attention_heads
-    d_ff, d_model = sorted(stack[0].get_submodule(at.ffn_out).weight.shape, reverse=True)
+    d_ff, d_model = sorted(stack[0].get_submodule(at.ffn_out).get_parameter("weight").shape, reverse=True)
     facts = {
         "layers": len(stack),
         "d_model": d_model,
@@ -70,14 +76,14 @@ def sizes(entry, model):
     return facts
 
 
-def stack_counts(model):
+def stack_counts(model: nn.Module) -> dict[str, int]:
     """How many stacks are encoders and decoders. The class calls them so, or has one only, that of a decoder."""
     names = probes.stacks(model)
     encoders = sum("encoder" in name for name in names)
     return {"encoder_stacks": encoders, "decoder_stacks": len(names) - encoders}
 
 
-def behavior(entry):
+def behavior(entry: Named) -> Facts:
     """What the small model does."""
     model = probes.randomized(build(entry, entry.tiny, "cpu"))
     stack = probes.main_stack(model)
@@ -103,12 +109,12 @@ def behavior(entry):
     return facts
 
 
-def off_percent(count, published):
+def off_percent(count: int, published: int) -> float:
     """By how many percent the count is above the published number."""
     return round(100 * (count / published - 1), 2) + 0.0  # no -0.0
 
 
-def palm():
+def palm() -> Facts:
     """PaLM has no class: its matrices summed up from the published sizes (tied embeddings, no biases)."""
     c = PALM
     query = output = c["d_model"] * c["heads"] * c["d_head"]
@@ -128,9 +134,9 @@ def palm():
     }
 
 
-def measure(entry):
+def measure(entry: Named) -> Facts:
     """All facts of one model."""
-    facts = {"published": entry.published, "source": entry.source}
+    facts: Facts = {"published": entry.published, "source": entry.source}
     if entry.model == "PaLM":
         facts |= palm()
         return facts | {"off_percent": off_percent(facts["counted"], entry.published)}
@@ -142,7 +148,7 @@ def measure(entry):
     return facts | {"probe": {**sizes(entry, model), **behavior(entry)}}
 
 
-def record(names=None):
+def record(names: Container[str] | None = None) -> Data:
     """Contents of the file; ``names``: only these models."""
     import transformers
 
@@ -159,12 +165,12 @@ def record(names=None):
     return {"made": made, "models": {n: measure(e) for n, e in MODELS.items() if names is None or n in names}}
 
 
-def contents(data):
+def contents(data: Data) -> bytes:
     """The bytes of the file."""
     return (json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """model → its numbers and words, flat, by names that an identifier may have: ``bert_base.counted``."""
     key = lambda name: name.replace("-", "_").replace(".", "_")
     flat = lambda entry: {
@@ -173,11 +179,9 @@ def facts(data):
     return {key(name): flat(entry) for name, entry in data["models"].items()}
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line: takes every experiment's options, of which only --out matters; there is one size."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(
-        [*(sys.argv[1:] if argv is None else argv), "--setting", "small"]
-    )
+    options = arguments(__doc__).parse_args([*(sys.argv[1:] if argv is None else argv), "--setting", "small"])
     options.out.mkdir(parents=True, exist_ok=True)
     files.replace(options.out / f"{NAME}.json", contents(record()))
     print(f"{NAME}.json: {len(MODELS)} models")

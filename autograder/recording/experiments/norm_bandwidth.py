@@ -7,14 +7,20 @@ one torch operation after the other, as a learner writes them; torch's own Layer
 import ctypes
 import dataclasses
 import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import torch
 from anatomy.experiments.norm_bandwidth import measure
+from torch import Tensor
 from torch.nn import functional as F
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.timing import traffic
 from autograder.recording.experiments.writing import arguments, prepare, save
+
+ABOUT = About(seconds=40, alone=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +28,8 @@ class Setting:
     """sizes: (tokens, d_model). rounds: other programs share the memory, so the best of several is nearest to what the
     machine can do."""
 
-    sizes: tuple = ((64, 1024), (256, 1024), (1024, 1024), (2048, 1024), (4096, 1024))
-    dtypes: tuple = ("float32",)
+    sizes: tuple[tuple[int, int], ...] = ((64, 1024), (256, 1024), (1024, 1024), (2048, 1024), (4096, 1024))
+    dtypes: tuple[str, ...] = ("float32",)
     rounds: int = 8
 
 
@@ -35,13 +41,13 @@ SIZES = {
 }
 
 
-def plain_layer_norm(x, weight, bias, eps=1e-5):
+def plain_layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     """Operation by operation."""
     centered = x - x.mean(-1, keepdim=True)
     return centered / torch.sqrt(centered.pow(2).mean(-1, keepdim=True) + eps) * weight + bias
 
 
-def plain_rms_norm(x, weight, bias, eps=1e-6):
+def plain_rms_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-6) -> Tensor:
     """Operation by operation; the bias is not used."""
     return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight
 
@@ -53,7 +59,7 @@ NORMS = {
 }
 
 
-def keep_memory():
+def keep_memory() -> None:
     """Tells glibc to keep freed memory: otherwise each large result costs page faults, and they would be measured."""
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
@@ -61,20 +67,20 @@ def keep_memory():
             libc.mallopt(parameter, value)
 
 
-def bytes_per_entry(d, dtype, device):
+def bytes_per_entry(d: int, dtype: torch.dtype, device: str) -> dict[str, float]:
     """name → bytes that the operations of each norm move per entry of x, counted on 64 rows.
 
     Counted on the device: torch's RMSNorm is one operation on some devices and several on others.
     """
     x = torch.ones(64, d, dtype=dtype, device=device)
     weight, bias = torch.ones_like(x[0]), torch.zeros_like(x[0])
-    calls = {name: (lambda norm=norm: norm(x, weight, bias)) for name, norm in NORMS.items()}
-    calls["fused LayerNorm"] = lambda: F.layer_norm(x, (d,), weight, bias)
+    calls = {name: partial(norm, x, weight, bias) for name, norm in NORMS.items()}
+    calls["fused LayerNorm"] = partial(F.layer_norm, x, (d,), weight, bias)
     counted = {name: round(traffic(call) / x.numel(), 2) for name, call in calls.items()}
     return {"copy": 2.0 * dtype.itemsize, **counted}
 
 
-def row(tokens, d, dtype, rounds, device):
+def row(tokens: int, d: int, dtype: torch.dtype, rounds: int, device: str) -> Row:
     """Nanoseconds and bytes per entry at one size."""
     found = [measure(NORMS, tokens, d, dtype, device) for _ in range(rounds)]
     times = {name: round(min(r[name] for r in found), 4) for name in found[0]}
@@ -87,7 +93,7 @@ def row(tokens, d, dtype, rounds, device):
     }
 
 
-def report(rows):
+def report(rows: Sequence[Row]) -> Iterator[str]:
     """Printed lines: at the largest size of each dtype, time and bytes beside the copy's."""
     for r in {r["dtype"]: r for r in rows}.values():
         copy = r["ns_per_entry"]["copy"]
@@ -100,7 +106,7 @@ def report(rows):
             )
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What the unit's text tells of the recorded times: shares of the time at 1,024 tokens in float32."""
     row = next(r for r in data["rows"] if r["tokens"] == 1024 and r["dtype"] == "float32")
     at, steps = row["ns_per_entry"], (("LayerNorm by steps", 7, 12), ("RMSNorm by steps", 4, 7))
@@ -115,10 +121,10 @@ def facts(data):
     }
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
     keep_memory()
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     todo = [(tokens, d, getattr(torch, dtype)) for dtype in s.dtypes for tokens, d in s.sizes]

@@ -5,19 +5,24 @@ on one CPU core. Large: 6, 12 and 24 blocks.
 """
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from anatomy.experiments import warmup
+from torch import Tensor
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import fewest_seeds
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import residual
 
+ABOUT = About(seconds=230)
+
 EVERY = 20
 
 
-def no_residual(x, sublayer, norm):
+def no_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
     """Pre-LN without its residual."""
     return sublayer(norm(x))
 
@@ -29,8 +34,8 @@ STEPS = {True: residual.pre_ln, False: no_residual}
 class Setting:
     """Numbers of blocks, learning rates (constant), steps of training, number of seeds."""
 
-    depths: tuple = (2, 6)
-    peaks: tuple = (3e-3, 1e-3)
+    depths: tuple[int, ...] = (2, 6)
+    peaks: tuple[float, ...] = (3e-3, 1e-3)
     steps: int = 600
     seeds: int = 3
 
@@ -38,7 +43,7 @@ class Setting:
 SIZES = {"small": Setting(), "large": Setting(depths=(6, 12, 24), peaks=(1e-3, 3e-4), steps=800)}
 
 
-def measure(depth, peak, with_residual, seed, s, device):
+def measure(depth: int, peak: float, with_residual: bool, seed: int, s: Setting, device: str) -> Row:
     """One run as a row."""
     functions = {"pre_ln": STEPS[with_residual]}
     _, losses = warmup.train(functions, "Pre-LN", depth, lambda step: peak, s.steps, seed, device=device)
@@ -55,7 +60,7 @@ LEARNED, NOTHING = 0.5, 2.7  # nats; knowing nothing is ln 16 = 2.77
 RATES = ("low", "high")
 
 
-def told(rows):
+def told(rows: Sequence[Row]) -> Facts:
     """What sentences tell of some runs: their last losses, how many have learned, how many know nothing."""
     last = [float(r["losses"].split()[-1]) for r in rows]
     return {
@@ -68,7 +73,7 @@ def told(rows):
     }
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """Numbers for sentences: ``with`` and ``without`` residuals, by depth (``d6``), all rates together and each."""
     peaks = sorted({r["peak"] for r in data["rows"]})
     found = {"steps": data["steps"], "seeds": seeds(data), "rates": len(peaks)}
@@ -80,7 +85,7 @@ def facts(data):
     return found
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied, and how many values each has; the length of the training is read off each curve."""
     return {
         "learning rate": len({r["peak"] for r in data["rows"]}),
@@ -89,14 +94,14 @@ def controls(data):
     }
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Seeds of the setting that has fewest."""
     return fewest_seeds(data["rows"], "residual", "depth", "peak")
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     seeds = range(s.seeds)

@@ -1,10 +1,14 @@
 """Long measurements that survive an interruption: each row is kept as soon as it is there."""
 
+import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from anatomy import files
 
 from autograder.recording.references import device_facts
 
@@ -19,10 +23,11 @@ class Rows:
     process ends with status 75 before a row that would probably not fit.
     """
 
-    def __init__(self, name, options, setting, total):
+    def __init__(self, name: str, options: argparse.Namespace, setting: object, total: int):
         self.name, self.path, self.options = name, options.out / f"{name}.partial", options
-        self.rows, self.total, self.done = {}, total, 0
-        self.start, self.fresh = time.monotonic(), []
+        self.rows: dict[str, Any] = {}
+        self.fresh: list[float] = []  # seconds of the rows that this process measured
+        self.total, self.done, self.start = total, 0, time.monotonic()
         options.seconds = 0.0
         head = json.dumps([device_facts(options.device), torch.__version__, setting], sort_keys=True)
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
@@ -37,11 +42,10 @@ class Rows:
                 options.seconds += seconds
                 kept.append(line)
             print(f"{len(self.rows)} of {total} rows are there already: {self.path.name}", flush=True)
-        options.out.mkdir(parents=True, exist_ok=True)
         # Written anew, so that a line cut off at the end does not spoil the next one.
-        self.path.write_text("\n".join([head, *kept]) + "\n", encoding="utf-8")
+        files.replace(self.path, ("\n".join([head, *kept]) + "\n").encode())
 
-    def row(self, key, measure):
+    def row(self, key: str, measure: Callable[[], Any]) -> Any:
         """The row of ``key`` (text): kept from before, or ``measure()``, a JSON-ready value."""
         self.done += 1
         if key not in self.rows:
@@ -69,6 +73,6 @@ class Rows:
             )
             sys.exit(OUT_OF_TIME)
 
-    def finish(self):
+    def finish(self) -> None:
         """To be called when the experiment's file is written."""
         self.path.unlink()

@@ -8,10 +8,14 @@ cache once, and the whole layer. An interrupted run goes on where it stopped.
 """
 
 import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 from torch.nn import functional as F
 
+from autograder.recording.experiments import About, Data, Row
 from autograder.recording.experiments.norm_bandwidth import keep_memory
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.timing import check_same, cold_seconds, compiled_flex
@@ -24,6 +28,8 @@ from autograder.reference.masks import causal_mask
 from autograder.reference.mla import LatentAttention
 from autograder.reference.norms import RMSNorm
 from autograder.reference.placement import PreLN
+
+ABOUT = About(seconds=200, alone=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +44,9 @@ class Setting:
     latent: int = 256
     rotary: int = 32
     users: int = 4
-    contexts: tuple = (256, 1024, 4096, 16384)
-    prompts: tuple = (16, 64, 256, 1024)
-    batches: tuple = (1, 4, 16)
+    contexts: tuple[int, ...] = (256, 1024, 4096, 16384)
+    prompts: tuple[int, ...] = (16, 64, 256, 1024)
+    batches: tuple[int, ...] = (1, 4, 16)
     roofline_context: int = 512
     copied: int = 64 * 2**20  # entries; far more than any CPU's cache holds
     square: int = 1024
@@ -76,10 +82,10 @@ TARGET = 0.8  # of the copy's bytes per second: what reading a long cache should
 class FullCache:
     """A cache whose last place is written again and again, so that the same step can be timed many times."""
 
-    def __init__(self, keys, values):
+    def __init__(self, keys: Tensor, values: Tensor):
         self.keys, self.values = keys, values
 
-    def append(self, keys, values):
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """The new token takes the last place; returns everything."""
         T = keys.shape[2]
         self.keys[:, :, -T:], self.values[:, :, -T:] = keys, values
@@ -92,19 +98,19 @@ class DecodingLatentAttention(LatentAttention):
     forward = LatentAttention.forward_absorbed
 
 
-def kinds(s):
+def kinds(s: Setting) -> dict[str, tuple[int, int]]:
     """name → (key-value heads, numbers cached per token)."""
     groups = {"MHA": s.heads, "GQA": s.groups, "MQA": 1}
     return {**{n: (G, 2 * G * s.head_dim) for n, G in groups.items()}, "MLA": (1, s.latent + s.rotary)}
 
 
-def timed(call, s, device):
+def timed(call: Callable[[], object], s: Setting, device: str) -> list[float]:
     """Seconds of ``call``: the best of several repeats, once per round."""
     with torch.no_grad():
         return [float(f"{cold_seconds(call, device, s.repeats):.4g}") for _ in range(s.rounds)]
 
 
-def machine(s, device, dtype):
+def machine(s: Setting, device: str, dtype: torch.dtype) -> dict[str, float]:
     """Bytes per second of a copy and of a sum, FLOP per second of a matrix product; best of all rounds."""
     x = torch.randn(s.copied, device=device, dtype=dtype)
     out = torch.empty_like(x)
@@ -115,10 +121,10 @@ def machine(s, device, dtype):
     return {"copy": 2 * size / copy, "read": size / read, "flops": 2 * s.square**3 / product}
 
 
-def layer(kind, s):
+def layer(kind: str, s: Setting) -> PreLN:
     """A LLaMA layer with the attention of that kind."""
     if kind == "MLA":
-        attention = DecodingLatentAttention(
+        attention: nn.Module = DecodingLatentAttention(
             s.d_model, s.heads, 3 * s.latent, s.latent, s.head_dim, s.rotary, s.head_dim
         )
     else:
@@ -126,7 +132,7 @@ def layer(kind, s):
     return PreLN(s.d_model, attention, GatedFeedForward(s.d_model, s.d_ff), RMSNorm)
 
 
-def roofline_row(phase, B, T, S, s, device, dtype):
+def roofline_row(phase: str, B: int, T: int, S: int, s: Setting, device: str, dtype: torch.dtype) -> Row:
     """One GQA layer on T new tokens per user, S keys each."""
     block = layer("GQA", s).to(device, dtype)
     x = torch.randn(B, T, s.d_model, device=device, dtype=dtype)
@@ -138,7 +144,9 @@ def roofline_row(phase, B, T, S, s, device, dtype):
     return {"phase": phase, "B": B, "T": T, "S": S, "flops": cost.flops, "bytes": cost.bytes, "seconds": seconds}
 
 
-def attention_calls(kind, S, s, device, dtype):
+def attention_calls(
+    kind: str, S: int, s: Setting, device: str, dtype: torch.dtype
+) -> tuple[dict[str, Callable[[], Tensor]], int]:
     """name → a call that decodes one token per user with the attention alone; and the cache's size in bytes."""
     G, numbers = kinds(s)[kind]
     n, scale = s.heads // G, None
@@ -164,7 +172,7 @@ def attention_calls(kind, S, s, device, dtype):
     return calls, s.users * S * numbers * dtype.itemsize
 
 
-def attention_row(kind, S, s, device, dtype):
+def attention_row(kind: str, S: int, s: Setting, device: str, dtype: torch.dtype) -> Row:
     """Seconds of each way to attend; a way that this device's kernels do not know is left out, and said so."""
     calls, size = attention_calls(kind, S, s, device, dtype)
     seconds = {}
@@ -180,7 +188,7 @@ def attention_row(kind, S, s, device, dtype):
     return {"kind": kind, "context": S, "bytes": size, "seconds": seconds}
 
 
-def layer_row(kind, S, s, device, dtype):
+def layer_row(kind: str, S: int, s: Setting, device: str, dtype: torch.dtype) -> Row:
     """Seconds of one whole layer on one new token per user."""
     G, _ = kinds(s)[kind]
     widths = (s.latent, s.rotary) if kind == "MLA" else (s.head_dim, s.head_dim)
@@ -195,7 +203,7 @@ def layer_row(kind, S, s, device, dtype):
     }
 
 
-def report(data, s):
+def report(data: Data, s: Setting) -> Iterator[str]:
     """Printed lines: each measurement beside its limit."""
     found = data["machine"]
     yield (
@@ -217,10 +225,10 @@ def report(data, s):
         )
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
     keep_memory()
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     torch.manual_seed(0)
     device = options.device
@@ -242,7 +250,7 @@ def main(argv=None, setting=None):
     rows.finish()
 
 
-def json_ready(setting):
+def json_ready(setting: Setting) -> dict[str, Any]:
     """A dataclass as a dict without tuples, as JSON gives it back."""
     return {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(setting).items()}
 

@@ -4,21 +4,26 @@
 """
 
 import dataclasses
+from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 from anatomy.experiments.root_d import WAYS, train_lookup
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import fewest_seeds, paired
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
+
+ABOUT = About(seconds=60)
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """Head dims, learning rates, training steps, number of seeds."""
 
-    head_dims: tuple = (16, 64, 256)
-    rates: tuple = (1e-3, 3e-3, 1e-2)
+    head_dims: tuple[int, ...] = (16, 64, 256)
+    rates: tuple[float, ...] = (1e-3, 3e-3, 1e-2)
     steps: int = 300
     seeds: int = 5
 
@@ -26,7 +31,7 @@ class Setting:
 SIZES = {"small": Setting(), "large": Setting(head_dims=(64, 256, 1024), steps=500)}
 
 
-def measure(head_dim, rate, way, seed, s, device):
+def measure(head_dim: int, rate: float, way: str, seed: int, s: Setting, device: str) -> Row:
     """One run as a row."""
     found = train_lookup(head_dim, way, rate, s.steps, seed, device)
     return {
@@ -38,20 +43,20 @@ def measure(head_dim, rate, way, seed, s, device):
     }
 
 
-def values(data, what, **where):
+def values(data: Data, what: str, **where: Any) -> list[float]:
     """``what`` of all rows with these values, in the order of the seeds."""
     rows = [r for r in data["rows"] if all(r[k] == v for k, v in where.items())]
     return [r[what] for r in sorted(rows, key=lambda r: r["seed"])]
 
 
-def compare(data, head_dim, rate, way):
+def compare(data: Data, head_dim: int, rate: float, way: str) -> dict[str, float]:
     """A way's loss minus the divided one's, seed by seed: in how many it is larger, mean and standard error."""
     find = lambda way: values(data, "loss", head_dim=head_dim, rate=rate, way=way)
     gaps = [a - b for a, b in zip(find(way), find("divided"), strict=True)]
     return {"worse": sum(g > 0 for g in gaps), **paired(gaps)}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What the text tells: spread of the fresh scores, mean accuracy of each setting, pairs of losses.
 
     ``not_divided.worse`` of ``not_divided.of``: pairs of runs in which that way ends with a larger loss than the
@@ -86,20 +91,20 @@ def _mean(numbers):
     return sum(numbers) / len(numbers)
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """Name of a control → how many values of it were recorded."""
     count = lambda key: len({r[key] for r in data["rows"]})
     return {"learning rate": count("rate"), "head dim": count("head_dim"), "start": count("way")}
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Smallest number of seeds of any setting."""
     return fewest_seeds(data["rows"], "head_dim", "rate", "way")
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     todo = list(product(s.head_dims, s.rates, WAYS, range(s.seeds)))

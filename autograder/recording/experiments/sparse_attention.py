@@ -13,11 +13,14 @@ import dataclasses
 import functools
 import math
 import os
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from anatomy.experiments.norm_bandwidth import best_time
+from torch import Tensor
 from torch.nn import functional as F
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.norm_bandwidth import keep_memory
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.timing import check_same, compiled_flex, traffic
@@ -25,6 +28,9 @@ from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.sparse import local_causal_mask, local_causal_pairs
 from autograder.reference.sparse_gather import block_gather_attention, local_attention
+
+Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
+ABOUT = About(seconds=100, alone=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Setting:
     heads: int = 4
     head_dim: int = 64
     window: int = 128
-    lengths: tuple = (256, 512, 1024, 2048, 4096)
+    lengths: tuple[int, ...] = (256, 512, 1024, 2048, 4096)
     longest_dense: int = 4096
     dtype: str = "float32"
     rounds: int = 3
@@ -55,12 +61,12 @@ LARGE = Setting(
 FLEX_BLOCK = 128  # FlexAttention's kernel works in blocks of so many queries and keys
 
 
-def plain(q, k, v):
+def plain(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Attention as a formula: each operation writes its result to memory."""
     return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v
 
 
-def ways(T, s, device):
+def ways(T: int, s: Setting, device: str) -> dict[str, tuple[Attention, int]]:
     """name → (function of q, k and v, how many pairs it has to score). Masks are made at the first call."""
     w, n = s.window, T // s.window
     blocks = torch.ones(n, n, dtype=torch.bool, device=device).tril().triu(-1)
@@ -78,12 +84,12 @@ def ways(T, s, device):
     found["blocks, gathered"] = (lambda q, k, v: block_gather_attention(q, k, v, blocks, w), 2 * w * T)
     if device.startswith("cuda"):
         flex = functools.cache(lambda: flex_window(T, w, device))
-        touched = window_blocks(T, w)[0].sum().item() * FLEX_BLOCK**2
+        touched = int(window_blocks(T, w)[0].sum()) * FLEX_BLOCK**2
         found["FlexAttention"] = (lambda q, k, v: flex()(q, k, v), touched)
     return found
 
 
-def window_blocks(T, w, device="cpu"):
+def window_blocks(T: int, w: int, device: str = "cpu") -> tuple[Tensor, Tensor]:
     """Which of FlexAttention's blocks hold any pair of the window, and which hold nothing else: two (n, n) boolean."""
     block = torch.arange(-(-T // FLEX_BLOCK), device=device)
     apart = FLEX_BLOCK * (block[:, None] - block)  # query minus key of the blocks' first entries
@@ -91,23 +97,26 @@ def window_blocks(T, w, device="cpu"):
     return (farthest >= 0) & (nearest < w), (nearest >= 0) & (farthest < w)
 
 
-def flex_window(T, w, device):
+def flex_window(T: int, w: int, device: str) -> Attention:
     """The window as FlexAttention, compiled. The blocks come from arithmetic: torch would look at all T² pairs."""
     from torch.nn.attention.flex_attention import BlockMask
 
     touched, whole = window_blocks(T, w, device)
-    lists = []
+    lists: list[Tensor] = []
     for blocks in (touched & ~whole, whole):
         order = blocks.int().argsort(dim=-1, descending=True, stable=True)
         lists += [blocks.sum(-1).int()[None, None], order.int()[None, None]]
     inside = lambda b, h, i, j: (i >= j) & (i - j < w)
-    mask = BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=FLEX_BLOCK, mask_mod=inside, seq_lengths=(T, T))
+    few, which, all_of, which_all = lists
+    mask = BlockMask.from_kv_blocks(
+        few, which, all_of, which_all, BLOCK_SIZE=FLEX_BLOCK, mask_mod=inside, seq_lengths=(T, T)
+    )
     compiled = compiled_flex()
     return lambda q, k, v: compiled(q, k, v, block_mask=mask)
 
 
 @contextlib.contextmanager
-def without_stderr():
+def without_stderr() -> Iterator[None]:
     """Shuts the process's stderr for a moment: the profiler's C++ side prints two lines for each use."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
@@ -119,7 +128,7 @@ def without_stderr():
         os.close(nowhere)
 
 
-def peak_bytes(call, device):
+def peak_bytes(call: Callable[[], object], device: str) -> int:
     """Largest memory that ``call()`` holds at any time beyond what was there before, the result included."""
     if device.startswith("cuda"):
         torch.cuda.synchronize()
@@ -139,7 +148,7 @@ def peak_bytes(call, device):
     return peak
 
 
-def measure(name, T, s, device):
+def measure(name: str, T: int, s: Setting, device: str) -> Row | None:
     """One row: seconds (best of several repeats, once per round), bytes and pairs of one way at one length.
 
     None, and a sentence, where the device's memory is too small for it.
@@ -152,7 +161,7 @@ def measure(name, T, s, device):
         return None
 
 
-def measured(name, T, s, device):
+def measured(name: str, T: int, s: Setting, device: str) -> Row:
     """The row."""
     function, computed = ways(T, s, device)[name]
     generator = torch.Generator().manual_seed(T)
@@ -179,7 +188,7 @@ def measured(name, T, s, device):
     }
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What text tells, at the longest length that the dense ways have: seconds, bytes and pairs, as ratios."""
     T = data["setting"]["longest_dense"]
     at = {r["way"]: r for r in data["rows"] if r["T"] == T}
@@ -200,13 +209,13 @@ def facts(data):
     }
 
 
-def growth(rows, key):
+def growth(rows: Sequence[Row], key: Callable[[Row], float]) -> float:
     """Exponent p of value ∝ pairs^p between the two longest lengths of one way."""
     a, b = sorted(rows, key=lambda r: r["T"])[-2:]
     return math.log(key(b) / key(a)) / math.log(b["pairs"] / a["pairs"])
 
 
-def report(rows):
+def report(rows: Sequence[Row]) -> Iterator[str]:
     """Printed lines: time per scored pair over length, as a ratio to that at the longest; 1 = time ∝ pairs.
 
     The limit of a sparse way is dense SDPA's time per pair: it scores fewer pairs, no faster.
@@ -225,10 +234,10 @@ def report(rows):
         )
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
     keep_memory()
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     cuda = options.device.startswith("cuda")
     s = setting or {"small": LAPTOP, "large": LARGE}[options.setting]

@@ -1,14 +1,18 @@
 """Times and bytes of single operations."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from anatomy.experiments.norm_bandwidth import best_time
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 JUNK = 256 * 2**20  # bytes; several times the second-level cache of any GPU
 
 
-def cold_seconds(call, device, repeats):
+def cold_seconds(call: Callable[[], object], device: str, repeats: int) -> float:
     """Shortest time of ``call()`` in seconds, after two runs to warm up.
 
     On CUDA the caches are overwritten before each repeat: in a model other layers have run since, and a small
@@ -44,7 +48,7 @@ class _Traffic(TorchDispatchMode):
         return result
 
 
-def traffic(call):
+def traffic(call: Callable[[], object]) -> int:
     """Bytes that the operations of ``call()`` read and write, if every tensor comes from memory and goes back there.
 
     Each operation counts its whole inputs and outputs, what it changes in place as both; one that only gives another
@@ -56,7 +60,7 @@ def traffic(call):
     return counting.bytes
 
 
-def check_same(name, got, want):
+def check_same(name: str, got: Tensor, want: Tensor) -> None:
     """Raises RuntimeError when two ways to compute one thing differ by more than 2 % of the largest entry.
 
     A kernel that is fast because it is wrong must not be timed. 2 % is a few roundings of bfloat16.
@@ -67,7 +71,7 @@ def check_same(name, got, want):
         raise RuntimeError(f"{name} gives another result than the reference: {gap:.2g} apart, values to {largest:.2g}")
 
 
-def compiled_flex():
+def compiled_flex() -> Callable[..., Any]:
     """FlexAttention, compiled for one shape.
 
     The compiler gives up after a few shapes of one function and runs the uncompiled one from then on, without a word;

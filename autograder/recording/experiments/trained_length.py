@@ -6,17 +6,21 @@ no training row reaches, and the curves after those got the number of the last b
 """
 
 import dataclasses
+from collections.abc import Sequence
 from statistics import mean
 
 import torch
 from anatomy.experiments import length as experiment
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import fewest_seeds, paired
-from autograder.recording.experiments.length import PLACES, TRAINED
+from autograder.recording.experiments.length import PLACES, TRAINED, T5Bias
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.measuring import accuracy_by_position
 from autograder.reference.positions.t5_buckets import t5_relative_bucket
+
+ABOUT = About(seconds=120)
 
 SCHEMES = ("T5 bias", "sinusoidal", "ALiBi")
 NAMES = {"T5 bias": "t5", "sinusoidal": "sinusoidal", "ALiBi": "alibi"}  # in facts
@@ -38,17 +42,17 @@ class Setting:
 SIZES = {"small": Setting(), "large": Setting(steps=1500, seeds=5, rows=1536)}
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """The smallest number of seeds of any setting."""
     return fewest_seeds(data["rows"], "scheme", "trained")
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied → in how many values."""
     return {"trained length": len({row["trained"] for row in data["rows"]})}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """Numbers that text tells: shares right within and beyond the training length, and what T5's table learned."""
     rows = data["rows"]
     found = {"seeds": seeds(data), "steps": data["setting"]["steps"]}
@@ -96,12 +100,12 @@ def _shares(rows, width):
     return found
 
 
-def unreached(length):
+def unreached(length: int) -> list[int]:
     """Causal T5 buckets (32, up to distance 128) that no pair of a row of ``length`` places falls into."""
     return sorted(set(range(BUCKETS)) - set(t5_relative_bucket(-torch.arange(length), bidirectional=False).tolist()))
 
 
-def run(scheme, length, seed, s, device):
+def run(scheme: str, length: int, seed: int, s: Setting, device: str) -> Row:
     """One row: training on ``length`` places, both questions along rows of ``s.tested``."""
     torch.manual_seed(seed)  # modules draw their first weights when they are made
     model, _ = experiment.train(TRAINED[scheme](), s.steps, length, PER_STEP // length, seed, device=device)
@@ -110,7 +114,7 @@ def run(scheme, length, seed, s, device):
         for name, values in experiment.test(model, accuracy_by_position, None, s.tested, s.rows, PLACES, device).items()
     }
     row = {"scheme": scheme, "trained": length, "seed": seed, **test()}
-    if scheme == "T5 bias":
+    if isinstance(model.scheme.bias, T5Bias):
         table, empty = model.scheme.bias.table.weight.data, unreached(length)
         row |= {
             "table": [[round(v, 4) for v in bucket] for bucket in table.tolist()],
@@ -123,9 +127,9 @@ def run(scheme, length, seed, s, device):
     return row
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     rows = Rows("trained_length", options, dataclasses.asdict(s), len(SCHEMES) * len(s.lengths) * s.seeds)

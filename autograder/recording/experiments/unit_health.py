@@ -6,17 +6,23 @@ the runs with ``frozen`` everything below the observed layer stops learning when
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import torch
 from anatomy.experiments import ffn_variants
+from anatomy.experiments import ffn_variants as experiment
 from anatomy.experiments.ffn_variants import train, windows
 from anatomy.experiments.unit_health import HIGH
+from torch import Tensor
 
+from autograder.recording.experiments import About, Data, Facts, Row
 from autograder.recording.experiments.counting import fewest_seeds
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.activations import relu
 from autograder.reference.ffn import FeedForward
+
+ABOUT = About(seconds=60)
 
 LAYER = 1
 CHUNK = 20_000
@@ -27,8 +33,8 @@ class Setting:
     """model: sizes and training; rates to compare, the highest first; steps of counting; number of seeds."""
 
     model: ffn_variants.Setting = ffn_variants.LAPTOP
-    rates: tuple = (HIGH.lr, HIGH.lr / 2, HIGH.lr / 5)
-    steps: tuple = (50, 200)
+    rates: tuple[float, ...] = (HIGH.lr, HIGH.lr / 2, HIGH.lr / 5)
+    steps: tuple[int, ...] = (50, 200)
     seeds: int = 3
 
 
@@ -37,23 +43,27 @@ SIZES = {"small": Setting(), "large": Setting(WIDE, (1e-2, 3e-3), (50, 200, 800)
 
 
 @torch.no_grad()
-def never_awake(model, setting, device):
+def never_awake(model: experiment.CharModel, setting: experiment.Setting, device: str) -> Tensor:
     """(d_ff,) boolean: units of the observed layer that are 0 for every training window."""
     ids, awake = windows(setting)[0][:, :-1].to(device), []
-    hook = model.layers[LAYER].down_proj.register_forward_pre_hook(lambda _, args: awake.append((args[0] != 0).any(0)))
+    hook = (
+        model.layers[LAYER]
+        .get_submodule("down_proj")
+        .register_forward_pre_hook(lambda _, args: awake.append((args[0] != 0).any(0)))
+    )
     for start in range(0, len(ids), CHUNK):
         model(ids[start : start + CHUNK])
     hook.remove()
     return ~torch.stack(awake).any(0)
 
 
-def freeze_below(model):
+def freeze_below(model: experiment.CharModel) -> None:
     """What the observed layer reads does not change any more; its own weights still learn."""
     for part in (model.embed, *model.layers[:LAYER], *model.norms[: LAYER + 1]):
         part.requires_grad_(False)
 
 
-def measure(lr, frozen, seed, s, device):
+def measure(lr: float, frozen: bool, seed: int, s: Setting, device: str) -> list[Row]:
     """One run: a row for each step at which units were counted."""
     model_setting, dead = dataclasses.replace(s.model, lr=lr), {}
 
@@ -81,9 +91,9 @@ def measure(lr, frozen, seed, s, device):
     ]
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]
     todo = [
@@ -110,17 +120,17 @@ def main(argv=None, setting=None):
     kept.finish()
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """Name → number of values that were recorded."""
     return {"learning rate": len({r["lr"] for r in data["rows"]}), "frozen": len({r["frozen"] for r in data["rows"]})}
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Smallest number of seeds of any setting."""
     return fewest_seeds(data["rows"], "lr", "frozen")
 
 
-def counted(rows):
+def counted(rows: Sequence[Row]) -> Facts:
     """Units that are dead at the first count, and what becomes of them, over all seeds."""
     dead, back = ([r[name] for r in rows] for name in ("dead", "alive_at_the_end"))
     return {
@@ -136,7 +146,7 @@ def counted(rows):
     }
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """What texts tell: dead at the first count at each rate (high, half, fifth), and with everything below frozen."""
     first = min(r["step"] for r in data["rows"])
     rates = sorted({r["lr"] for r in data["rows"]}, reverse=True)

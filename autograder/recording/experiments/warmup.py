@@ -5,19 +5,24 @@ core. Large: 24 and 48 layers.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from statistics import mean, median
+from typing import Any
 
 from anatomy.experiments import warmup as experiment
+from anatomy.experiments.wirings import Functions
 
-from autograder.recording.experiments.counting import fewest_seeds
+from autograder.recording.experiments import About, Data, Facts, Row
+from autograder.recording.experiments.counting import fewest_seeds, numbers
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import residual
 from autograder.reference.placement import deepnorm_decoder_only
 
-WIRINGS = ("Post-LN", "Pre-LN", "DeepNorm")
-FUNCTIONS = {"post_ln": residual.post_ln, "pre_ln": residual.pre_ln, "deepnorm": residual.deepnorm}
+ABOUT = About(seconds=320)
 
+WIRINGS = ("Post-LN", "Pre-LN", "DeepNorm")
+FUNCTIONS: Functions = {"post_ln": residual.post_ln, "pre_ln": residual.pre_ln, "deepnorm": residual.deepnorm}
 
 # Depth, peak learning rate, wiring, steps of warm-up, factor of the loss, number of seeds. The first three are the
 # models of the notebook's puzzle.
@@ -45,10 +50,10 @@ class Setting:
     """runs: as above; steps of training. The first step is looked at in every wiring at ``first_depths`` and
     ``first_rates``, with the loss as it is and times ``factor``, ``first_seeds`` each."""
 
-    runs: tuple = SMALL
+    runs: tuple[tuple[int, float, str, int, float, int], ...] = SMALL
     steps: int = 300
-    first_depths: tuple = (6, 12, 24)
-    first_rates: tuple = (1e-3, 3e-5)
+    first_depths: tuple[int, ...] = (6, 12, 24)
+    first_rates: tuple[float, ...] = (1e-3, 3e-5)
     first_seeds: int = 3
     factor: float = 0.01
 
@@ -56,12 +61,12 @@ class Setting:
 SIZES = {"small": Setting(), "large": Setting(runs=LARGE)}
 
 
-def scale(name, depth):
+def scale(name: str, depth: int) -> tuple[float, float] | None:
     """DeepNorm's (α, β), and nothing for the other wirings."""
     return deepnorm_decoder_only(depth) if name == "DeepNorm" else None
 
 
-def measure(depth, peak, name, warmup, factor, seed, s, device):
+def measure(depth: int, peak: float, name: str, warmup: int, factor: float, seed: int, s: Setting, device: str) -> Row:
     """One run as a row; the losses are the mean of every 10 steps."""
     rate = lambda step: residual.warmup_rate(step, peak, warmup)
     _, losses = experiment.train(FUNCTIONS, name, depth, rate, s.steps, seed, scale(name, depth), device, factor)
@@ -76,7 +81,7 @@ def measure(depth, peak, name, warmup, factor, seed, s, device):
     }
 
 
-def first(depth, rate, name, factor, seed, device):
+def first(depth: int, rate: float, name: str, factor: float, seed: int, device: str) -> Row:
     """The first step of a fresh model as a row."""
     gradient, moved = experiment.first_step(FUNCTIONS, name, depth, rate, seed, scale(name, depth), device, factor)
     return {
@@ -94,12 +99,7 @@ STALLED = 2.0  # nats; knowing nothing is 2.77
 SHORT = {"Post-LN": "post", "Pre-LN": "pre", "DeepNorm": "deep"}
 
 
-def numbers(text):
-    """Floats of a string of numbers."""
-    return [float(v) for v in text.split()]
-
-
-def ends(data, name, warm, peak, factor=1.0):
+def ends(data: Data, name: str, warm: bool, peak: float, factor: float = 1.0) -> list[float]:
     """The mean of the last ten losses of each seed."""
     return [
         numbers(r["losses"])[-1]
@@ -108,7 +108,7 @@ def ends(data, name, warm, peak, factor=1.0):
     ]
 
 
-def described(values):
+def described(values: Sequence[float]) -> Facts:
     """What sentences tell of the last losses of some runs."""
     return {
         "median": median(values),
@@ -119,11 +119,11 @@ def described(values):
     }
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """Numbers for sentences: the last losses of each kind of run, and the first step of Adam by wiring and depth."""
     peak = max(r["peak"] for r in data["rows"])
     low = min(r["peak"] for r in data["rows"])
-    runs = {
+    runs: dict[str, tuple[Any, ...]] = {
         "post_none": ("Post-LN", False, peak),
         "post_warm": ("Post-LN", True, peak),
         "pre_none": ("Pre-LN", False, peak),
@@ -142,7 +142,7 @@ def facts(data):
     }
 
 
-def first_facts(rows):
+def first_facts(rows: Sequence[Row]) -> Facts:
     """Means over the seeds, by wiring and depth: ``moved`` at the larger rate, ``scaled`` with the scaled loss,
     ``soft`` at the smaller rate."""
     rates, factors = sorted({r["rate"] for r in rows}), sorted({r["factor"] for r in rows})
@@ -158,7 +158,7 @@ def first_facts(rows):
     }
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied in Post-LN without warm-up, and how many values each has."""
     rows = [r for r in data["rows"] if r["wiring"] == "Post-LN" and not r["warmup"]]
     return {
@@ -169,18 +169,22 @@ def controls(data):
     }
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """Seeds of the setting that has fewest."""
     return fewest_seeds(data["rows"], "wiring", "depth", "peak", "warmup", "factor")
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    options = arguments(__doc__.splitlines()[0]).parse_args(argv)
+    options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s, device = setting or SIZES[options.setting], options.device
-    todo = [(*run, seed) for *run, seeds in s.runs for seed in range(seeds)]
-    steps = [
+    todo = [
+        (depth, peak, name, steps, factor, seed)
+        for depth, peak, name, steps, factor, count in s.runs
+        for seed in range(count)
+    ]
+    single = [
         (depth, rate, name, factor, seed)
         for depth in s.first_depths
         for rate in s.first_rates
@@ -188,7 +192,7 @@ def main(argv=None, setting=None):
         for factor in (1.0, s.factor)
         for seed in range(s.first_seeds)
     ]
-    kept = Rows("warmup", options, dataclasses.asdict(s), len(todo) + len(steps))
+    kept = Rows("warmup", options, dataclasses.asdict(s), len(todo) + len(single))
     rows = [
         kept.row(
             "{} layers, peak {:g}, {}, warm-up {}, loss times {:g}, seed {}".format(*run),
@@ -200,7 +204,7 @@ def main(argv=None, setting=None):
         kept.row(
             "first step: {} layers, rate {:g}, {}, loss times {:g}, seed {}".format(*run), lambda: first(*run, device)
         )
-        for run in steps
+        for run in single
     ]
     save(
         "warmup",

@@ -5,12 +5,16 @@ curves, the accuracy at the end for shorter sentences at three learning rates.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 from anatomy.experiments.word_order import SETTINGS, train_reader
 
+from autograder.recording.experiments import About, Data, Facts
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.attention import MultiHeadAttention
+
+ABOUT = About(seconds=20)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,17 +35,17 @@ SIZES = {"small": Setting(), "large": Setting(length=128, steps=1000, every=50, 
 LEARNED = 0.95  # accuracy from which a run counts as having found the order; chance is 0.5
 
 
-def seeds(data):
+def seeds(data: Data) -> int:
     """The smallest number of seeds of any setting."""
     return min(len(row["ends"]) for row in data["rows"])
 
 
-def controls(data):
+def controls(data: Data) -> dict[str, int]:
     """What was varied → in how many values."""
     return {"length": len({r["length"] for r in data["rows"]}), "learning rate": len({r["rate"] for r in data["rows"]})}
 
 
-def facts(data):
+def facts(data: Data) -> Facts:
     """Numbers that text tells, per setting: mean, lowest and highest accuracy at the end of the curves; and over all
     lengths and rates, in how many runs the order was found."""
     found = {"length": data["length"], "learned": LEARNED}
@@ -61,7 +65,7 @@ def facts(data):
     return found
 
 
-def main(argv=None, setting=None):
+def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
     options = arguments(__doc__.split("\n")[0]).parse_args(argv)
     prepare(options.device)

@@ -3,11 +3,14 @@
 import argparse
 import datetime
 import json
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from anatomy import files
 
 from autograder import ROOT
+from autograder.recording.experiments import Data
 from autograder.recording.references import demand, device_facts
 
 SETTINGS = ("small", "large")
@@ -19,7 +22,7 @@ class Arguments(argparse.ArgumentParser):
     Notebooks draw the small setting, which a laptop repeats: a run on a GPU must not change the numbers in their text.
     """
 
-    def parse_args(self, args=None, namespace=None):
+    def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         options = super().parse_args(args, namespace)
         options.setting = options.setting or default_setting(options.device)
         if options.setting == "large":
@@ -27,14 +30,17 @@ class Arguments(argparse.ArgumentParser):
         return options
 
 
-def default_setting(device):
+def default_setting(device: str) -> str:
     """``large`` on CUDA, ``small`` elsewhere."""
     return "large" if device.startswith("cuda") else "small"
 
 
-def arguments(description):
-    """Parser with ``--device``, ``--setting``, ``--minutes`` and ``--out``; a script may add its own."""
-    parser = Arguments(description=description)
+def arguments(description: str | None) -> Arguments:
+    """Parser with ``--device``, ``--setting``, ``--minutes`` and ``--out``; a script may add its own.
+
+    description: the script's, whose first line is taken.
+    """
+    parser = Arguments(description=(description or "").split("\n")[0])
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--setting", choices=SETTINGS, help="sizes; large on CUDA and small elsewhere by default")
     parser.add_argument("--minutes", type=float, help="start no new row after so long; the next call goes on")
@@ -47,7 +53,7 @@ def arguments(description):
     return parser
 
 
-def prepare(device):
+def prepare(device: str) -> None:
     """Exits with a sentence where the device is not there; TF32 off, one thread on the CPU."""
     demand(device)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -55,7 +61,7 @@ def prepare(device):
         torch.set_num_threads(1)
 
 
-def save(name, data, options, seeds):
+def save(name: str, data: Data, options: argparse.Namespace, seeds: Iterable[int]) -> None:
     """Writes ``<out>/<name>.json``: ``data`` plus ``made`` (device, versions, setting, seeds, date, command).
 
     ``dtype`` in ``made`` is the setting's where it names one, else float32, in which all trainings run.
@@ -78,7 +84,7 @@ def save(name, data, options, seeds):
     print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB", flush=True)
 
 
-def dtypes(data):
+def dtypes(data: Data) -> str:
     """Names of the dtypes in an experiment's data."""
     setting, rows = data.get("setting", {}), data.get("rows", [])
     listed = [r["dtype"] for r in rows if isinstance(r, dict) and "dtype" in r]

@@ -5,43 +5,57 @@ matplotlib give the same bytes. Each drawing is a function of an experiment's da
 text); numbers in the text are computed from the data.
 """
 
+import importlib
 import io
 import json
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
 
 import matplotlib as mpl
 from anatomy import files, plots
+from matplotlib.figure import Figure
 
 from autograder import ROOT
-from autograder.recording.figures import attention, buckets, depth, lengths, machine, training
+from autograder.recording import experiments
 
-DRAWINGS = {
-    function.__name__: function
-    for function in (
-        attention.bottleneck,
-        attention.root_d,
-        buckets.trained_length,
-        depth.effective_depth,
-        depth.gradient_flow,
-        depth.residuals,
-        depth.warmup,
-        lengths.length,
-        machine.decode,
-        machine.norm_bandwidth,
-        machine.roofline,
-        machine.sparse_attention,
-        training.ffn_variants,
-        training.leak,
-        training.loss_spike,
-        training.unit_health,
-        training.word_order,
-    )
-}
-
-TABLES = ("named_models",)  # notebooks print rows of these
+RECORDED, FIGURES = ROOT / "assets" / "experiments", ROOT / "assets" / "figures"
+Drawing = Callable[[experiments.Data], tuple[Figure, str]]
 
 
-def draw(name, data, format="svg"):
-    """(bytes of the picture, alternative text) of one experiment; the title's last words say where it was measured."""
+class NoDrawing(KeyError):
+    """A recorded experiment that nothing draws; one sentence says what is missing."""
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
+def drawings() -> dict[str, Drawing]:
+    """name of an experiment → its drawing: the public functions of the modules here but ``parts``, what they share."""
+    found: dict[str, Drawing] = {}
+    for module in pkgutil.iter_modules(__path__):
+        if module.name not in ("__main__", "parts"):
+            here = importlib.import_module(f"{__name__}.{module.name}")
+            for name, value in vars(here).items():
+                if not name.startswith("_") and callable(value) and value.__module__ == here.__name__:
+                    found[name] = value
+    return found
+
+
+DRAWINGS = drawings()
+TABLES = tuple(name for name, about in experiments.found().items() if about.read)  # notebooks print rows of these
+
+
+def draw(name: str, data: experiments.Data, format: str = "svg") -> tuple[bytes, str]:
+    """(bytes of the picture, alternative text) of one experiment; the title's last words say where it was measured.
+
+    Raises NoDrawing where there is none of that name.
+    """
+    if name not in DRAWINGS:
+        raise NoDrawing(
+            f"{name} has been measured, but nothing draws it: write {name}(data) in a module of "
+            "autograder/recording/figures, which returns (figure, alternative text)."
+        )
     # SVG ids come from this salt and not from a random one; text stays text, which readers can select.
     with mpl.rc_context({**plots.STYLE, "svg.hashsalt": name, "svg.fonttype": "none", "font.family": "DejaVu Sans"}):
         figure, alt = DRAWINGS[name](data)
@@ -53,26 +67,26 @@ def draw(name, data, format="svg"):
     return buffer.getvalue(), f"{alt} {place[0].upper()}{place[1:]}."
 
 
-def where(data):
+def where(data: experiments.Data) -> str:
     """``measured on a CPU``, or the name of the GPU."""
     made = data["made"]
     return "measured on a CPU" if made["device"] == "cpu" else f"measured on {made['name']}"
 
 
-def write(experiments=ROOT / "assets" / "experiments", out=ROOT / "assets" / "figures"):
-    """Draws every experiment in the folder; returns name → alternative text. A file without a drawing is an error."""
+def write(source: Path = RECORDED, out: Path = FIGURES) -> dict[str, str]:
+    """Draws every experiment in a folder; returns name → alternative text. Raises NoDrawing."""
     out.mkdir(parents=True, exist_ok=True)
     alts = {}
-    for path in sorted(p for p in experiments.glob("*.json") if p.stem not in TABLES):
+    for path in sorted(p for p in source.glob("*.json") if p.stem not in TABLES):
         picture, alts[path.stem] = draw(path.stem, json.loads(path.read_text(encoding="utf-8")))
         files.replace(out / f"{path.stem}.svg", picture)
     files.replace(out / "alt.json", (json.dumps(alts, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
     return alts
 
 
-def write_all(experiments=ROOT / "assets" / "experiments", out=ROOT / "assets" / "figures"):
+def write_all(source: Path = RECORDED, out: Path = FIGURES) -> dict[str, str]:
     """Draws both settings: those of a laptop, and those of a GPU (in the subfolder ``large``) where there are any."""
-    alts = write(experiments, out)
-    if any((experiments / "large").glob("*.json")):
-        alts |= {f"large/{name}": alt for name, alt in write(experiments / "large", out / "large").items()}
+    alts = write(source, out)
+    if any((source / "large").glob("*.json")):
+        alts |= {f"large/{name}": alt for name, alt in write(source / "large", out / "large").items()}
     return alts

@@ -1,6 +1,11 @@
 """``python -m autograder.recording.figures``."""
 
-from autograder.recording.figures import write_all
+import sys
 
-for name, text in write_all().items():
-    print(f"{name}.svg: {text}")
+from autograder.recording.figures import NoDrawing, write_all
+
+try:
+    for name, text in write_all().items():
+        print(f"{name}.svg: {text}")
+except NoDrawing as error:
+    sys.exit(str(error))

@@ -1,9 +1,12 @@
 """Drawings of unit 01's trainings: recall from a summary of fixed size, and scores with and without the division."""
 
+from matplotlib.figure import Figure
+
+from autograder.recording.experiments import Data
 from autograder.recording.figures.parts import band, legend, mean, panels, spread
 
 
-def bottleneck(data):
+def bottleneck(data: Data) -> tuple[Figure, str]:
     """Recall by sentence length, for each size of the state."""
     sizes, lengths = (sorted({r[k] for r in data["rows"]}) for k in ("size", "length"))
     last = max(r["steps"] for r in data["rows"])
@@ -28,7 +31,7 @@ def bottleneck(data):
     )
 
 
-def root_d(data):
+def root_d(data: Data) -> tuple[Figure, str]:
     """Accuracy at the end against head dim, one panel for each learning rate."""
     rates, dims = (sorted({r[k] for r in data["rows"]}) for k in ("rate", "head_dim"))
     figure, axes = panels(
@@ -43,8 +46,8 @@ def root_d(data):
                 [r["accuracy"] for r in data["rows"] if (r["rate"], r["way"], r["head_dim"]) == (rate, way, D)]
                 for D in dims
             ]
-            errors = list(zip(*(spread(e) for e in ends), strict=True))
-            errors = [[b[0] for b in side] for side in errors]
+            sides = zip(*(spread(e) for e in ends), strict=True)
+            errors = [[b[0] for b in side] for side in sides]
             ax.errorbar(
                 [x + 0.08 * (i - 1) for x in range(len(dims))],
                 [mean(e) for e in ends],

@@ -2,12 +2,13 @@
 
 from matplotlib.figure import Figure
 
+from autograder.recording.experiments import Data
 from autograder.recording.figures.parts import band, mean
 
 CHANCE = 1 / 8
 
 
-def trained_length(data):
+def trained_length(data: Data) -> tuple[Figure, str]:
     """Accuracy over the position: one row per trained length, one column per question."""
     lengths, questions = data["setting"]["lengths"], {"twin": "twin", "back": "three back"}
     figure = Figure(figsize=(9, 5.6), layout="constrained")

@@ -1,9 +1,13 @@
 """Drawings of what depth does: gradients before training, warm-up, what each layer changes."""
 
-from autograder.recording.figures.parts import band, legend, mean, numbers, panels, ticks
+from matplotlib.figure import Figure
+
+from autograder.recording.experiments import Data
+from autograder.recording.experiments.counting import numbers
+from autograder.recording.figures.parts import band, legend, mean, panels, ticks
 
 
-def gradient_flow(data):
+def gradient_flow(data: Data) -> tuple[Figure, str]:
     """Gradient of the first and last block's weights over depth, at width 128 or the only larger ones' widest."""
     widths = sorted(map(int, next(iter(data["curves"].values()))))
     width = str(128 if widths[0] < 128 else widths[-1])
@@ -31,7 +35,7 @@ def gradient_flow(data):
     )
 
 
-def warmup(data):
+def warmup(data: Data) -> tuple[Figure, str]:
     """Loss over steps, one panel per wiring, with and without warm-up, at the deepest setting of all wirings."""
     plain = [r for r in data["rows"] if r["factor"] == 1]
     count = lambda r: len({q["wiring"] for q in plain if (q["depth"], q["peak"]) == (r["depth"], r["peak"])})
@@ -56,7 +60,7 @@ def warmup(data):
     return figure, f"Loss over training steps of a copying task with and without warm-up. Last mean loss: {told}."
 
 
-def residuals(data):
+def residuals(data: Data) -> tuple[Figure, str]:
     """Loss over steps with and without residuals, one panel per rate and depth."""
     places = sorted({(r["peak"], r["depth"]) for r in data["rows"]}, key=lambda p: (p[1], p[0]))
     titles = [f"{n} blocks, rate {peak:g}" for peak, n in places]
@@ -83,7 +87,7 @@ def residuals(data):
     )
 
 
-def effective_depth(data):
+def effective_depth(data: Data) -> tuple[Figure, str]:
     """Change of the stream per layer in fresh stacks, and the loss without one layer in trained ones of equal loss."""
     depth = max(map(int, next(iter(data["fresh"].values()))))
     place = lambda r: (r["layers"], r["peak"], -r["goal"])
@@ -107,7 +111,8 @@ def effective_depth(data):
         )
     axes[0].set(yscale="log", xlabel="layer", ylabel="relative change of the stream")
     axes[1].set(yscale="log", xlabel="layer left out", ylabel="loss (nats)")
-    ticks(axes[0].yaxis), ticks(axes[1].yaxis)
+    for ax in axes:
+        ticks(ax.yaxis)
     legend(figure, axes)
     told = "; ".join(
         f"{n} {mean(r[0] for r in s[str(depth)]):.2f} in the first and "

@@ -2,6 +2,7 @@
 
 from matplotlib.figure import Figure
 
+from autograder.recording.experiments import Data
 from autograder.recording.figures.parts import band, mean
 
 GROUPS = {
@@ -21,12 +22,12 @@ QUESTIONS = {"twin": "twin", "back": "three back"}
 CHANCE = 1 / 8
 
 
-def length(data):
+def length(data: Data) -> tuple[Figure, str]:
     """Accuracy over the position: one column per kind of scheme, one row per question."""
     figure = Figure(figsize=(12.5, 5.6), layout="constrained")
     axes = figure.subplots(2, len(GROUPS), sharex=True, sharey=True)
     figure.suptitle(f"Train short ({data['trained']} tokens), test long")
-    ends = {}
+    ends: dict[str, list[float]] = {}
     for column, (title, names) in zip(axes.T, GROUPS.items(), strict=True):
         for ax, question in zip(column, QUESTIONS, strict=True):
             for name in (n for n in names if n in data["schemes"]):

@@ -1,9 +1,14 @@
 """Drawings of times and bytes: norms, prefill and decoding, dense and sparse attention."""
 
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from autograder.recording.experiments import Data
 from autograder.recording.figures.parts import band, legend, panels, ticks
 
 
-def norm_bandwidth(data):
+def norm_bandwidth(data: Data) -> tuple[Figure, str]:
     """Time per entry over the number of entries; at the largest size, time and bytes in units of a copy's."""
     dtype = data["rows"][-1]["dtype"]
     rows = [r for r in data["rows"] if r["dtype"] == dtype]
@@ -17,7 +22,7 @@ def norm_bandwidth(data):
     x = [r["tokens"] * r["d"] for r in rows]
     for i, name in enumerate(rows[0]["ns_per_entry"]):
         # The style has seven colors, and there are eight lines.
-        style = {"color": "black", "ls": "-"} if i == 7 else {}
+        style: dict[str, Any] = {"color": "black", "ls": "-"} if i == 7 else {}
         ax.plot(x, [r["ns_per_entry"][name] for r in rows], marker="o", ms=3, label=name, **style)
     ax.set(xscale="log", yscale="log", xlabel="entries", ylabel="ns per entry")
     ticks(ax.yaxis)
@@ -44,7 +49,7 @@ def norm_bandwidth(data):
     )
 
 
-def decode(data):
+def decode(data: Data) -> tuple[Figure, str]:
     """Time of one decoding step over key-value heads, read in place or copied first."""
     lengths = sorted({r["S"] for r in data["rows"]})
     figure, axes = panels("One decoding step by key-value heads", *(f"{S:,} tokens" for S in lengths), width=2.9)
@@ -65,7 +70,7 @@ def decode(data):
     return figure, f"Time of one decoding step from fewest to most key-value heads: {'; '.join(told)}."
 
 
-def roofline(data):
+def roofline(data: Data) -> tuple[Figure, str]:
     """Roofline of a layer; bandwidth of decoding against the copy; tokens per second."""
     found, users = data["machine"], data["setting"]["users"]
     figure, axes = panels(
@@ -117,7 +122,7 @@ def roofline(data):
     )
 
 
-def sparse_attention(data):
+def sparse_attention(data: Data) -> tuple[Figure, str]:
     """Time and memory over length, and time per scored pair."""
     s = data["setting"]
     figure, axes = panels(
@@ -133,7 +138,7 @@ def sparse_attention(data):
         x = [r["T"] for r in rows]
         times = zip(*([1e3 * t for t in r["seconds"]] for r in rows), strict=True)
         # The style has seven colors, and on a GPU there are eight lines.
-        style = {"marker": "o", "ms": 3, **({"color": "black", "ls": "-"} if i == 7 else {})}
+        style: dict[str, Any] = {"marker": "o", "ms": 3, **({"color": "black", "ls": "-"} if i == 7 else {})}
         band(axes[0], x, list(times), way, **style)
         axes[1].plot(x, [r["bytes"] / 1e6 for r in rows], label=way, **style)
         axes[2].plot(x, [min(r["seconds"]) / r["pairs"] * 1e9 for r in rows], label=way, **style)

@@ -1,10 +1,16 @@
 """What the drawings share."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 
-def panels(title, *titles, width=3.6, height=3.2):
+def panels(title: str, *titles: str, width: float = 3.6, height: float = 3.2) -> tuple[Figure, Sequence[Axes]]:
     """(figure, axes) with one panel for each title."""
     figure = Figure(figsize=(width * len(titles), height), layout="constrained")
     axes = figure.subplots(1, len(titles), squeeze=False)[0]
@@ -14,13 +20,15 @@ def panels(title, *titles, width=3.6, height=3.2):
     return figure, axes
 
 
-def mean(values):
+def mean(values: Iterable[float]) -> float:
     """Arithmetic mean."""
     values = list(values)
     return sum(values) / len(values)
 
 
-def band(ax, x, runs, label=None, **style):
+def band(
+    ax: Axes, x: Sequence[float], runs: Sequence[Sequence[float]], label: str | None = None, **style: Any
+) -> Line2D:
     """Mean of several runs as a line, their smallest and largest values as a band behind it."""
     columns = list(zip(*runs, strict=True))
     (line,) = ax.plot(x, [mean(c) for c in columns], label=label, **style)
@@ -28,26 +36,21 @@ def band(ax, x, runs, label=None, **style):
     return line
 
 
-def spread(values):
+def spread(values: Sequence[float]) -> list[list[float]]:
     """Errors (below, above) of a mean, as errorbar wants them."""
     return [[mean(values) - min(values)], [max(values) - mean(values)]]
 
 
-def numbers(text):
-    """Floats of a string of numbers."""
-    return [float(v) for v in text.split()]
-
-
-def ticks(axis, values=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)):
+def ticks(axis: Axis, values: Iterable[float] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)) -> None:
     """Plain numbers at ``values`` on a logarithmic axis, those inside its limits; nothing between them."""
     axis.set_major_locator(FixedLocator(list(values)))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.10g}"))
     axis.set_minor_locator(NullLocator())
 
 
-def legend(figure, axes, columns=4):
+def legend(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
     """One legend below all panels, each label once."""
-    found = {}
+    found: dict[str, Any] = {}
     for ax in axes:
         found |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, fontsize=9)

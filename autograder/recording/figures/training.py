@@ -3,11 +3,14 @@
 from statistics import median
 
 from anatomy.experiments.loss_spike import LEARNED, end
+from matplotlib.figure import Figure
 
-from autograder.recording.figures.parts import band, legend, mean, numbers, panels, spread
+from autograder.recording.experiments import Data
+from autograder.recording.experiments.counting import numbers
+from autograder.recording.figures.parts import band, legend, mean, panels, spread
 
 
-def word_order(data):
+def word_order(data: Data) -> tuple[Figure, str]:
     """Accuracy over steps for each way to know positions."""
     figure, (ax,) = panels("Who came first?", f"sentences of {data['length']} words", width=6)
     for name, curves in data["curves"].items():
@@ -18,7 +21,7 @@ def word_order(data):
     return figure, f"Accuracy over training steps, mean of the seeds and their range. At the end: {told}."
 
 
-def ffn_variants(data):
+def ffn_variants(data: Data) -> tuple[Figure, str]:
     """Losses of each variant at its best learning rate, on the seeds that did not choose it."""
     order = sorted(data["compared"], key=lambda r: mean(r["losses"]), reverse=True)
     fresh = f"each at its best learning rate, {len(order[0]['losses'])} fresh seeds"
@@ -32,7 +35,7 @@ def ffn_variants(data):
     return figure, f"Mean validation loss of {len(order)} variants, lowest first: {told}."
 
 
-def unit_health(data):
+def unit_health(data: Data) -> tuple[Figure, str]:
     """ReLU units that no training window wakes, over steps."""
     figure, (ax,) = panels("ReLU units that no window wakes", f"layer of {data['units']} units", width=6)
     told = []
@@ -55,7 +58,7 @@ def unit_health(data):
     return figure, f"Units that are 0 for every training window: {'; '.join(told)}."
 
 
-def leak(data):
+def leak(data: Data) -> tuple[Figure, str]:
     """Loss while training with and without a causal mask, and what each writes."""
     figure, axes = panels(
         "Next token with and without a causal mask", "loss while training", "sentences it writes", width=3.8
@@ -85,7 +88,7 @@ def leak(data):
     return figure, f"{told}. The gray line is the entropy {data['entropy']:.2f}, below which only a leak can go."
 
 
-def loss_spike(data):
+def loss_spike(data: Data) -> tuple[Figure, str]:
     """The plain run beside QK-norm, and for every remedy the loss at the end and the largest score, all seeds."""
     figure, axes = panels(
         f"A loss spike at learning rate {data['setting']['rate']:g}",
@@ -95,9 +98,11 @@ def loss_spike(data):
         width=3.9,
         height=3.6,
     )
-    names, told = data["remedies"], []
+    names: list[str] = data["remedies"]
+    told: list[str] = []
     runs = {name: [r for r in data["rows"] if r["remedy"] == name] for name in names}
-    for name in [n for n in ("nothing", "QK-norm") if n in names]:
+    curves: list[str] = [n for n in ("nothing", "QK-norm") if n in names]
+    for name in curves:
         losses = [numbers(r["loss"]) for r in runs[name]]
         band(axes[0], range(len(losses[0])), losses, name if name != "nothing" else "no remedy", lw=1.3)
     axes[0].axhline(LEARNED, color="#777777", lw=1)
