@@ -1,24 +1,32 @@
 """What a learner reads: the messages for stubs, known mistakes and generic wrong answers of a unit, for its author.
 
 ``python -m autograder.messages --unit 01-attention`` prints them for each exercise, the same message once;
-``--examples`` prints the whole verdicts on the hand-written wrong answers in ``tests/course/wrong_answers.py``.
+``--examples`` prints the whole verdicts on the hand-written wrong answers in ``tests/course/wrong_answers/``.
 """
 
 import argparse
 import contextlib
-import importlib.util
 import inspect
 import io
 import math
+import runpy
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from anatomy import judging, probing, records, runner
+from anatomy.verdict import Verdict
 
 from autograder import ROOT, exercises
+from autograder.judge.spec import Exercise
+
+# What becomes of a function's result (it is told the arguments too), and of its arguments before it is called.
+Change = Callable[[Any, tuple], Any]
+Before = Callable[[tuple, dict[str, Any]], Any]
 
 
-def verdict_on(exercise_id, functions):
+def verdict_on(exercise_id: str, functions: Sequence[Any]) -> Verdict:
     """The instant check's Verdict on some functions, with nothing shown or kept. functions: in the text's order."""
     record = records.load(exercise_id)
     named = dict(zip(record.targets, functions, strict=True))
@@ -36,11 +44,11 @@ def verdict_on(exercise_id, functions):
     return verdict
 
 
-def wrong_versions(exercise):
+def wrong_versions(exercise: Exercise) -> Iterator[tuple[str, tuple]]:
     """(title, functions) of the wrong answers that are made from the reference by machine."""
     right = list(exercise.functions(exercise.reference).values())
 
-    def every(change):
+    def every(change: Change) -> tuple:
         return tuple(changed(f, change) for f in right)
 
     yield "stub", tuple(changed(f, None, _stub(exercise.id)) for f in right)
@@ -57,7 +65,7 @@ def wrong_versions(exercise):
     yield "a result in place of the function", (torch.zeros(2), *right[1:])
 
 
-def changed(function, change, before=None):
+def changed(function: Any, change: Change | None, before: Before | None = None) -> Any:
     """A function or class whose results go through ``change`` and whose arguments go through ``before``."""
     if inspect.isclass(function):
         names = [n for n in ("forward", "append") if n in vars(function)]
@@ -70,7 +78,7 @@ def changed(function, change, before=None):
         return change(result, args) if change is not None else result
 
     with contextlib.suppress(TypeError, ValueError):
-        wrapped.__signature__ = inspect.signature(function)
+        wrapped.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # inspect looks for it
     wrapped.__name__ = function.__name__
     return wrapped
 
@@ -173,11 +181,11 @@ BEFORE = {
 }
 
 
-def of_exercise(exercise):
+def of_exercise(exercise: Exercise) -> list[tuple[list[str], Verdict]]:
     """[(titles, Verdict)] for all wrong versions of one exercise; those with the same message stand together."""
     answers = list(wrong_versions(exercise))
     answers[1:1] = [(f"mistake {m.name}", tuple(exercise.functions(m.fn).values())) for m in exercise.mutants]
-    found = {}
+    found: dict[str, tuple[list[str], Verdict]] = {}
     for title, functions in answers:
         verdict = verdict_on(exercise.id, functions)
         if not verdict.passed:
@@ -186,7 +194,7 @@ def of_exercise(exercise):
     return list(found.values())
 
 
-def kind_of(verdict):
+def kind_of(verdict: Verdict) -> str:
     """``named``, ``specific`` or ``generic``: how much a verdict says of this answer."""
     first = verdict.mistakes[0]
     if not first.name.startswith("generic."):
@@ -197,18 +205,14 @@ def kind_of(verdict):
     return "generic" if bare and len(verdict.mistakes) == 1 else "specific"
 
 
-def examples():
+def examples() -> list[tuple[str, str, Verdict, Any]]:
     """[(title, exercise id, Verdict, phrases)] for the hand-written wrong answers."""
-    path = ROOT / "tests" / "course" / "wrong_answers.py"
-    spec = importlib.util.spec_from_file_location("wrong_answers", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [
-        (title, name, verdict_on_source(name, source), phrases) for title, name, source, phrases in module.WRONG_ANSWERS
-    ]
+    files = sorted((ROOT / "tests" / "course" / "wrong_answers").glob("u*.py"))
+    written = [answer for path in files for answer in runpy.run_path(str(path))["WRONG_ANSWERS"]]
+    return [(title, name, verdict_on_source(name, source), phrases) for title, name, source, phrases in written]
 
 
-def verdict_on_source(exercise_id, source):
+def verdict_on_source(exercise_id: str, source: str) -> Verdict:
     """The Verdict on the source text of an answer cell."""
     import linecache
 
@@ -224,7 +228,7 @@ def verdict_on_source(exercise_id, source):
     return verdict_on(exercise_id, [space[t] for t in exercise.targets])
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--unit", action="append", help="e.g. 01-attention (may be repeated; default all)")
@@ -234,12 +238,16 @@ def main(argv=None):
         for title, name, verdict, _ in examples():
             print(f"── {name}: {title}\n{verdict.text()}\n")
         return 0
-    counts = {"named": 0, "specific": 0, "generic": 0}
     try:
-        chosen = [e for u in options.unit or exercises.units() for e in exercises.of_unit(u)]
-    except exercises.UnknownName as error:
+        _tell([e for u in options.unit or exercises.units() for e in exercises.of_unit(u)])
+    except (exercises.SpecError, exercises.UnknownName, records.MissingRecording) as error:
         print(error, file=sys.stderr)
         return 2
+    return 0
+
+
+def _tell(chosen: list[Exercise]) -> None:
+    counts = {"named": 0, "specific": 0, "generic": 0}
     for exercise in chosen:
         print(f"── {exercise.id}")
         for titles, verdict in of_exercise(exercise):
@@ -250,7 +258,6 @@ def main(argv=None):
                 print(f"      {mistake.message}")
     total = sum(counts.values())
     print(f"{total} wrong answers: " + ", ".join(f"{n} {k}" for k, n in counts.items()))
-    return 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build preview messages record experiments test test-kernels lint release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
+.PHONY: build exercise preview messages record experiments test test-changed test-kernels lint format release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -12,6 +12,9 @@ $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 
 build: $(VENV)/.ready-staff ## write the notebooks in solutions/ and course/ from solutions/*.py (ARGS=--replace over changes)
 	$(BIN)/python -m autograder.build $(ARGS)
+
+exercise: $(VENV)/.ready-staff ## begin an exercise; again: what it lacks, then record, build, test (ID= UNIT= AFTER=)
+	@$(BIN)/python -m autograder.authoring "$(ID)" $(if $(UNIT),--unit "$(UNIT)") $(if $(AFTER),--after "$(AFTER)")
 
 preview: $(VENV)/.ready-staff ## see units as learners will, in build/preview (UNIT=06-rope for one)
 	$(BIN)/python -m autograder.build.preview $(if $(UNIT),--unit $(UNIT)) -- $(ARGS)
@@ -25,10 +28,12 @@ record: $(VENV)/.ready ## run the references and write assets/recordings (UNIT=0
 experiments: $(VENV)/.ready ## measure all experiments and draw their figures (DEVICE=cuda or cpu; ARGS="--only length")
 	$(BIN)/python -m autograder.recording.experiments --device $(DEVICE) $(ARGS)
 
-test: $(VENV)/.ready-staff ## run every test (ARGS="-k rope" for some)
+test: lint ## run every test (UNIT=06-rope for one unit's; ARGS="-k rope" for some)
 	$(BIN)/python -m autograder.build --check
-	$(BIN)/ruff check --quiet .
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(UNIT),--unit $(UNIT)) $(ARGS)
+
+test-changed: $(VENV)/.ready-staff ## run the tests of what differs from main; if nothing does, of the last commit (BASE=commit)
+	$(BIN)/python -m tests.changed $(if $(BASE),--base $(BASE)) -- -n $(WORKERS) --dist loadgroup $(ARGS)
 
 test-kernels: $(VENV)/.ready-staff ## run the units' tests as on other processors: three sets of CPU kernels, one and two threads
 	@for kernels in default avx2 ""; do for threads in 1 2; do \
@@ -36,8 +41,14 @@ test-kernels: $(VENV)/.ready-staff ## run the units' tests as on other processor
 	  env $${kernels:+ATEN_CPU_CAPABILITY=$$kernels} OMP_NUM_THREADS=$$threads \
 	    $(BIN)/python -m pytest -q -n $(WORKERS) tests/units $(ARGS) || exit 1; done; done
 
-lint: $(VENV)/.ready-staff ## check the code's style
-	$(BIN)/ruff check .
+lint: $(VENV)/.ready-staff ## check style, layout and types of the code (make format mends the layout)
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check . || { echo "Some files are not laid out by the formatter: make format"; exit 1; }
+	$(BIN)/mypy
+
+format: $(VENV)/.ready-staff ## lay out the code, and mend what the linter can mend by itself
+	$(BIN)/ruff check --quiet --fix .
+	$(BIN)/ruff format .
 
 release: $(VENV)/.ready-staff ## write dist/: the student package, a zip of the learner's wing alone
 	$(BIN)/python -m autograder.build.package

@@ -7,6 +7,8 @@ over: then nothing is written, unless ``--replace`` says so, and that keeps a co
 import argparse
 import sys
 import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from anatomy import files
 from anatomy.fingerprint import file_is_as_built, sign
@@ -21,8 +23,8 @@ HOW_TO_GO_ON = """Nothing was written. If these are answers, `make lab` takes th
 Then write over them, with a copy of each under build/replaced/: make build ARGS=--replace"""
 
 
-def outputs(unit):
-    """dict path → bytes of everything that is generated for one unit."""
+def outputs(unit: str) -> dict[Path, bytes]:
+    """Path → bytes of everything that is generated for one unit. Raises as ``read_unit``."""
     book, text = read_unit(unit)
     sign(book, unit)
     return {
@@ -32,11 +34,9 @@ def outputs(unit):
     }
 
 
-def all_outputs():
+def all_outputs() -> dict[Path, bytes]:
     """The same for every unit that has a source, and for the gallery."""
-    made = {}
-    for unit in exercises.units():
-        made |= outputs(unit)
+    made = outputs_of(exercises.units())
     gallery = ROOT / "solutions" / "gallery.py"
     if gallery.exists():
         from .gallery import gallery_notebook
@@ -45,17 +45,31 @@ def all_outputs():
     return made
 
 
-def stale_files(made):
+def outputs_of(units: Iterable[str]) -> dict[Path, bytes]:
+    """The same for some units. Raises SourceError with what is to be mended in all of them."""
+    made: dict[Path, bytes] = {}
+    wrong: list[SourceError | exercises.SpecError] = []
+    for unit in units:
+        try:
+            made |= outputs(unit)
+        except (SourceError, exercises.SpecError) as error:
+            wrong.append(error)
+    if wrong:
+        raise wrong[0] if len(wrong) == 1 else SourceError(*map(str, wrong))
+    return made
+
+
+def stale_files(made: dict[Path, bytes]) -> list[Path]:
     """Paths in ``made`` that are missing or differ."""
     return [p for p, content in made.items() if not p.is_file() or p.read_bytes() != content]
 
 
-def changed_by_hand(stale):
+def changed_by_hand(stale: Iterable[Path]) -> list[Path]:
     """Notebooks among ``stale`` files that hold anything that no build wrote, or that cannot be read."""
     return [p for p in stale if p.suffix == ".ipynb" and (p.exists() or p.is_symlink()) and not file_is_as_built(p)]
 
 
-def keep_copies(paths, root):
+def keep_copies(paths: Iterable[Path], root: Path) -> Path:
     """Copies files to ``build/replaced/<time>/`` under ``root``; returns that folder. Raises OSError."""
     stamp, n = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), 1
     folder = root / "build" / "replaced" / stamp
@@ -68,17 +82,19 @@ def keep_copies(paths, root):
     return folder
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     parser = argparse.ArgumentParser(prog="python -m autograder.build", description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if a generated file is stale")
     parser.add_argument("--replace", action="store_true", help="write over changed notebooks too, after a copy of each")
     parser.add_argument("--unit", action="append", help="only this unit")
     options = parser.parse_args(argv)
+    units = options.unit or exercises.units()
     try:
-        made = all_outputs() if not options.unit else {p: b for u in options.unit for p, b in outputs(u).items()}
-    except (SourceError, exercises.UnknownName) as error:
-        print(f"build: {error}", file=sys.stderr)
+        made = outputs_of(units) if options.unit else all_outputs()
+        unrecorded = exercises.not_recorded(e for unit in units for e in exercises.of_unit(unit))
+    except (SourceError, exercises.SpecError, exercises.UnknownName) as error:
+        print("\n".join(f"build: {line}" for line in str(error).split("\n")), file=sys.stderr)
         return 2
     stale = stale_files(made)
     if options.check:
@@ -88,10 +104,12 @@ def main(argv=None):
         return 1
     if not stale:
         print(f"{len(made)} generated files are up to date")
-    return 1 if options.check and stale else 0
+    for sentence in unrecorded:
+        print(sentence)
+    return 1 if options.check and (stale or unrecorded) else 0
 
 
-def _write(made, stale, replace):
+def _write(made: dict[Path, bytes], stale: list[Path], replace: bool) -> bool:
     changed = changed_by_hand(stale)
     if changed and not replace:
         for path in changed:
@@ -117,4 +135,13 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-__all__ = ["all_outputs", "changed_by_hand", "keep_copies", "main", "outputs", "source_path", "stale_files"]
+__all__ = [
+    "all_outputs",
+    "changed_by_hand",
+    "keep_copies",
+    "main",
+    "outputs",
+    "outputs_of",
+    "source_path",
+    "stale_files",
+]

@@ -14,19 +14,23 @@ The build turns it into the line below the verdict, and refuses what is not ther
 """
 
 import re
+from typing import Any
 
 from anatomy.experiments import recorded
 from anatomy.records import MissingRecording
 
+from .cells import TextError
 from .numbers import script
-from .unit_text import TextError
+
+# One of the parts that a declaration consists of: its ``kind``, and what belongs to that kind.
+Part = dict[str, Any]
 
 MIN_SEEDS = 3
 CITED = "the source cited"
 KINDS = ("exact", "recorded", "measured", "models", "cited", "argued")
 
 
-def read(text, source):
+def read(text: str, source: str) -> list[Part]:
     """list of dicts, one per part, with ``kind`` and what belongs to it. source: the verdict's text.
 
     Raises:
@@ -38,7 +42,7 @@ def read(text, source):
     return parts
 
 
-def _part(text, source):
+def _part(text: str, source: str) -> Part:
     kind, _, rest = text.partition(":")
     rest = rest.strip()
     if kind not in KINDS or bool(rest) == (kind in ("exact", "argued")):
@@ -60,7 +64,7 @@ def _part(text, source):
     return {"kind": kind}
 
 
-def _recorded(text):
+def _recorded(text: str) -> Part:
     found = re.fullmatch(r"(\w+), control: (.+)", text)
     if not found:
         raise TextError(f'evidence="recorded: {text}": write recorded: EXPERIMENT, control: WHAT WAS VARIED')
@@ -84,14 +88,14 @@ def _recorded(text):
     }
 
 
-def _data(name):
+def _data(name: str) -> dict[str, Any]:
     try:
         return recorded(name)
     except MissingRecording:
         raise TextError(f"assets/experiments/{name}.json is missing") from None
 
 
-def line(parts):
+def line(parts: list[Part]) -> str:
     """The line below a verdict, as Markdown."""
     words = [_words(p) for p in parts]
     if words.count(CITED) > 1:  # one mention of all
@@ -99,7 +103,7 @@ def line(parts):
     return f"*Evidence: {'; '.join(words)}.*"
 
 
-def _words(part):
+def _words(part: Part) -> str:
     match part["kind"]:
         case "exact":
             return "computed above"
@@ -113,13 +117,13 @@ def _words(part):
             return f"the published configuration of {_listed(part['models'])}"
         case "cited":
             return CITED
-        case "argued":
-            return "the argument above"
+    return "the argument above"
 
 
-def _device(part):
-    return {"cpu": "CPU", "cuda": "GPU"}.get(part["device"], part["device"])
+def _device(part: Part) -> str:
+    device: str = part["device"]
+    return {"cpu": "CPU", "cuda": "GPU"}.get(device, device)
 
 
-def _listed(names):
+def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

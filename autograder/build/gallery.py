@@ -1,19 +1,24 @@
 """The gallery: every widget in one notebook, with no code to write and nothing to grade."""
 
-import jupytext
+from pathlib import Path
+
 import nbformat
 from anatomy.fingerprint import sign
+from nbformat import NotebookNode
 
+from .cells import SourceError, read_cells
 from .source import KERNEL, name_cells, plain_code
 
 
-def gallery_notebook(path):
-    """Notebook from ``solutions/gallery.py``: markdown and code cells as they are, without outputs."""
-    book = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    cells = [
-        plain_code(c) if c.cell_type == "code" else nbformat.v4.new_markdown_cell(c.source.strip("\n"))
-        for c in book.cells
-    ]
+def gallery_notebook(path: Path) -> NotebookNode:
+    """Notebook from ``solutions/gallery.py``: markdown and code cells as they are, without outputs.
+
+    Raises SourceError.
+    """
+    read, problems = read_cells(path)
+    if problems:
+        raise SourceError(*problems)
+    cells = [plain_code(c) if c.code else nbformat.v4.new_markdown_cell(c.source) for c in read]
     name_cells("gallery", cells)
     book = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": cells})
     return sign(book, "gallery")

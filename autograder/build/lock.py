@@ -6,8 +6,9 @@ the packages below need is followed through their metadata, extras included.
 
 import importlib.metadata
 import re
-import sys
+from collections.abc import Iterable
 
+from anatomy import files
 from packaging.requirements import Requirement
 
 from autograder import ROOT
@@ -46,9 +47,11 @@ STAFF = (
 HEAD = "# Exact versions that the course was tested with (Python 3.11). Written by `make lock`, not by hand.\n"
 
 
-def closure(roots):
+def closure(roots: Iterable[str]) -> dict[str, str]:
     """dict name → version of ``roots`` and everything they need here."""
-    found, todo, done = {}, [(r, frozenset()) for r in roots], set()
+    found: dict[str, str] = {}
+    todo: list[tuple[str, frozenset[str]]] = [(r, frozenset()) for r in roots]
+    done: set[tuple[str, frozenset[str]]] = set()
     while todo:
         name, extras = todo.pop()
         key = re.sub(r"[-_.]+", "-", name).lower()
@@ -68,7 +71,7 @@ def closure(roots):
     return found
 
 
-def main():
+def main() -> None:
     """Writes both files."""
     learner, everything = closure(LEARNER), closure(LEARNER + STAFF)
     for name, versions in (
@@ -76,9 +79,9 @@ def main():
         ("requirements-staff.lock", {k: v for k, v in everything.items() if k not in learner}),
     ):
         lines = "".join(f"{k}=={v}\n" for k, v in sorted(versions.items()))
-        (ROOT / name).write_text(HEAD + lines)
+        files.replace(ROOT / name, (HEAD + lines).encode())
         print(f"{name}: {len(versions)} packages")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -8,19 +8,22 @@ format is Python's, or ``word`` and ``Word`` for a small number spelled out.
 import difflib
 import importlib
 import re
+from collections.abc import Mapping
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 from anatomy.experiments import recorded
 from anatomy.records import MissingRecording
 
-from .unit_text import TextError
+from .cells import TextError
 
 PLACE = re.compile(r"\{\{([a-z][a-z0-9_]*)((?:\.[a-z0-9_]+)+)(?::([^{}]+))?\}\}")
 STRAY = re.compile(r"\{\{[^\\{}$]*\}\}")
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def script(name):
+def script(name: str) -> ModuleType:
     """The module that records an experiment. Raises TextError where there is none."""
     try:
         return importlib.import_module(f"autograder.recording.experiments.{name}")
@@ -31,7 +34,7 @@ def script(name):
 
 
 @cache
-def facts(name):
+def facts(name: str) -> dict[str, Any]:
     """dict fact → number or text that sentences about an experiment may tell. Raises TextError."""
     module = script(name)
     try:
@@ -49,16 +52,16 @@ def facts(name):
         raise TextError(f'assets/experiments/{name}.json is missing: make experiments ARGS="--only {name}"') from None
 
 
-def flat(tree, before=""):
+def flat(tree: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """dict ``a.b`` → value of nested dicts."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in tree.items():
         path = f"{before}{name}"
         found |= flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
     return found
 
 
-def fill(text, unit=None):
+def fill(text: str, unit: Mapping[str, Any] | None = None) -> str:
     """``text`` with every place filled in.
 
     Args:
@@ -68,11 +71,14 @@ def fill(text, unit=None):
         TextError: a fact that does not exist or a format that does not fit; it names the nearest facts.
     """
 
-    def value(match):
+    def value(match: re.Match[str]) -> str:
         name, path, form = match[1], match[2][1:], match[3]
-        if name == "unit" and unit is None:
+        if name != "unit":
+            known = flat(facts(name))
+        elif unit is None:
             return match[0]
-        known = flat(unit if name == "unit" else facts(name))
+        else:
+            known = flat(unit)
         if path not in known:
             near = difflib.get_close_matches(path, known, 3, 0.4) or sorted(known)[:3]
             raise TextError(f"{match[0]}: {name} has no such fact; there are {', '.join(near)}, …")
@@ -85,11 +91,11 @@ def fill(text, unit=None):
     return text
 
 
-def shown(value, form, place):
+def shown(value: Any, form: str | None, place: str) -> str:
     """A fact as text."""
     try:
         if form in ("word", "Word"):
-            word = WORDS[value] if value >= 0 else None
+            word = WORDS[value if value >= 0 else len(WORDS)]  # a negative number has no word either
             return word.capitalize() if form == "Word" else word
         return format(value, form or "")
     except (ValueError, TypeError, IndexError, AttributeError):

@@ -9,6 +9,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from anatomy import files
@@ -24,7 +25,7 @@ LEARNER_FILES = ("Makefile", "environment.yml", "requirements.lock", "LICENSE", 
 LEARNER_FOLDERS = ("course/", "assets/")
 
 
-def contents(root=ROOT):
+def contents(root: Path = ROOT) -> dict[str, bytes]:
     """dict name in the zip → bytes. Only files that git tracks: nobody's progress or stray notebook travels.
 
     Raises RuntimeError where ``root`` is no git checkout.
@@ -38,10 +39,10 @@ def contents(root=ROOT):
     return made
 
 
-def unfit(root=ROOT):
+def unfit(root: Path = ROOT) -> list[str]:
     """Sentences on the files that may not travel: stale ones, and notebooks that hold what no build wrote.
 
-    Raises SourceError or exercises.UnknownName where the sources cannot be built.
+    Raises SourceError, exercises.SpecError or exercises.UnknownName where the sources cannot be built.
     """
     stale = build.stale_files(build.all_outputs())
     books = [root / n for n in contents(root) if n.endswith(".ipynb")]
@@ -52,7 +53,7 @@ def unfit(root=ROOT):
     ] + [f"{p.relative_to(root)} is stale: run `make build`" for p in stale if p not in changed]
 
 
-def archive(contained):
+def archive(contained: dict[str, bytes]) -> bytes:
     """Bytes of the zip of ``contents()``."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as target:
@@ -63,15 +64,15 @@ def archive(contained):
     return made.getvalue()
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     options = parser.parse_args(argv)
     try:
         wrong, contained = unfit(ROOT), contents(ROOT)
-    except (SourceError, exercises.UnknownName, RuntimeError) as error:
-        wrong = [str(error)]
+    except (SourceError, exercises.SpecError, exercises.UnknownName, RuntimeError) as error:
+        wrong = str(error).split("\n")
     if wrong:
         print("\n".join(f"release: {line}" for line in wrong) + "\nNo package was made.", file=sys.stderr)
         return 1

@@ -1,6 +1,12 @@
 """The core path of a unit and its extensions: which cells belong to which, and how long each takes."""
 
 import re
+from collections.abc import Iterable
+from typing import Any
+
+from nbformat import NotebookNode
+
+from autograder.judge.spec import Exercise
 
 HEADING = re.compile(r"^(#+) +(?:\d+\. +)?(Extension: )?", re.M)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 150, 20  # read slowly, with pictures to look at; given code is read, not written
@@ -12,12 +18,12 @@ class Paths:
     ``extension``: whether the present place is one. ``aside``: the cells of extensions.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.extension, self._level = False, 0
-        self.aside = []
+        self.aside: list[NotebookNode] = []
         self._minutes = {False: 0.0, True: 0.0}
 
-    def heading(self, source):
+    def heading(self, source: str) -> None:
         """A text cell that may begin or end an extension: one lasts to the next heading of its level or above."""
         found = HEADING.match(source)
         if not found:
@@ -28,18 +34,18 @@ class Paths:
         if found[2] and not self.extension:
             self.extension, self._level = True, level
 
-    def count(self, cells):
+    def count(self, cells: Iterable[NotebookNode]) -> None:
         """Takes the cells that the present place has made into account."""
         for cell in cells:
             if self.extension:
                 self.aside.append(cell)
             self._minutes[self.extension] += _reading(cell)
 
-    def reading(self):
+    def reading(self) -> dict[str, int]:
         """dict of minutes of reading: ``core``, ``extensions``."""
         return {"core": round(self._minutes[False]), "extensions": round(self._minutes[True])}
 
-    def times(self, specs):
+    def times(self, specs: Iterable[Exercise]) -> dict[str, Any]:
         """Facts of the unit for its text: ``time`` (a phrase), ``core`` and ``extensions`` (minutes)."""
         specs = list(specs)
         core, more = ([e for e in specs if e.extension is which] for which in (False, True))
@@ -56,16 +62,16 @@ class Paths:
         }
 
 
-def to_five(minutes):
+def to_five(minutes: float) -> int:
     """The nearest five minutes, at least five."""
     return max(5, 5 * round(minutes / 5))
 
 
-def _exercises(specs):
+def _exercises(specs: list[Exercise]) -> str:
     return f"{len(specs)} exercise{'s' * (len(specs) != 1)}"
 
 
-def _reading(cell):
+def _reading(cell: NotebookNode) -> float:
     name = cell.get("id", "")
     if cell.cell_type == "markdown":
         return 0 if name.startswith("hint-") else len(cell.source.split()) / WORDS_PER_MINUTE

@@ -6,6 +6,8 @@ Builds the units from ``solutions/*.py`` into ``build/preview/``, as learners ge
 
 import argparse
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from anatomy import files, lab
 
@@ -17,7 +19,7 @@ from .source import SourceError
 FOLDERS = {"course": "course", "solutions": "solved", "assets": "texts"}
 
 
-def preview_files(made, root=ROOT):
+def preview_files(made: dict[Path, bytes], root: Path = ROOT) -> dict[Path, bytes]:
     """dict path under build/preview → bytes, of what the build makes: notebooks, and what the package knows of them."""
     return {
         root / "build" / "preview" / FOLDERS[p.relative_to(root).parts[0]] / p.parent.name / p.name: content
@@ -25,7 +27,7 @@ def preview_files(made, root=ROOT):
     }
 
 
-def write(made, root=ROOT):
+def write(made: dict[Path, bytes], root: Path = ROOT) -> None:
     """Writes the preview; what was tried out in an earlier one is copied to build/replaced first. Raises OSError."""
     stale = build.stale_files(made)
     changed = build.changed_by_hand(stale)
@@ -35,9 +37,9 @@ def write(made, root=ROOT):
         files.replace(path, made[path])
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
-    given, extra = list(sys.argv[1:] if argv is None else argv), []
+    given, extra = list(sys.argv[1:] if argv is None else argv), list[str]()
     if "--" in given:
         at = given.index("--")
         given, extra = given[:at], given[at + 1 :]
@@ -47,7 +49,7 @@ def main(argv=None):
     options = parser.parse_args(given)
     try:
         write(preview_files(build.outputs(options.unit) if options.unit else build.all_outputs()))
-    except (SourceError, exercises.UnknownName, OSError) as error:
+    except (SourceError, exercises.SpecError, exercises.UnknownName, OSError) as error:
         print(f"preview: {error}", file=sys.stderr)
         return 2
     folder, unit = ROOT / "build" / "preview", options.unit or exercises.units()[0]

@@ -1,8 +1,10 @@
 """nbgrader source notebook → released notebook, with nbgrader's own preprocessors."""
 
 import copy
+from typing import Any
 
 from anatomy.fingerprint import sign, unit_of
+from nbformat import NotebookNode
 from nbgrader.preprocessors import (
     CheckCellMetadata,
     ClearHiddenTests,
@@ -14,27 +16,34 @@ from nbgrader.preprocessors import (
     NbGraderPreprocessor,
 )
 
+# What nbconvert hands from one preprocessor to the next.
+Resources = dict[str, Any]
+
 
 class NamedStub(ClearSolutions):
     """ClearSolutions whose stub names the exercise, and nothing of how it is done."""
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: Resources, cell_index: int
+    ) -> tuple[NotebookNode, Resources]:
         """Replaces the solution regions of one cell."""
         about = cell.metadata.get("anatomy") or {}
         if about.get("exercise"):
             message = f"{about['exercise']}: your code goes here"
-            self.code_stub = {**self.code_stub, "python": f"raise NotImplementedError({_quote(message)})"}
+            self.code_stub = {"python": f"raise NotImplementedError({_quote(message)})"}
         return super().preprocess_cell(cell, resources, cell_index)
 
 
-def _quote(text):
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 class ForgetAuthorNotes(NbGraderPreprocessor):
     """Drops what only the build needs from the cells' metadata."""
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: Resources, cell_index: int
+    ) -> tuple[NotebookNode, Resources]:
         """Leaves nbgrader's metadata and tags alone."""
         cell.metadata.pop("anatomy", None)
         return cell, resources
@@ -43,11 +52,13 @@ class ForgetAuthorNotes(NbGraderPreprocessor):
 class Fingerprint(NbGraderPreprocessor):
     """Notes in the metadata what the build wrote, so that what a learner writes can be told apart from it."""
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Signs the notebook with the unit that its source notebook names."""
         return sign(nb, unit_of(nb)), resources
 
-    def preprocess_cell(self, cell, resources, cell_index):
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: Resources, cell_index: int
+    ) -> tuple[NotebookNode, Resources]:
         """Leaves each cell as it is."""
         return cell, resources
 
@@ -68,9 +79,10 @@ RELEASE_STEPS = (
 )
 
 
-def release_notebook(book):
+def release_notebook(book: NotebookNode) -> NotebookNode:
     """The notebook that a learner gets, from a source notebook (which is left untouched)."""
-    book, resources = copy.deepcopy(book), {}
+    book = copy.deepcopy(book)
+    resources: Resources = {}
     for step in RELEASE_STEPS:
         book, resources = step().preprocess(book, resources)
     return book

@@ -21,16 +21,22 @@ folded, since their source holds the answer. Questions go into ``assets/units`` 
 
 import hashlib
 import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
-import jupytext
 import nbformat
 from anatomy.units import cell_id, grade_id
+from nbformat import NotebookNode
 
 from autograder import ROOT, exercises
+from autograder.judge.spec import Exercise
 
-from . import evidence, numbers, unit_text
+from . import evidence, numbers, order, unit_text
+from .cells import Cell, Problem, SourceError, TextError, read_cells
 from .paths import Paths
-from .unit_text import TextError
+
+__all__ = ["SourceError", "name_cells", "plain_code", "read_unit", "source_notebook", "source_path", "to_json"]
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -39,40 +45,42 @@ KERNEL = {
 HINT_NAMES = ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")
 
 
-class SourceError(ValueError):
-    """Something in a unit's source that an author has to mend; the message says where and what."""
-
-
-def source_path(unit):
+def source_path(unit: str) -> Path:
     """``solutions/NN-name.py``."""
     return ROOT / "solutions" / f"{unit}.py"
 
 
-def source_notebook(unit):
+def source_notebook(unit: str) -> NotebookNode:
     """nbgrader's source notebook of a unit (in memory), the same bytes at every run.
 
-    Raises SourceError with the name of the exercise or cell to mend.
+    Raises SourceError with everything that is to be mended, and where.
     """
     return read_unit(unit)[0]
 
 
-def read_unit(unit):
-    """(nbgrader's source notebook, what ``assets/units`` says of the unit). Raises SourceError."""
-    specs = {e.id: e for e in exercises.of_unit(unit)}
+def read_unit(unit: str) -> tuple[NotebookNode, dict[str, Any]]:
+    """(nbgrader's source notebook, what ``assets/units`` says of the unit).
+
+    Raises SourceError; exercises.UnknownName, exercises.SpecError as ``exercises.of_unit``.
+    """
     path = source_path(unit)
-    if not path.exists():
-        raise SourceError(f"{unit}: {path.relative_to(ROOT)} does not exist")
-    book = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
+    specs = {e.id: e for e in exercises.of_unit(unit)}
+    cells, problems = read_cells(path)
     reader = _Reader(unit, specs)
-    for number, cell in enumerate(book.cells, 1):
+    for cell in cells:
         try:
-            reader.add(cell, dict(cell.metadata))
-        except (TextError, SourceError) as error:
-            raise SourceError(f"{unit}, cell {number}: {error}") from None
+            reader.add(cell)
+        except TextError as error:
+            problems.append(Problem(path, cell.line_of(error), str(error)))
+    problems += order.problems(path, cells, list(specs))
+    if problems:
+        # The same sentence holds for each part of an exercise: one is enough.
+        first = {p.says: p for p in sorted(problems, key=lambda p: -p.line)}
+        raise SourceError(*sorted(first.values(), key=lambda p: p.line))
     try:
         text = reader.finish()
     except TextError as error:
-        raise SourceError(f"{unit}: {error}") from None
+        raise SourceError(Problem(path, 1, str(error))) from None
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": reader.cells}
     return nbformat.from_dict(notebook), text
 
@@ -80,92 +88,100 @@ def read_unit(unit):
 class _Reader:
     """Makes a notebook's cells from an author's, one after the other, and keeps what the package must know."""
 
-    def __init__(self, unit, specs):
-        self.unit, self.specs, self.cells, self.title = unit, specs, [], unit
-        self.seen = {"statement": [], "exercise": [], "hints": [], "worth": []}
-        self.worth, self.predictions, self.revealed, self.quizzes, self.quiz_at = {}, {}, [], [], None
-        self.paths, self.verdicts = Paths(), []
+    def __init__(self, unit: str, specs: dict[str, Exercise]) -> None:
+        self.unit, self.specs, self.title = unit, specs, unit
+        self.cells: list[NotebookNode] = []
+        self.worth: dict[str, str] = {}
+        self.predictions: dict[str, dict[str, Any]] = {}
+        self.revealed: list[str] = []
+        self.quizzes: list[dict[str, Any]] = []
+        self.quiz_at: int | None = None
+        self.verdicts: list[tuple[NotebookNode, list[dict[str, Any]]]] = []
+        self.paths = Paths()
 
-    def add(self, cell, meta):
-        """One cell of the source."""
-        count = len(self.cells)
-        kind = next((k for k in self.seen if k in meta), None)
-        if kind != "exercise" and (cell.cell_type != "code" or re.match(r"(predict|quiz)\(", cell.source)):
-            cell.source = numbers.fill(cell.source)
-        source = cell.source.strip("\n")
-        if kind:
-            self._of_exercise(kind, meta[kind], cell)
-        elif cell.cell_type != "code":
-            self._text(source, meta.get("evidence"))
-        elif source.startswith("predict("):
-            prediction, made = unit_text.predict_cells(source)
-            self.predictions[prediction["id"]] = prediction
-            self.cells += made
-        elif source.startswith("quiz("):
-            self._quiz(source)
-        else:
-            self._code(source, meta)
-        if kind != "worth":
-            self.paths.count(self.cells[count:])
+    def add(self, cell: Cell) -> None:
+        """One cell of the source. Raises TextError."""
+        made = self._cells_of(cell)
+        self.cells += made
+        self.paths.count(made)
 
-    def _text(self, source, declared):
+    def _cells_of(self, cell: Cell) -> list[NotebookNode]:
+        """The notebook's cells that an author's cell becomes."""
+        if cell.part == "exercise":
+            return _exercise(self._spec_of(cell), cell)
+        if cell.code:
+            if _marks(cell):
+                raise TextError('a solution stands in a cell that begins with # %% exercise="…"', _marks(cell)[0][0])
+            if cell.source.startswith("predict("):
+                return self._prediction(numbers.fill(cell.source))
+            if cell.source.startswith("quiz("):
+                return self._quiz(numbers.fill(cell.source))
+            return [self._code(cell)]
+        text = numbers.fill(cell.source)
+        if cell.part == "statement":
+            return [_statement(self._spec_of(cell), text)]
+        if cell.part == "hints":
+            return [_hints(self._spec_of(cell), text)]
+        if cell.part == "worth":
+            self.worth[cell.exercise] = unit_text.worth_of(text, self._spec_of(cell).id)
+            return []
+        return [self._text(text, cell.evidence)]
+
+    def _spec_of(self, cell: Cell) -> Exercise:
+        if cell.exercise not in self.specs:
+            raise TextError(f"{cell.exercise} has no spec in autograder/exercises for unit {self.unit}")
+        spec = self.specs[cell.exercise]
+        if spec.extension != self.paths.extension:
+            raise TextError(
+                f"{spec.id} stands {'in' if self.paths.extension else 'outside of'} an extension, and its "
+                f"spec says extension={spec.extension}"
+            )
+        return spec
+
+    def _text(self, source: str, declared: str | None) -> NotebookNode:
         title = re.match(r"# (.+)", source)
         self.title = title[1].strip() if title and self.title == self.unit else self.title
         self.paths.heading(source)
-        self.cells.append(nbformat.v4.new_markdown_cell(source))
+        made = nbformat.v4.new_markdown_cell(source)
         if declared:
             parts = evidence.read(declared, source)
-            self.verdicts.append((self.cells[-1], parts))
-            self.cells[-1]["source"] += f"\n\n{evidence.line(parts)}"
+            self.verdicts.append((made, parts))
+            made["source"] += f"\n\n{evidence.line(parts)}"
         elif "**Verdict" in source:
             raise TextError('a verdict says what it rests on: # %% [markdown] evidence="…" (see build/evidence.py)')
+        return made
 
-    def _of_exercise(self, kind, name, cell):
-        if name not in self.specs:
-            raise SourceError(f"{kind}={name!r} has no spec in autograder/exercises")
-        self.seen[kind].append(name)
-        spec = self.specs[name]
-        if spec.extension != self.paths.extension:
-            raise SourceError(
-                f"{name} stands {'in' if self.paths.extension else 'outside of'} an extension, and its "
-                f"spec says extension={spec.extension}"
-            )
-        if kind == "worth":
-            self.worth[name] = unit_text.worth_of(cell.source, name)
-        else:
-            self.cells += {"statement": _statement, "exercise": _exercise, "hints": _hints}[kind](spec, cell)
+    def _prediction(self, source: str) -> list[NotebookNode]:
+        prediction, made = unit_text.predict_cells(source)
+        self.predictions[prediction["id"]] = prediction
+        return made
 
-    def _quiz(self, source):
+    def _quiz(self, source: str) -> list[NotebookNode]:
         if self.quiz_at not in (None, len(self.cells)):
-            raise SourceError("the quizzes of a unit stand together, in one recap")
+            raise TextError("the quizzes of a unit stand together, in one recap")
         self.quiz_at = len(self.cells)
         self.quizzes.append(unit_text.quiz_of(source, self.unit))
+        return []
 
-    def _code(self, source, meta):
-        stray = re.search(r"^(predict|quiz|reveal)\(", source, re.M)
+    def _code(self, cell: Cell) -> NotebookNode:
+        stray = re.search(r"^(predict|quiz|reveal)\(", cell.source, re.M)
         if stray and stray.start():
-            raise SourceError(f"{stray[1]}(…) begins a cell of its own: what stands before it needs another")
-        new = nbformat.v4.new_code_cell(source)
-        if meta.get("setup"):
+            raise TextError(f"{stray[1]}(…) begins a cell of its own: what stands before it needs another")
+        new = nbformat.v4.new_code_cell(cell.source)
+        if cell.setup:
             new.metadata["tags"] = ["setup"]
-        name = unit_text.reveal_id(source)
+        name = unit_text.reveal_id(cell.source)
         if name:
             if name not in self.predictions or name in self.revealed:
-                raise SourceError(f"reveal({name!r}) needs exactly one predict({name!r}) before it")
+                raise TextError(f"reveal({name!r}) needs exactly one predict({name!r}) before it")
             self.revealed.append(name)
             new.metadata["jupyter"] = {"source_hidden": True}
             _tagged(new, f"reveal-{name}")
             self.predictions[name]["adjacent"] = self.cells[-1]["id"] == cell_id("predict", name)
-        self.cells.append(new)
+        return new
 
-    def finish(self):
-        """Puts the recap in, names the cells; returns what ``assets/units`` says of the unit."""
-        for kind, names in self.seen.items():
-            if names != list(self.specs):
-                odd = [n for n in self.specs if names.count(n) != 1] or ["(order differs from the spec's)"]
-                raise TextError(
-                    f"each exercise needs exactly one {kind} cell, in the spec's order; look at {', '.join(odd)}"
-                )
+    def finish(self) -> dict[str, Any]:
+        """Puts the recap in, names the cells; returns what ``assets/units`` says of the unit. Raises TextError."""
         hidden = [n for n in self.predictions if n not in self.revealed]
         if hidden:
             raise TextError(f"these predictions are never revealed: {', '.join(hidden)}")
@@ -200,12 +216,12 @@ class _Reader:
         }
 
 
-def plain_code(cell):
+def plain_code(cell: Cell) -> NotebookNode:
     """A code cell as it is (the gallery's)."""
-    return nbformat.v4.new_code_cell(cell.source.strip("\n"))
+    return nbformat.v4.new_code_cell(cell.source)
 
 
-def _statement(spec, cell):
+def _statement(spec: Exercise, text: str) -> NotebookNode:
     dots = "●" * spec.difficulty + "○" * (5 - spec.difficulty)
     unit = spec.unit.split("-")[0]
     number = [e.id for e in exercises.of_unit(spec.unit)].index(spec.id) + 1
@@ -214,18 +230,15 @@ def _statement(spec, cell):
         f"### Exercise {unit}.{number}: {spec.title}\n"
         f"`{spec.id}` · difficulty {dots} · about {spec.minutes} min · {points}\n\n"
     )
-    return [_tagged(nbformat.v4.new_markdown_cell(head + cell.source.strip("\n")), f"say-{spec.id}")]
+    return _tagged(nbformat.v4.new_markdown_cell(head + text), f"say-{spec.id}")
 
 
-def _exercise(spec, cell):
-    if "### BEGIN SOLUTION" not in cell.source:
-        raise SourceError(f"{spec.id}: the exercise cell has no ### BEGIN SOLUTION")
-    if cell.source.count("### BEGIN SOLUTION") != cell.source.count("### END SOLUTION"):
-        raise SourceError(f"{spec.id}: each ### BEGIN SOLUTION needs its ### END SOLUTION")
+def _exercise(spec: Exercise, cell: Cell) -> list[NotebookNode]:
+    _demand_solution(spec, cell)
     missing = [t for t in spec.targets if not re.search(rf"^(def|class) {t}\b|^{t}\s*=", cell.source, re.M)]
     if missing:
-        raise SourceError(f"{spec.id}: the exercise cell does not define {', '.join(missing)}")
-    solve = nbformat.v4.new_code_cell(cell.source.strip("\n"))
+        raise TextError(f"{spec.id}: the exercise cell does not define {', '.join(missing)}")
+    solve = nbformat.v4.new_code_cell(cell.source)
     solve.metadata["nbgrader"] = _nbgrader(spec, "solve", solution=True)
     solve.metadata["anatomy"] = {"exercise": spec.id}
     check = nbformat.v4.new_code_cell(f'check("{spec.id}", {", ".join(spec.targets)})')
@@ -234,7 +247,26 @@ def _exercise(spec, cell):
     return [_tagged(solve, f"solve-{spec.id}"), _tagged(check, f"check-{spec.id}")]
 
 
-def _nbgrader(spec, kind, solution=False, grade=False):
+def _marks(cell: Cell) -> list[tuple[int, str]]:
+    """[(line in the cell, BEGIN or END)] of what nbgrader takes for the edges of solutions."""
+    found = (
+        (number, re.search("(BEGIN|END) SOLUTION", line)) for number, line in enumerate(cell.source.split("\n"), 1)
+    )
+    return [(number, edge[1]) for number, edge in found if edge]
+
+
+def _demand_solution(spec: Exercise, cell: Cell) -> None:
+    """Raises TextError, with the line, unless there is a solution and each one begins and ends."""
+    marks = _marks(cell)
+    if "BEGIN" not in (edge for _, edge in marks):
+        raise TextError(f"{spec.id}: the exercise cell has no ### BEGIN SOLUTION")
+    for (number, edge), (_, following) in zip(marks, [*marks[1:], (0, "BEGIN")], strict=True):
+        if edge == following:
+            missing, where = ("END", "below") if edge == "BEGIN" else ("BEGIN", "above")
+            raise TextError(f"{spec.id}: this ### {edge} SOLUTION needs its ### {missing} SOLUTION {where} it", number)
+
+
+def _nbgrader(spec: Exercise, kind: str, solution: bool = False, grade: bool = False) -> dict[str, Any]:
     return {
         "grade": grade,
         "grade_id": grade_id(spec.id, kind),
@@ -245,28 +277,28 @@ def _nbgrader(spec, kind, solution=False, grade=False):
     }
 
 
-def _hints(spec, cell):
-    parts = re.split(r"^\d\.\s+", cell.source.strip("\n"), flags=re.M)[1:]
+def _hints(spec: Exercise, text: str) -> NotebookNode:
+    parts = re.split(r"^\d\.\s+", text, flags=re.M)[1:]
     if len(parts) != 3:
-        raise SourceError(
+        raise TextError(
             f"{spec.id}: hints need exactly three numbered items (nudge, plan, nearly code), found {len(parts)}"
         )
     # Each hint lies inside the one before: it can be seen only when that one is open.
     folded = ""
-    for name, text in reversed(list(zip(HINT_NAMES, parts, strict=True))):
-        folded = f"<details><summary>{name}</summary>\n\n{text.strip()}\n\n{folded}</details>\n"
-    return [_tagged(nbformat.v4.new_markdown_cell(folded.strip("\n")), f"hint-{spec.id}")]
+    for name, hint in reversed(list(zip(HINT_NAMES, parts, strict=True))):
+        folded = f"<details><summary>{name}</summary>\n\n{hint.strip()}\n\n{folded}</details>\n"
+    return _tagged(nbformat.v4.new_markdown_cell(folded.strip("\n")), f"hint-{spec.id}")
 
 
-def _tagged(cell, slug):
+def _tagged(cell: NotebookNode, slug: str) -> NotebookNode:
     cell["id"] = cell_id(*slug.split("-", 1))
     cell.metadata["fixed_id"] = True
     return cell
 
 
-def name_cells(unit, cells):
-    """Ids from the contents, so that an edit changes one cell's id and a rebuild changes none."""
-    taken = set()
+def name_cells(unit: str, cells: Iterable[NotebookNode]) -> None:
+    """Ids from the contents, so that an edit changes one cell's id and a rebuild changes none. Raises TextError."""
+    taken: set[str] = set()
     for cell in cells:
         if not cell.metadata.pop("fixed_id", False):
             digest = hashlib.sha256(f"{unit}/{cell.cell_type}/{cell.source}".encode()).hexdigest()[:12]
@@ -275,10 +307,10 @@ def name_cells(unit, cells):
                 n += 1
                 cell["id"] = f"c-{digest}-{n}"
         if cell["id"] in taken:
-            raise SourceError(f"{unit}: two cells share the id {cell['id']}")
+            raise TextError(f"{unit}: two cells share the id {cell['id']}")
         taken.add(cell["id"])
 
 
-def to_json(book):
+def to_json(book: NotebookNode) -> bytes:
     """Bytes of a notebook, always in the same form."""
     return (nbformat.writes(book, version=nbformat.NO_CONVERT).rstrip("\n") + "\n").encode()

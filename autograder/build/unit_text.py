@@ -8,20 +8,23 @@ import ast
 import hashlib
 import json
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import nbformat
 from anatomy.claims import mark
 from anatomy.units import cell_id
+from nbformat import NotebookNode
+
+from autograder.judge.spec import Exercise
+
+from .cells import TextError
 
 CLAIM = re.compile(r"^#+ .*\bclaims? on trial\b", re.I | re.M)
 MAX_WORTH = 60  # words; it is read by somebody who wants to go on
 
 
-class TextError(ValueError):
-    """A question, a claim or a sentence worth knowing is not as it must be; the message says which and why."""
-
-
-def predict_cells(source):
+def predict_cells(source: str) -> tuple[dict[str, Any], list[NotebookNode]]:
     """(what the package knows of a prediction, its two cells) from an author's ``predict(id, question, options)``."""
     name, question, options = _arguments(source, "predict", ("prediction_id", "question", "options"))
     options = options or []
@@ -37,13 +40,13 @@ def predict_cells(source):
     return {"id": name, "question": question, "options": options, "adjacent": False}, cells
 
 
-def reveal_id(source):
+def reveal_id(source: str) -> str | None:
     """Id of the prediction that a cell reveals, or None."""
     found = re.match(r'reveal\("([\w.]+)"', source)
     return found and found[1]
 
 
-def quiz_of(source, unit):
+def quiz_of(source: str, unit: str) -> dict[str, Any]:
     """What the package knows of one question, from an author's ``quiz(question, choices)``."""
     question, choices = _arguments(source, "quiz", ("question", "choices"))
     if sum(right for right, _ in choices.values()) != 1:
@@ -57,7 +60,7 @@ def quiz_of(source, unit):
     }
 
 
-def quiz_cells(unit, quizzes):
+def quiz_cells(unit: str, quizzes: list[dict[str, Any]]) -> list[NotebookNode]:
     """The two cells of a unit's recap: the questions as text, and the call that shows them as controls."""
     lines = [f"<details><summary>The {len(quizzes)} questions, to read without running anything</summary>", ""]
     for n, quiz in enumerate(quizzes, 1):
@@ -68,12 +71,13 @@ def quiz_cells(unit, quizzes):
     ]
 
 
-def claims(cells):
+def claims(cells: Iterable[NotebookNode]) -> list[dict[str, Any]]:
     """The claims on trial of a unit: each with the marks of the code cells between it and its verdict.
 
     Raises TextError for a claim without a sentence or without a verdict.
     """
-    found, open_claim = [], None
+    found: list[dict[str, Any]] = []
+    open_claim: dict[str, Any] | None = None
     for cell in cells:
         if cell.cell_type == "markdown":
             for match in CLAIM.finditer(cell.source):
@@ -90,22 +94,22 @@ def claims(cells):
     return found
 
 
-def _claim(text):
+def _claim(text: str) -> dict[str, Any]:
     quoted = re.search(r"^> (.+?)(?=\n\n|\n>\s*\n|\Z)", text, re.M | re.S)
-    said = quoted or re.search(r"\n\n(\S.*?[.?!])(?=\s|\Z)", text, re.S)  # some tell what a note's code does
-    if said is None:
+    found = quoted or re.search(r"\n\n(\S.*?[.?!])(?=\s|\Z)", text, re.S)  # some tell what a note's code does
+    if found is None:
         raise TextError(f"a claim on trial claims nothing: {text[:60]}")
-    said = re.sub(r"\s*\n(> ?)?\s*", " ", said[1]).strip().strip("*").strip()
+    said = re.sub(r"\s*\n(> ?)?\s*", " ", found[1]).strip().strip("*").strip()
     return {"id": hashlib.sha256(said.encode()).hexdigest()[:12], "claim": said, "cells": []}
 
 
-def verdict_of(source):
+def verdict_of(source: str) -> str:
     """The sentence of a verdict in bold, or the beginning of the text where it has none."""
     found = re.search(r"\*\*(Verdict.*?)\*\*", source, re.S)
     return " ".join((found[1] if found else source[:80]).split())
 
 
-def worth_of(source, exercise_id):
+def worth_of(source: str, exercise_id: str) -> str:
     """The sentence worth knowing about an exercise."""
     text = " ".join(source.split())
     count = len(re.sub(r"\]\([^)]*\)", "]", text).split())
@@ -114,7 +118,15 @@ def worth_of(source, exercise_id):
     return text
 
 
-def unit_text(unit, title, specs, worth, predictions, quizzes, cells):
+def unit_text(
+    unit: str,
+    title: str,
+    specs: Iterable[Exercise],
+    worth: dict[str, str],
+    predictions: list[dict[str, Any]],
+    quizzes: list[dict[str, Any]],
+    cells: Iterable[NotebookNode],
+) -> dict[str, Any]:
     """The JSON-ready dict of a unit."""
     exercises = [
         {
@@ -139,32 +151,31 @@ def unit_text(unit, title, specs, worth, predictions, quizzes, cells):
     }
 
 
-def to_bytes(text):
+def to_bytes(text: dict[str, Any]) -> bytes:
     """Bytes of ``assets/units/NN-name.json``, always in the same form."""
     return (json.dumps(text, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def plain(text):
+def plain(text: str) -> str:
     """Markdown that shows ``text`` as it is."""
     return re.sub(r"([\\`*_\[\]<>$#|~])", r"\\\1", text)
 
 
-def _cell(cell, name):
+def _cell(cell: NotebookNode, name: str) -> NotebookNode:
     cell["id"] = name
     cell.metadata["fixed_id"] = True
     return cell
 
 
-def _arguments(source, function, names):
+def _arguments(source: str, function: str, names: tuple[str, ...]) -> list[Any]:
     """Literal arguments of the one call that a cell consists of."""
     try:
-        (line,) = ast.parse(source).body
-        call = line.value
-        if call.func.id != function:
+        call = ast.parse(source, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != function:
             raise ValueError
-        given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
+        given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
         return [ast.literal_eval(given[n]) if n in given else None for n in names]
-    except (SyntaxError, ValueError, AttributeError, TypeError):
+    except (SyntaxError, ValueError, TypeError):
         raise TextError(
             f"a cell with {function}(…) must hold nothing else, and its words must stand there as "
             f"they are: {source[:60]}"

@@ -1,0 +1,173 @@
+"""The cells of a unit's source (py:percent), each with its line and with the options that stand behind ``# %%``.
+
+``# %%`` and ``# %% [markdown]`` begin a cell. Behind it may stand one part of an exercise (``statement``, ``exercise``,
+``hints`` or ``worth``, each with the exercise's id), ``evidence="…"`` at a verdict, or ``setup=true``.
+"""
+
+import ast
+import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+
+from autograder import ROOT
+
+PARTS = ("statement", "exercise", "hints", "worth")
+OPTIONS = (*PARTS, "evidence", "setup")
+MARKER = re.compile(r"# %%(?: |$)")
+
+
+class TextError(ValueError):
+    """Something in a cell is not as it must be; the message says what. line: in the cell's text, from 1, if known."""
+
+    def __init__(self, says: str, line: int | None = None) -> None:
+        super().__init__(says)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that an author has to mend. line: in the file at ``path``, from 1."""
+
+    path: Path
+    line: int
+    says: str
+
+    def __str__(self) -> str:
+        return f"{shown(self.path)}:{self.line}: {self.says}"
+
+
+class SourceError(ValueError):
+    """What an author has to mend in a unit's source, all of it: one sentence in a line, with file and line.
+
+    problems: the same as a list; empty where the error is not about a place in a file.
+    """
+
+    def __init__(self, *problems: Problem | str) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = [p for p in problems if isinstance(p, Problem)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a source.
+
+    line: of its ``# %%``; first: of the first line of ``source``, which has no blank lines around it. code: whether it
+    is a code cell. part, exercise: which part of which exercise it is, None for an ordinary cell. evidence: what its
+    verdict rests on. setup: whether grading runs it too.
+    """
+
+    line: int
+    first: int
+    source: str
+    code: bool
+    part: str | None = None
+    exercise: str = ""
+    evidence: str | None = None
+    setup: bool = False
+
+    def line_of(self, error: TextError) -> int:
+        """The line of the file that an error about this cell is about."""
+        return self.first + error.line - 1 if error.line else self.line
+
+
+def shown(path: Path) -> Path:
+    """A path as messages show it: from the repository's root, where it lies there."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def read_cells(path: Path) -> tuple[list[Cell], list[Problem]]:
+    """The cells of a source, and what is wrong with single ones: options that don't exist, code that doesn't parse.
+
+    Raises SourceError where the file cannot be divided into cells.
+    """
+    if not path.exists():
+        raise SourceError(f"{shown(path)} does not exist")
+    text = path.read_text(encoding="utf-8")
+    pieces, problems = _pieces(text), []
+    if pieces[0][1]:
+        raise SourceError(Problem(path, 1, "what stands before the first # %% belongs to no cell"))
+    pieces = pieces[1:]
+    # Code that does not parse may hide where it ends from jupytext: so it is looked at before.
+    for line, lines in pieces:
+        if "[markdown]" not in lines[0]:
+            error = syntax_error("\n".join(lines[1:]))
+            if error:
+                problems.append(Problem(path, line + (error.lineno or 1), f"{_named(lines[0])}{_said(error)}"))
+    if problems:
+        raise SourceError(*problems)
+    read = jupytext.reads(text, fmt="py:percent").cells
+    if len(read) != len(pieces):
+        raise SourceError(Problem(path, 1, f"{len(pieces)} lines begin with # %%, but jupytext sees {len(read)} cells"))
+    cells = []
+    for (line, lines), cell in zip(pieces, read, strict=True):
+        blank = next((n for n, content in enumerate(lines[1:]) if content.strip("# ")), 0)
+        try:
+            options = _options(lines[0], dict(cell.metadata), cell.cell_type == "code")
+        except TextError as error:
+            problems.append(Problem(path, line, str(error)))
+            options = {}
+        cells.append(Cell(line, line + 1 + blank, cell.source.strip("\n"), cell.cell_type == "code", **options))
+    return cells, problems
+
+
+def _pieces(text: str) -> list[tuple[int, list[str]]]:
+    """[(line of the marker, lines of the cell with the marker)]; the first is what stands before any marker."""
+    pieces: list[tuple[int, list[str]]] = [(0, [])]
+    for number, line in enumerate(text.split("\n"), 1):
+        if MARKER.match(line):
+            pieces.append((number, [line]))
+        elif line.strip() or len(pieces) > 1:
+            pieces[-1][1].append(line)
+    return pieces
+
+
+def _options(marker: str, given: dict[str, Any], code: bool) -> dict[str, Any]:
+    """Fields of a Cell from the options of its marker."""
+    given.pop("lines_to_next_cell", None)  # jupytext's own
+    for name in given.keys() - set(OPTIONS):
+        near = difflib.get_close_matches(name, OPTIONS, 1)
+        meant = f"did you mean {near[0]}?" if near else f'they are {", ".join(OPTIONS)}, as in hints="norm.rms"'
+        raise TextError(f"{marker!r} has an option that does not exist; {meant}")
+    parts = [p for p in PARTS if p in given]
+    if len(parts) > 1:
+        raise TextError(f"a cell is one part of an exercise, not {' and '.join(parts)}")
+    if parts and code != (parts[0] == "exercise"):
+        kind = "a code cell: # %%" if parts[0] == "exercise" else "text: # %% [markdown]"
+        raise TextError(f'{parts[0]} is {kind} {parts[0]}="{given[parts[0]]}"')
+    found: dict[str, Any] = {"evidence": given.get("evidence"), "setup": bool(given.get("setup"))}
+    return found | ({"part": parts[0], "exercise": given[parts[0]]} if parts else {})
+
+
+def syntax_error(code: str) -> SyntaxError | None:
+    """Why a cell's code cannot run in a notebook, or None. Magics and ``await`` outside of a function are allowed."""
+    try:
+        ast.parse(code)
+        return None
+    except SyntaxError:
+        # Only now: it costs half a second, and hardly any cell has a magic.
+        from IPython.core.inputtransformer2 import TransformerManager
+    leading = len(code) - len(code.lstrip("\n"))  # IPython drops these lines
+    try:
+        compile(
+            "\n" * leading + TransformerManager().transform_cell(code),
+            "cell",
+            "exec",
+            ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+        )
+        return None
+    except SyntaxError as error:
+        return error
+
+
+def _said(error: SyntaxError) -> str:
+    code = (error.text or "").strip()
+    return f"{type(error).__name__}: {error.msg}{f', in `{code}`' if code else ''}"
+
+
+def _named(marker: str) -> str:
+    found = re.search(r'exercise="([^"]*)"', marker)
+    return f"{found[1]}: " if found else ""

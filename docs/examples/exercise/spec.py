@@ -1,0 +1,62 @@
+"""Hard swish: the sigmoid of Swish replaced by three straight lines."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, call
+
+
+def hard_swish(x):
+    """x · min(max(x + 3, 0), 6) / 6, elementwise, any shape (arXiv:1905.02244)."""
+    return x * (x + 3).clamp(0, 6) / 6
+
+
+def gate(x, shift=3.0, width=6.0):
+    return (x + shift).clamp(0, width) / width
+
+
+EXERCISE = Exercise(
+    id="activation.hard_swish",
+    unit="04-ffn-and-gating",
+    title="Swish from straight lines",
+    points=1,
+    difficulty=1,
+    minutes=6,
+    extension=True,
+    signature="hard_swish(x)",
+    reference=hard_swish,
+    alternatives=[
+        lambda x: torch.where(x <= -3, torch.zeros_like(x), torch.where(x >= 3, x, x * (x + 3) / 6)),
+        lambda x: x * torch.minimum(torch.maximum(x / 6 + 0.5, torch.zeros_like(x)), torch.ones_like(x)),
+    ],
+    forbidden=("hardswish", "hardsigmoid", "hardtanh", "relu6"),
+    forbidden_message="clamp is enough.",
+    cases=[
+        Case("middle", "at 1 the gate is 4/6, and at −1 it is 2/6", lambda g: call(torch.tensor([-1.0, 0.0, 1.0]))),
+        Case(
+            "outside",
+            "left of −3 the gate is 0, right of 3 it is 1",
+            lambda g: call(torch.tensor([-100.0, -3.0, 3.0, 100.0])),
+        ),
+        Case(
+            "random", "random values on both sides of the corners", lambda g: call(g.randn(4, 5, scale=4.0)), weight=2
+        ),
+    ],
+    mutants=[
+        Mutant("gate_alone", gate, "This is the gate alone, between 0 and 1. Multiply it by x."),
+        Mutant(
+            "no_upper_corner",
+            lambda x: x * (x + 3).clamp(min=0) / 6,
+            "Your gate grows beyond 1 right of x = 3: cut x + 3 off at 6 as well as at 0.",
+        ),
+        Mutant(
+            "not_divided",
+            lambda x: x * (x + 3).clamp(0, 6),
+            "Your gate reaches 6. Divide by 6, so that large inputs pass as they are.",
+        ),
+        Mutant(
+            "not_shifted",
+            lambda x: x * gate(x, shift=0.0),
+            "Your gate is 0 at x = 0. It should be ½ there, as that of Swish is: add 3 before you cut off.",
+        ),
+    ],
+)

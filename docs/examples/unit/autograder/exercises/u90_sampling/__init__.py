@@ -1,0 +1,5 @@
+"""Specs of unit 90: sampling."""
+
+from . import tempered
+
+EXERCISES = [tempered.EXERCISE]

@@ -1,0 +1,101 @@
+"""``sampling.tempered``: softmax of scores divided by a temperature."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, call
+
+
+def tempered(scores, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError("temperature must be positive")
+    return torch.softmax(scores / temperature, -1)
+
+
+def by_exponentials(scores, temperature=1.0):
+    if temperature <= 0:
+        raise ValueError("temperature must be positive")
+    scaled = scores / temperature
+    e = torch.exp(scaled - scaled.amax(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True)
+
+
+def instead(change):
+    """The right answer with another last line, so that each mistake is wrong in one thing alone."""
+
+    def wrong(scores, temperature=1.0):
+        if temperature <= 0:
+            raise ValueError("temperature must be positive")
+        return change(scores, temperature)
+
+    return wrong
+
+
+EXERCISE = Exercise(
+    id="sampling.tempered",
+    unit="90-sampling",
+    title="Probabilities at a temperature",
+    points=1,
+    difficulty=1,
+    minutes=10,
+    signature="tempered(scores, temperature=1.0)",
+    reference=tempered,
+    alternatives=[by_exponentials],
+    cases=[
+        Case(
+            "two tokens",
+            "scores ln 3 and 0 at temperature ½: 9 to 1, so 90 % and 10 %",
+            lambda g: call(torch.tensor([1.0986123, 0.0]), 0.5),
+        ),
+        Case(
+            "default",
+            "without a temperature it is softmax",
+            lambda g: call(g.randn(2, 4)),
+        ),
+        Case(
+            "square",
+            "four rows of four scores, so that a wrong axis cannot hide behind a shape error",
+            lambda g: call(g.randn(4, 4), 2.0),
+            weight=2,
+        ),
+        Case(
+            "large",
+            "scores of some thousands: no exponential may overflow",
+            lambda g: call(3000 * g.randn(3, 5), 0.7),
+        ),
+        Case(
+            "zero",
+            "temperature 0 raises ValueError",
+            lambda g: call(g.randn(2, 3), 0.0),
+            weight=0.5,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "multiplied",
+            instead(lambda scores, temperature: torch.softmax(scores * temperature, -1)),
+            "The scores are multiplied by the temperature. Divide them: a low temperature sharpens.",
+        ),
+        Mutant(
+            "probabilities_divided",
+            instead(lambda scores, temperature: torch.softmax(scores, -1) / temperature),
+            "The probabilities are divided, so they no longer sum to 1. Divide the scores, before softmax.",
+        ),
+        Mutant(
+            "wrong_axis",
+            instead(lambda scores, temperature: torch.softmax(scores / temperature, 0)),
+            "Softmax runs over the first axis. The tokens lie along the last one: dim=-1.",
+        ),
+        Mutant(
+            "overflow",
+            instead(
+                lambda s, temperature: torch.exp(s / temperature) / torch.exp(s / temperature).sum(-1, keepdim=True)
+            ),
+            "Large scores overflow in exp and give NaN. Subtract each row's maximum first, or use torch.softmax.",
+        ),
+        Mutant(
+            "no_error",
+            lambda scores, temperature=1.0: torch.softmax(scores / temperature, -1),
+            "Temperature 0 divides by zero in silence. Raise ValueError for 0 or less.",
+        ),
+    ],
+)

@@ -1,0 +1,82 @@
+"""CONTRIBUTING can't rot: its folders, files, targets and modules exist, and every folder has its line."""
+
+import importlib.util
+import re
+import subprocess
+
+import pytest
+
+from autograder import ROOT
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+KINDS = ("exercise", "widget", "experiment", "unit", "language")
+
+
+def section(title):
+    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)[1]
+
+
+def listed():
+    """Patterns of the folders in the house's listing: ``course/NN-name/`` stands for every unit."""
+    rows = re.findall(r"^\| (`[^|]+) \|", section("The house"), re.M)
+    names = [n.rstrip("/") for row in rows for n in re.findall(r"`([^`]+)`", row)]
+    return [re.compile(re.escape(n).replace("NN\\-name", r"\d\d-[\w-]+")) for n in names]
+
+
+def folders():
+    """Folders with tracked or new files, two levels deep and three in the learner's package."""
+    files = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    found = set()
+    for name in files:
+        parts = name.split("/")[:-1] if (ROOT / name).is_file() else []
+        depth = (
+            3
+            if parts[:2] == ["course", "anatomy"]
+            else 1
+            if parts[:1] in (["tests"], ["solutions"], [".github"])
+            else 2
+        )
+        if parts:
+            found.add("/".join(parts[:depth]))
+    return sorted(found)
+
+
+def test_every_folder_has_its_line():
+    patterns = listed()
+    inside_widgets = re.compile(r"course/anatomy/widgets/.+")
+    without = [f for f in folders() if not any(p.fullmatch(f) for p in patterns) and not inside_widgets.fullmatch(f)]
+    known_parents = {"course", "course/anatomy", "assets", "autograder"}  # their own files are told with their folders
+    assert not set(without) - known_parents, f"give each a line in CONTRIBUTING, The house: {without}"
+
+
+def test_every_line_has_its_folder():
+    present = [str(p.relative_to(ROOT)) for p in ROOT.glob("*")] + folders()
+    absent = [p.pattern for p in listed() if p.pattern != "work" and not any(p.fullmatch(f) for f in present)]
+    assert not absent
+
+
+def test_files_and_tests_that_it_names_exist():
+    named = set(re.findall(r"`((?:tests|docs|autograder|course|solutions)/[\w/.-]+\.\w+)`", PAGE))
+    made_by_example = {"autograder/exercises/u04_ffn_and_gating/hard_swish.py"}
+    assert len(named) >= 10
+    assert not [n for n in named - made_by_example if not (ROOT / n).is_file() and not re.search(r"NN[-_]name", n)]
+
+
+def test_commands_that_it_names_exist():
+    makefiles = (ROOT / "Makefile").read_text() + (ROOT / "autograder" / "staff.mk").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefiles, re.M))
+    code = "\n".join(a or b for a, b in re.findall(r"```\n(.*?)```|`([^`\n]+)`", PAGE, re.S))
+    used = {t for line in re.findall(r"\bmake ((?:[a-z-]+\b ?)+)(?![=\w])", code) for t in line.split()}
+    assert {"exercise", "test", "test-changed", "preview", "record", "build"} <= used <= targets, used - targets
+    for module in re.findall(r"python -m ([\w.]+)", code):
+        assert importlib.util.find_spec(module), module
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_a_section_an_example_and_a_test(kind):
+    text = section(f"An? {kind}")
+    assert f"docs/examples/{kind}" in text and (ROOT / "docs" / "examples" / kind).is_dir()
+    followed = [p.name for p in (ROOT / "tests" / "authoring").glob("test_*.py")]
+    assert any(kind[:5] in name or (kind == "language" and "translation" in name) for name in followed), followed

@@ -1,0 +1,48 @@
+"""CONTRIBUTING's section "A unit", done: the example's three files go to their places, two commands do the rest."""
+
+import json
+
+import pytest
+
+from autograder import ROOT
+
+from .clone import Clone
+
+UNIT = "90-sampling"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    made = Clone(tmp_path_factory.mktemp("unit"))
+    made.take("unit")
+    made.python("-m", "autograder.recording", "--unit", UNIT)
+    made.python("-m", "autograder.build", "--unit", UNIT)
+    return made
+
+
+def test_two_places_are_enough(clone):
+    """Notebooks, text and recordings follow, and no other unit's files change."""
+    assert "up to date" in clone.python("-m", "autograder.build", "--check")
+    book = json.loads((clone / f"course/{UNIT}/{UNIT}.ipynb").read_text(encoding="utf-8"))
+    assert any(c["id"] == "solve-sampling-tempered" for c in book["cells"])
+    for name in ("assets/recordings/06-rope.json", "assets/units/06-rope.json", "course/06-rope/06-rope.ipynb"):
+        assert (clone / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_every_rule_for_a_unit_holds_but_its_length(clone):
+    """Every test of the suite that belongs to this unit; the example has 20 minutes where a unit has 60."""
+    rules = [
+        "tests/course/test_notebooks.py",
+        "tests/course/test_build.py",
+        "tests/evidence",
+        "tests/test_grade_matrix.py",
+    ]
+    said = clone.tests(
+        "--unit", UNIT, *rules, "tests/grading/test_trusted_matrix.py", "--deselect", f"{LENGTH}[{UNIT}]"
+    )
+    assert " passed" in said
+    assert "minutes" in clone.tests("--unit", UNIT, f"{LENGTH}[{UNIT}]", fails=True)
+
+
+LENGTH = "tests/course/test_notebooks.py::test_the_core_path_is_one_sitting"
