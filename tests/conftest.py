@@ -1,11 +1,29 @@
 """Shared fixtures. Every test keeps its progress, predictions and Jupyter files in a folder of its own."""
 
+import gc
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
+from autograder import exercises
+
+from . import processes, selection
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Rewriting the assertions of all tests takes longer than importing torch: what comes out is kept, where git ignores it.
+sys.dont_write_bytecode = False
+
+WHOLE = pytest.StashKey[list[Path]]()
+UNITS = pytest.StashKey[set[str]]()
+
+# For the processes that tests start as well.
+LIGHTER = str(Path(__file__).parent / "lighter")
+sys.path.insert(0, LIGHTER)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [LIGHTER, os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture(autouse=True)
@@ -36,13 +54,65 @@ def browser():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--unit", action="append", help="the grade matrix of this unit only, e.g. 06-rope")
+    parser.addoption("--unit", action="append", help="only the tests of this unit, e.g. 06-rope or 06 (repeatable)")
+    parser.addoption("--exercise", action="append", help="of the tests that run for every exercise, only this one's")
+    parser.addoption("--whole", action="append", help="with --unit: this file or folder too, all of it (repeatable)")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "unit(name): belongs to this unit; most tests get it from what they run with")
+    try:
+        config.stash[UNITS] = {selection.full_name(u) for u in config.getoption("unit") or ()}
+    except exercises.UnknownName as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[WHOLE] = [(config.rootpath / p).resolve() for p in config.getoption("whole") or ()]
+    processes.guard()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With --unit, what is of other units is not even imported."""
+    units, whole = config.stash[UNITS], config.stash[WHOLE]
+    return True if units and not selection.may_hold(collection_path, units, whole) else None
 
 
 def pytest_generate_tests(metafunc):
     """A test with an argument ``exercise`` runs once for each exercise of the course (or of the --unit asked for)."""
     if "exercise" in metafunc.fixturenames:
-        from autograder import exercises
+        config = metafunc.config
+        some = config.stash[UNITS] and not any(metafunc.definition.path.is_relative_to(p) for p in config.stash[WHOLE])
+        try:
+            chosen = [
+                e for u in exercises.units() if not some or u in config.stash[UNITS] for e in exercises.of_unit(u)
+            ]
+        except exercises.SpecError as error:  # one sentence, and no traceback
+            raise pytest.Collector.CollectError(str(error)) from None
+        ids = config.getoption("exercise")
+        metafunc.parametrize("exercise", [e for e in chosen if not ids or e.id in ids], ids=lambda e: e.id)
 
-        chosen = [e for u in metafunc.config.getoption("unit") or exercises.units() for e in exercises.of_unit(u)]
-        metafunc.parametrize("exercise", chosen, ids=lambda e: e.id)
+
+def pytest_runtest_setup(item):
+    """A forgotten `make record` is one sentence, at each test of the exercise."""
+    exercise = item.callspec.params.get("exercise") if hasattr(item, "callspec") else None
+    if hasattr(exercise, "unit") and (missing := exercises.not_recorded([exercise])):
+        pytest.fail(missing[0], pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Nothing that is imported is garbage: to look for some, again and again, takes a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Marks each test with its unit, keeps what --unit asks for, and puts long tests first, so that none ends alone."""
+    selection.mark_units(items)
+    if units := config.stash[UNITS]:
+        kept = [i for i in items if selection.selected(i, units, config.stash[WHOLE])]
+        config.hook.pytest_deselected(items=[i for i in items if i not in set(kept)])
+        items[:] = kept
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -88,6 +88,7 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
     _, code = ids(work)
     with start_lab(work) as url:
         context = browser.new_context(viewport={"width": 1280, "height": 860})
+        context.set_default_timeout(60_000)
         page = context.new_page()
         learner = Learner(page, url, theme)
         learner.look("the-page")

@@ -35,6 +35,7 @@ def wait_until_run(page, timeout=150_000):
 @pytest.fixture
 def page(browser):  # noqa: F811
     context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(60_000)
     page = context.new_page()
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
@@ -63,7 +64,7 @@ def move(page, widget):
         )
         try:
             page.wait_for_function(
-                "([n, before]) => n.dataset.key !== before", arg=[widget.element_handle(), before], timeout=4000
+                "([n, before]) => n.dataset.key !== before", arg=[widget.element_handle(), before], timeout=60_000
             )
         except Exception:
             still.append(control.evaluate("(n) => n.labels[0]?.textContent"))
@@ -87,7 +88,7 @@ def run_and_move(page, lab, path):
         widget = page.locator(f".jp-Cell >> nth={cell['i']} >> .ta").first
         if not widget.count():
             widget = page.locator(".jp-mod-active .ta").first
-        widget.wait_for(timeout=20_000)
+        widget.wait_for(timeout=60_000)
         still, count = move(page, widget)
         assert not still, f"{cell['id']}: these controls move nothing: {still}"
         moved += count

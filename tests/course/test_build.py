@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from anatomy import records
 
 from autograder import exercises
 from autograder.build import __main__ as build
-from autograder.build import source
+from autograder.build import order, source
+from autograder.build.cells import read_cells
 
 UNITS = exercises.units()
 
@@ -67,11 +69,81 @@ def edit(monkeypatch, tmp_path):
         ("def weighted_average(", "def average(", "does not define weighted_average"),
         ("# 3. `return", "# `return", "exactly three"),
         ('# %% [markdown] hints="start.weighted_average"', "# %% [markdown]", "exactly one hints cell"),
+        ("### END SOLUTION", "", r"00-start-here.py:\d+: start.weighted_average: this ### BEGIN SOLUTION needs its"),
+        ('# %% [markdown] hints="start', '# %% [markdown] hint="start', "does not exist; did you mean hints?"),
+        ('# %% [markdown] hints="start', '# %% hints="start', r'hints is text: # %% \[markdown\] hints="start'),
+        ("# ## Recap", "# ## Recap\n# %%\n### BEGIN SOLUTION", "a solution stands in a cell that begins with"),
     ],
 )
 def test_an_authors_mistake_is_named(edit, old, new, says):
     with pytest.raises(source.SourceError, match=says):
         edit(old, new)
+
+
+@pytest.mark.parametrize(
+    "old, new, says",
+    [
+        ("return weights @ values /", "return weights @ values / (", r":(\d+): start.weighted_average: SyntaxError: "),
+        (
+            "### BEGIN SOLUTION",
+            "    ### BEGIN SOLUTION\n  x = 1",
+            r":(\d+): start.weighted_average: IndentationError: ",
+        ),
+        ("import torch", "import torch\nif True", r":(\d+): SyntaxError: expected ':', in `if True`"),
+    ],
+)
+def test_code_that_does_not_parse_is_named_with_its_line(edit, old, new, says):
+    with pytest.raises(source.SourceError, match=says) as raised:
+        edit(old, new)
+    (problem,) = raised.value.problems
+    lines = problem.path.read_text().split("\n")
+    assert any(new.split("\n")[-1].strip() in line for line in lines[problem.line - 1 : problem.line + 1])
+
+
+def test_magics_and_await_are_code_of_a_notebook(edit):
+    made = edit("# ## Recap", "# ## Recap\n\n# %%\n%time 1 + 1\n!true\nawait anything\n\n# %% [markdown]\n# More.")
+    assert "%time 1 + 1\n!true\nawait anything" in [c.source for c in made.cells]
+
+
+def test_another_order_than_the_lists_is_told_with_both_places(monkeypatch):
+    unit = "04-ffn-and-gating"
+    first, second, third, *others = exercises.of_unit(unit)
+    monkeypatch.setattr(exercises, "of_unit", lambda name: [second, third, first, *others])
+    path = source.source_path(unit)
+    found = order.problems(path, read_cells(path)[0], [second.id, third.id, first.id, *(e.id for e in others)])
+    (said,) = map(str, found)
+    line = next(n for n, text in enumerate(path.read_text().split("\n"), 1) if f'# %% exercise="{first.id}"' in text)
+    assert said.startswith(
+        f"solutions/{unit}.py:{line}: {first.id} stands 1st in solutions/{unit}.py and 3rd in EXERCISES "
+        "(autograder/exercises/u04_ffn_and_gating/__init__.py)"
+    )
+
+
+def test_everything_is_told_at_once_and_each_line_with_its_place(edit):
+    with pytest.raises(source.SourceError) as raised:
+        edit("start.weighted_average", "start.nothing")
+    says = [p.says for p in raised.value.problems]
+    assert "start.nothing has no spec in autograder/exercises for unit 00-start-here" in says and len(says) == 2
+    assert any(s.startswith("start.weighted_average has a spec and no text here") for s in says)
+
+
+def test_a_spec_that_no_recording_holds_is_told_by_build_and_by_the_check(monkeypatch, tmp_path, capsys):
+    for name in ("recordings", "experiments"):
+        (tmp_path / name).symlink_to(build.ROOT / "assets" / name)
+    texts = json.loads((build.ROOT / "assets" / "units" / "00-start-here.json").read_text())
+    texts["exercises"].append({**texts["exercises"][0], "id": "start.new"})
+    (tmp_path / "units").mkdir()
+    (tmp_path / "units" / "00-start-here.json").write_text(json.dumps(texts))
+    monkeypatch.setenv("ANATOMY_ASSETS", str(tmp_path))
+    with pytest.raises(
+        records.MissingRecording, match="start.new has no recording yet: run `make record UNIT=00-start"
+    ):
+        records.load("start.new")
+    monkeypatch.undo()
+    monkeypatch.setattr(records, "known_exercises", lambda: ["rope.apply_rope"])
+    assert build.main(["--check", "--unit", "00-start-here"]) == 1
+    said = capsys.readouterr().out
+    assert said.endswith("start.weighted_average has no recording yet: run `make record UNIT=00-start-here`\n")
 
 
 def test_an_edit_changes_only_its_own_cell_id(edit):

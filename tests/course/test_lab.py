@@ -38,7 +38,7 @@ def test_the_courses_settings_rank_below_the_users_own(tmp_path):
 
 
 def ask(url):
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.url, answer.read().decode()
 
 

@@ -64,20 +64,20 @@ def test_the_wording_of_an_error_does_not_matter():
 
 
 def likeness(known, mine, deliberate=frozenset({"ValueError"})):
-    return naming._error_likeness([*known, ""], [*mine, ""], deliberate)
+    return naming.error_likeness([*known, ""], [*mine, ""], deliberate)
 
 
 @pytest.mark.parametrize(
     "known, mine, like",
     [
-        (("ValueError", "no"), ("ValueError", "something else"), naming.ERROR),
-        (("RuntimeError", "shape (3, 4) is odd"), ("RuntimeError", "shape (5, 6) is odd"), naming.ERROR),
-        (("RuntimeError", "mat1 and mat2"), ("RuntimeError", "The size of tensor a"), naming.ACCIDENT),
+        (("ValueError", "no"), ("ValueError", "something else"), naming.Likeness.ERROR),
+        (("RuntimeError", "shape (3, 4) is odd"), ("RuntimeError", "shape (5, 6) is odd"), naming.Likeness.ERROR),
+        (("RuntimeError", "mat1 and mat2"), ("RuntimeError", "The size of tensor a"), naming.Likeness.ACCIDENT),
         (("RuntimeError", "x"), ("IndexError", "x"), None),
         (
             ("RuntimeError", "Error(s) in loading state_dict for A: Missing"),
             ("RuntimeError", "Error(s) in loading state_dict for B: size mismatch"),
-            naming.ACCIDENT,
+            naming.Likeness.ACCIDENT,
         ),
     ],
 )

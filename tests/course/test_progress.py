@@ -1,27 +1,17 @@
-"""Progress on disk, whatever happens to the disk; and how it is shown."""
+"""Progress: what counts as done, what comes next, and how it is shown."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
-import filelock
 import pytest
 from anatomy import loop, progress, store
-from anatomy.progress import home, note, read, summary, unit_view, update, whats_next
+from anatomy.progress import note, unit_view, views, whats_next
 from anatomy.progress_page import duration
+from anatomy.store import read, update
 from anatomy.verdict import Verdict
 
-from autograder import ROOT
-
-from .units_folder import EARLY, LATE, add_extensions, write
-
-COURSE = ROOT / "course"
-FIRST, SECOND, THIRD = "start.average", "rope.turn", "rope.rope"
+from .units_folder import EARLY, FIRST, LATE, SECOND, THIRD, add_extensions, put, tried, write
 
 
 @pytest.fixture(autouse=True)
@@ -32,19 +22,8 @@ def small_course(tmp_path, monkeypatch):
     return folder / "units"
 
 
-def tried(exercise, passed=False, score=None):
-    return note(Verdict(exercise, passed, (1.0 if passed else 0.0) if score is None else score, 1.0))
-
-
-def put(name, text):
-    home().mkdir(parents=True, exist_ok=True)
-    path = home() / f"{name}.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
-def aside(name):
-    return [p.read_bytes() for p in sorted(home().glob(f"{name}.damaged-*"))]
+def summary():
+    return [(u.name, u.done, len(u.core), *u.points) for u in views() if not u.problem]
 
 
 # ---- tries -----------------------------------------------------------------------------------------------
@@ -62,185 +41,6 @@ def test_tries_are_those_up_to_the_first_pass():
 def test_an_older_file_that_counted_on_says_the_tries_of_the_pass():
     put("progress", json.dumps({FIRST: {"tries": 9, "best": 1, "passed_on_try": 3}}))
     assert read("progress")[FIRST]["tries"] == 3 and tried(FIRST)["tries"] == 3
-
-
-# ---- damaged, forbidden, full ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("text", ["{broken", "[]", "3", "null", "", b"\xff\xfe\x00", "[" * 100_000])
-def test_a_file_that_is_no_progress_is_set_aside_whole(text, capsys):
-    path = put("progress", text)
-    before = path.read_bytes()
-    tried(FIRST, passed=True)
-    assert "kept as progress.damaged-" in capsys.readouterr().out
-    assert aside("progress") == [before] and list(json.loads(path.read_text())) == [FIRST]
-
-
-def test_reading_a_damaged_file_keeps_it_too_and_names_never_collide(monkeypatch):
-    monkeypatch.setattr(store.time, "time", lambda: 1000.0)
-    for text in ("{one", "{two"):
-        put("progress", text)
-        assert read("progress") == {}
-    assert aside("progress") == [b"{two", b"{one"]  # …-1000-1 before …-1000
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        3,
-        "x",
-        [],
-        None,
-        {"tries": -1},
-        {"tries": "many"},
-        {"tries": 1.5},
-        {"best": -2.0},
-        {"best": float("nan")},
-        {"passed_on_try": -3},
-        {"passed_on_try": True},
-    ],
-)
-def test_a_bad_entry_spoils_no_other_and_is_not_lost(entry):
-    good = {"tries": 2, "best": 1.0, "passed_on_try": 2}
-    path = put("progress", json.dumps({SECOND: good, FIRST: entry}))
-    before = path.read_bytes()
-    assert "0/1 exercises" in repr(progress()) and progress()._repr_html_() and path.read_bytes() == before
-    assert tried(FIRST)["tries"] == 1
-    assert read("progress")[SECOND] == good and aside("progress") == [before]
-    tried(FIRST)
-    assert len(aside("progress")) == 1, "once is enough"
-
-
-def test_what_a_newer_version_added_to_an_entry_stays():
-    put("progress", json.dumps({FIRST: {"tries": 1, "best": 0.0, "passed_on_try": None, "mood": "fine"}}))
-    tried(FIRST, passed=True)
-    assert read("progress")[FIRST]["mood"] == "fine" and not aside("progress")
-
-
-@pytest.mark.parametrize("name", ["predictions", "quizzes", "claims"])
-def test_bad_entries_of_the_other_files_stop_nothing(name):
-    put(name, json.dumps({"rope.p1": [], "rope.p2": {"held": "maybe"}, "rope.q-1": {"first": 3}, "c1": {}, "c2": 1}))
-    assert "06-rope" in progress()._repr_html_()
-    assert "Rotary" in repr(progress("06-rope"))
-
-
-def test_a_file_that_cannot_be_read_is_neither_moved_nor_written(monkeypatch, capsys):
-    path = put("progress", json.dumps({FIRST: {"tries": 7, "best": 1.0, "passed_on_try": 7}}))
-    before, readable = path.read_bytes(), Path.read_bytes
-
-    def forbidden(self):
-        if self == path:
-            raise PermissionError(13, "Permission denied")
-        return readable(self)
-
-    monkeypatch.setattr(Path, "read_bytes", forbidden)
-    assert read("progress") == {} and "Permission denied" in capsys.readouterr().out
-    tried(FIRST)
-    tried(SECOND, passed=True)
-    assert "progress was not saved: Permission denied" in capsys.readouterr().out
-    monkeypatch.setattr(Path, "read_bytes", readable)
-    assert path.read_bytes() == before and [p.name for p in path.parent.glob("*.json")] == ["progress.json"]
-
-
-def test_a_full_disk_costs_nothing_once_there_is_room(monkeypatch, capsys):
-    tried(FIRST)
-
-    def full(*args):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", full)
-        assert tried(FIRST)["tries"] == 2
-        assert tried(SECOND, passed=True)["passed_on_try"] == 1
-        assert "progress was not saved: No space left on device" in capsys.readouterr().out
-        assert not list(home().glob(".*.tmp")) and read("progress")[FIRST]["tries"] == 2
-    assert json.loads((home() / "progress.json").read_text())[FIRST]["tries"] == 1
-    assert tried(FIRST, passed=True)["passed_on_try"] == 3
-    assert json.loads((home() / "progress.json").read_text())[SECOND]["passed_on_try"] == 1
-
-
-def test_a_lock_that_cannot_be_had_is_one_line(monkeypatch, capsys):
-    tried(FIRST, passed=True)
-    monkeypatch.setattr(store, "PATIENCE", 0.05)
-    with filelock.FileLock(home() / ".progress.lock"):
-        assert tried(SECOND)["tries"] == 1
-        assert tried(FIRST)["passed_on_try"] == 1, "a pass stands even then"
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 and all("another notebook is holding the file" in line for line in lines)  # one for each
-    assert tried(SECOND)["tries"] == 2
-
-
-def test_a_file_system_without_locks_saves_all_the_same(monkeypatch):
-    def unsupported(*args, **kwargs):
-        raise NotImplementedError
-
-    monkeypatch.setattr(filelock.FileLock, "acquire", unsupported)
-    tried(FIRST)
-    assert json.loads((home() / "progress.json").read_text())[FIRST]["tries"] == 1
-    assert not list(home().glob(".*.tmp"))
-
-
-def test_an_error_in_a_change_writes_nothing():
-    tried(FIRST)
-    before = (home() / "progress.json").read_bytes()
-
-    def change(data):
-        data.clear()
-        raise KeyError("no")
-
-    with pytest.raises(KeyError):
-        update("progress", change)
-    assert (home() / "progress.json").read_bytes() == before and tried(FIRST)["tries"] == 2
-
-
-# ---- several notebooks -----------------------------------------------------------------------------------
-
-HAMMER = """
-import sys
-from anatomy.store import update
-me, times = sys.argv[1], int(sys.argv[2])
-def change(data):
-    data["shared"] = data.get("shared", 0) + 1
-    data[me] = data.get(me, 0) + 1
-for i in range(times):
-    _, saved = update("claims", change)
-    assert saved
-    print(i + 1, flush=True)
-"""
-
-
-def hammer(name, times):
-    return subprocess.Popen(
-        [sys.executable, "-c", HAMMER, name, str(times)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(COURSE)},
-    )
-
-
-def test_notebooks_that_save_at_once_lose_nothing_of_one_another():
-    runs = [hammer(f"n{i}", 60) for i in range(4)]
-    assert [run.wait(120) for run in runs] == [0] * 4
-    assert read("claims") == {"shared": 240, **{f"n{i}": 60 for i in range(4)}}
-
-
-def test_a_kernel_killed_while_saving_leaves_a_whole_file():
-    """What a process has reported as saved is there, and the next one goes on at once."""
-    reported = 0
-    for moment in range(8):
-        run = hammer("one", 100_000)
-        lines = [run.stdout.readline()]
-        time.sleep(0.003 * moment)
-        run.kill() if sys.platform == "win32" else run.send_signal(signal.SIGKILL)
-        lines += run.stdout.read().splitlines()
-        run.wait()
-        reported += max(int(line) for line in lines if line.strip().isdigit())
-        data = json.loads((home() / "claims.json").read_text())
-        assert reported <= data["one"] == data["shared"] <= reported + 1
-        reported = data["one"]
-    start = time.monotonic()
-    update("claims", lambda data: data.update(done=True))
-    assert time.monotonic() - start < 1 and not aside("claims") and not list(home().glob(".*.tmp"))
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from anatomy import checks, claims, loop, session, units
-from anatomy.progress import read
+from anatomy.store import read
 from IPython.core.interactiveshell import InteractiveShell
 
 RELEASED = Path(__file__).resolve().parents[2] / "course" / "00-start-here" / "00-start-here.ipynb"

@@ -21,7 +21,7 @@ def answer(n, source=None):
         source or f"def f{n}():\n    raise NotImplementedError('x.{n}')",
         nbgrader={"grade_id": f"solve-x-{n}", "grade": False, "solution": True, "locked": False},
     )
-    made["metadata"]["nbgrader"]["checksum"] = carry._checksum(made)
+    made["metadata"]["nbgrader"]["checksum"] = carry.checksum(made)
     return made
 
 
@@ -33,7 +33,7 @@ def check(n):
         editable=False,
         nbgrader={"grade_id": f"check-x-{n}", "grade": True, "solution": False, "locked": True, "points": 1},
     )
-    made["metadata"]["nbgrader"]["checksum"] = carry._checksum(made)
+    made["metadata"]["nbgrader"]["checksum"] = carry.checksum(made)
     return made
 
 

@@ -2,6 +2,12 @@
 
 import json
 
+from anatomy.progress import note
+from anatomy.store import home
+from anatomy.verdict import Verdict
+
+FIRST, SECOND, THIRD = "start.average", "rope.turn", "rope.rope"  # its exercises
+
 ROPE = {
     "unit": "06-rope",
     "title": "Rotary positions",
@@ -105,3 +111,16 @@ def write(folder):
     for unit in (START, ROPE):
         (folder / "units" / f"{unit['unit']}.json").write_text(json.dumps(unit), encoding="utf-8")
     return folder
+
+
+def tried(exercise, passed=False, score=None):
+    """One try of an exercise, as a check notes it; returns the exercise's entry."""
+    return note(Verdict(exercise, passed, (1.0 if passed else 0.0) if score is None else score, 1.0))
+
+
+def put(name, text):
+    """Writes ``<home>/<name>.json``; returns its path."""
+    home().mkdir(parents=True, exist_ok=True)
+    path = home() / f"{name}.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path

@@ -12,6 +12,7 @@ from autograder import ROOT, exercises
 from autograder.build import evidence, numbers
 from autograder.build.unit_text import TextError
 
+from ..selection import full_name
 from .claims import CLAIMS
 
 UNITS = exercises.units()
@@ -63,7 +64,9 @@ def test_what_computes_a_verdict_trains_nothing(unit):
     assert not trained, trained
 
 
-@pytest.mark.parametrize("number", CLAIMS)
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=pytest.mark.unit(full_name(unit))) for n, (unit, *_) in CLAIMS.items()]
+)
 def test_claim_is_tried(number):
     unit, words, kinds = CLAIMS[number]
     (name,) = (u for u in UNITS if u.startswith(unit))

@@ -7,8 +7,9 @@ import pytest
 import torch
 from anatomy.experiments import length, recorded
 
-from autograder.exercises.u05_position_encodings.apart import tupe_scores
-from autograder.exercises.u05_position_encodings.projections import distance_profile, looking_back
+from autograder.exercises.u05_position_encodings.distance_profile import distance_profile
+from autograder.exercises.u05_position_encodings.looking_back import looking_back
+from autograder.exercises.u05_position_encodings.untied import tupe_scores
 from autograder.recording.experiments import trained_length
 from autograder.recording.experiments.length import TRAINED
 from autograder.reference.positions import alibi, deberta, learned, recurrent, shaw, sinusoidal, t5_buckets

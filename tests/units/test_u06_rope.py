@@ -8,10 +8,10 @@ import torch
 from anatomy.experiments import length, recorded
 from anatomy.experiments.length import Scheme
 
-from autograder.exercises.u06_rope.measuring import accuracy_by_position
-from autograder.exercises.u06_rope.proof import relative_gap
+from autograder.exercises.u06_rope.relative_gap import relative_gap
 from autograder.recording.experiments import length as script
 from autograder.reference import rope, rope_scaling
+from autograder.reference.measuring import accuracy_by_position
 
 
 def generator(seed=0):

@@ -11,7 +11,7 @@ from anatomy.experiments.roofline import measured
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.exercises.u08_kv_cache_and_gqa.stores import cached_attention
+from autograder.exercises.u08_kv_cache_and_gqa.step import cached_attention
 from autograder.reference import gqa, intensity, mla
 from autograder.reference.quantized_cache import dequantize, quantize
 

@@ -12,8 +12,8 @@ from anatomy.experiments import loss_spike as spikes
 from anatomy.experiments import recorded
 
 from autograder import ROOT
-from autograder.exercises.u10_stability.decay import parameter_groups
-from autograder.exercises.u10_stability.training import spike_height
+from autograder.exercises.u10_stability.parameter_groups import parameter_groups
+from autograder.exercises.u10_stability.spike import spike_height
 from autograder.recording.experiments import loss_spike as script
 from autograder.reference import optim, stability
 

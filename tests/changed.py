@@ -1,0 +1,182 @@
+"""Runs the tests of what was changed: ``make test-changed``, or ``python -m tests.changed --base COMMIT -- -k rope``.
+
+Changed is what differs from the base in the working tree, new files included. The base is the commit in which this
+branch left origin/main (or main); if nothing differs from it, the commit before the last.
+
+A changed file asks for the tests of its unit, if it is of one, and for the test files that import it, at whatever
+distance; so does each unit whose notebook or specs import it. What no import shows (a script of a widget, a document,
+recorded data) is taken to act through the modules beside it, or those that name it. A few files change everything.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+from autograder import ROOT
+
+from . import selection
+from .imports import Imports
+
+EVERYTHING = (
+    "pyproject.toml",
+    "course/pyproject.toml",
+    "*.lock",
+    "environment.yml",
+    "Makefile",
+    "autograder/staff.mk",
+    "autograder/__init__.py",
+    "tests/__init__.py",
+    "tests/conftest.py",
+    "tests/selection.py",
+    "tests/processes.py",
+    "tests/lighter/*",
+    ".ci/*",
+)
+# Tests that look at every file of a folder without importing or naming it.
+LOOKING_AT = {
+    "autograder/*.py": ("tests/course/test_walls.py", "tests/test_dialect.py"),
+    "course/anatomy/*.py": ("tests/course/test_walls.py", "tests/test_dialect.py"),
+    "autograder/recording/experiments/*.py": ("tests/recording",),
+    "course/anatomy/experiments/*.py": ("tests/recording",),
+    "benchmarks/*.py": ("tests/test_dialect.py",),
+    "assets/experiments/*": ("tests/recording/test_experiments.py", "tests/recording/test_large_figures.py"),
+    "assets/figures/*": ("tests/recording/test_experiments.py", "tests/recording/test_large_figures.py"),
+    "assets/recordings/*": ("tests/recording/test_manifests.py", "tests/recording/test_precision.py"),
+    "solutions/*": ("tests/course/test_build.py", "tests/course/test_walls.py"),
+    "course/*.ipynb": ("tests/course/test_build.py", "tests/course/test_walls.py"),
+}
+
+
+@dataclass
+class Selection:
+    """Tests to run: everything, or those of some units and all that is in some files (paths from the root)."""
+
+    everything: bool = False
+    units: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+
+    def __or__(self, other: "Selection") -> "Selection":
+        return Selection(self.everything or other.everything, self.units | other.units, self.files | other.files)
+
+    def __bool__(self) -> bool:
+        return bool(self.everything or self.units or self.files)
+
+    def __str__(self) -> str:
+        if self.everything:
+            return "everything"
+        units = f"all of {_few(self.units)}" if self.units else ""
+        return "; ".join(filter(None, [units, _few(self.files)])) or "no test reads it"
+
+    def arguments(self) -> list[str]:
+        """What pytest is called with."""
+        if self.everything:
+            return []
+        if not self.units:
+            return sorted(self.files)
+        units, files = sorted(self.units), sorted(self.files)
+        return [*(a for u in units for a in ("--unit", u)), *(a for f in files for a in ("--whole", f))]
+
+
+def _few(names: Iterable[str], shown: int = 4) -> str:
+    first, rest = sorted(names)[:shown], len(set(names)) - shown
+    return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")
+
+
+def select(paths: Iterable[str], root: Path = ROOT) -> dict[str, Selection]:
+    """What each changed path (from the root, existing or deleted) asks for."""
+    paths = list(paths)
+    imports = Imports(root, extra=[p for p in paths if p.endswith(".py")])
+    return {path: _of_one(path, imports) for path in paths}
+
+
+def _of_one(path, imports):
+    if any(fnmatch(path, pattern) for pattern in EVERYTHING):
+        return Selection(everything=True)
+    files = {t for pattern, tests in LOOKING_AT.items() if fnmatch(path, pattern) for t in tests}
+    units = set() if path.startswith("tests/") else {selection.unit_of_path(Path(path))}
+    through = _modules(path, imports) if path in imports.files or not units - {None} else set()
+    for reached in imports.dependents(through):
+        name = Path(reached).name
+        if not reached.startswith("tests/"):
+            units.add(selection.unit_of_path(Path(reached)))
+        elif name.startswith("test_"):
+            files.add(reached)
+        elif name == "conftest.py":
+            files.add(str(Path(reached).parent))
+    files = {f for f in files if (imports.root / f).exists()}
+    return Selection(units=units - {None}, files={f for f in files if not any(f.startswith(g + "/") for g in files)})
+
+
+def _modules(path, imports):
+    """The Python files through which a changed file acts."""
+    stem, folder = Path(path).stem, Path(path).parent
+    if path.startswith(("assets/", "autograder/recording/experiments/")):
+        # The scripts of that name measure, draw and explain it; units quote it.
+        quoting = {p for p in imports.files if p.startswith("solutions/") and imports.says(p, stem)}
+        return quoting | {p for p in imports.files if Path(p).stem == stem}
+    if path in imports.files:
+        known = imports.dependents({path}) != {path} or Path(path).name.startswith("test_")
+        return {path} if known or not path.startswith("tests/") else {path, *imports.naming(path)}
+    beside = {p for p in imports.files if Path(p).parent == folder}
+    inside = path.startswith(("autograder/", "course/anatomy/", "tests/"))
+    return beside if inside and beside else imports.naming(path)
+
+
+def changed(base: str, root: Path = ROOT) -> list[str]:
+    """Paths that differ between a commit and the working tree, with the untracked ones that git does not ignore."""
+    differing = _git(root, "diff", "--name-only", "--no-renames", "-z", base, "--")
+    new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return sorted({p for p in (differing + new).split("\0") if p})
+
+
+def default_base(root: Path = ROOT) -> str:
+    """The commit in which this branch left origin/main or main; the last but one if nothing differs from that."""
+    for main in ("origin/main", "main"):
+        try:
+            base = _git(root, "merge-base", "HEAD", main).strip()
+        except subprocess.CalledProcessError:
+            continue
+        return base if changed(base, root) else "HEAD~1"
+    return "HEAD"
+
+
+def _git(root, *words):
+    return subprocess.run(["git", *words], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; returns pytest's exit status, 0 where there is nothing to run."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--base", help="a commit; default: where this branch left main")
+    parser.add_argument("--list", action="store_true", help="say what would run, and run nothing")
+    parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
+    options = parser.parse_args(argv)
+    try:
+        base = options.base or default_base()
+        paths = changed(base)
+        commit = _git(ROOT, "log", "-1", "--format=%h %s", base, "--").strip()
+    except subprocess.CalledProcessError as error:
+        print(f"test-changed: git says: {error.stderr.strip()}", file=sys.stderr)
+        return 2
+    print(f"{len(paths)} files differ from {commit}")
+    alike: dict[str, list[str]] = {}
+    chosen = Selection()
+    for path, asks in select(paths).items():
+        chosen |= asks
+        alike.setdefault(str(asks), []).append(path)
+    for asks, group in alike.items():
+        print(f"  {_few(group)}: {asks}")
+    if not chosen:
+        return 0
+    if options.list:
+        return subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-qq", *chosen.arguments()]).returncode
+    sys.stdout.flush()
+    return subprocess.run([sys.executable, "-m", "pytest", *chosen.arguments(), *options.pytest]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

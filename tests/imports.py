@@ -1,0 +1,142 @@
+"""Which Python file of this repository imports which, read from the sources without running any of them."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+# Top-level package → its folder. Sources of units belong to no package: they only import.
+PACKAGES = {"autograder": "autograder", "anatomy": "course/anatomy", "benchmarks": "benchmarks", "tests": "tests"}
+_DOTTED = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w+)+")
+_IMPORTING = re.compile(rf"\bfrom (?:{'|'.join(PACKAGES)})[\w.]* import \w+(?: as \w+)?(?:, \w+(?: as \w+)?)*")
+
+
+class Imports:
+    """The graph of imports, all files as paths from the root with ``/``.
+
+    A package's ``__init__`` that only passes a name on stands for the module in which that name is defined: who
+    imports ``anatomy.check`` depends on ``anatomy/checks.py`` and on the text of the ``__init__``, not on all
+    that the ``__init__`` imports besides.
+    """
+
+    def __init__(self, root: Path, extra: Iterable[str] = ()) -> None:
+        """``extra``: files to know of that are no longer there."""
+        self.root = root
+        found = (p for folder in (*PACKAGES.values(), "solutions") for p in (root / folder).rglob("*.py"))
+        self.files = {p.relative_to(root).as_posix() for p in found if "__pycache__" not in p.parts} | set(extra)
+        self._texts: dict[str, str] = {}
+        self._trees: dict[str, ast.Module] = {}
+
+    def dependents(self, files: Iterable[str]) -> set[str]:
+        """These files and all that import them, at whatever distance."""
+        files = set(files)
+        found, todo = set(), [*files, *(who for path in files for who in self._graph[1][path])]
+        while todo:
+            path = todo.pop()
+            if path not in found:
+                found.add(path)
+                todo += self._graph[0][path]
+        return found
+
+    def naming(self, path: str) -> set[str]:
+        """The Python files that name a file in their text, or the folder that it lies in."""
+        *folders, name = Path(path).parts
+        words = [name, *(f'"{folder}"' for folder in folders[-1:])]
+        return {p for p in self.files if any(w in self._text(p) for w in words)}
+
+    def says(self, path: str, word: str) -> bool:
+        """Whether a word stands in a file."""
+        return re.search(rf"\b{re.escape(word)}\b", self._text(path)) is not None
+
+    def _text(self, path):
+        if path not in self._texts:
+            file = self.root / path
+            self._texts[path] = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        return self._texts[path]
+
+    def _tree(self, path):
+        if path not in self._trees:
+            try:
+                self._trees[path] = ast.parse(self._text(path))
+            except SyntaxError:  # a line of IPython, or work in progress: what it imports at the top of a line counts
+                lines = re.findall(r"^(?:from [\w.]+ import [\w, *]+|import [\w., ]+)$", self._text(path), flags=re.M)
+                self._trees[path] = ast.parse("\n".join(lines))
+        return self._trees[path]
+
+    @cached_property
+    def _modules(self):
+        """Module name → path; where a module became a package, the one that is there."""
+        ordered = sorted(self.files, key=lambda path: (self.root / path).exists())
+        return {name: path for path in ordered if (name := _module_name(path))}
+
+    @cached_property
+    def _graph(self):
+        """(path → files that depend on it, ``__init__`` → files that import something through it)."""
+        importers, passing = defaultdict(set), defaultdict(set)
+        for path in self.files:
+            for name in self._imported(path):
+                for ancestor in _ancestors(name):
+                    if ancestor in self._modules:
+                        passing[self._modules[ancestor]].add(path)
+                importers[self._modules[name]].add(path)
+        return importers, passing
+
+    def _imported(self, path):
+        """Names of the modules that a file imports, or names in a string: code for another process, a command."""
+        tree, found = self._tree(path), set()
+        # What only some fixture needs is not needed by every test.
+        nodes = tree.body if path == "tests/conftest.py" else list(ast.walk(tree))
+        described = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}  # docstrings
+        for node in nodes:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found |= self._of_statement(path, node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in described:
+                found |= {self._longest(word) for word in _DOTTED.findall(node.value)}
+                for line in _IMPORTING.findall(node.value):
+                    found |= self._of_statement(path, ast.parse(line).body[0])
+        return found - {None}
+
+    def _of_statement(self, path, node):
+        if isinstance(node, ast.Import):
+            return {self._longest(a.name) for a in node.names}
+        return {self._home(self._source(path, node), a.name) for a in node.names}
+
+    def _source(self, path, node):
+        """The absolute name of what a ``from … import`` imports from."""
+        if not node.level:
+            return node.module
+        name = (_module_name(path) or "").split(".")
+        package = name if path.endswith("__init__.py") else name[:-1]
+        return ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+
+    def _longest(self, name):
+        """The module that a dotted name begins with, None if it is not of this repository."""
+        return next((n for n in (name, *_ancestors(name)) if n in self._modules), None)
+
+    def _home(self, source, name):
+        """The module in which ``name``, imported from ``source``, is defined."""
+        if f"{source}.{name}" in self._modules:
+            return f"{source}.{name}"
+        path = self._modules.get(source)
+        if path is not None and path.endswith("__init__.py"):
+            for node in ast.walk(self._tree(path)):
+                if isinstance(node, ast.ImportFrom):
+                    for alias in node.names:
+                        if (alias.asname or alias.name) == name:
+                            return self._home(self._source(path, node), alias.name) or source
+        return self._longest(source)
+
+
+def _module_name(path):
+    for package, folder in PACKAGES.items():
+        if path.startswith(folder + "/"):
+            parts = path.removeprefix(folder + "/").removesuffix(".py").split("/")
+            return ".".join([package, *parts]).removesuffix(".__init__")
+    return None
+
+
+def _ancestors(name):
+    parts = name.split(".")
+    return [".".join(parts[:n]) for n in range(len(parts) - 1, 0, -1)]

@@ -1,0 +1,20 @@
+"""Stands before the package of this name, for the tests and all processes that they start; loads it when it is called.
+
+jsonschema imports it for a check of addresses that nothing in Jupyter asks for, and to import it takes two seconds of
+compiling grammars: in each kernel, server, grader and worker.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+
+def is_valid_syntax(*arguments, **options):
+    """The package's own function."""
+    path, mine = list(sys.path), sys.modules.pop(__name__, None)
+    sys.path = [p for p in path if Path(p).resolve() != Path(__file__).parent]
+    try:
+        return importlib.import_module(__name__).is_valid_syntax(*arguments, **options)
+    finally:
+        sys.path = path
+        sys.modules[__name__] = mine or sys.modules[__name__]
