@@ -32,7 +32,7 @@ OF_UNIT = ("tests/course/test_notebooks.py", "tests/course/test_build.py", "test
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 only where nothing is missing."""
+    """Command line; returns an exit status: 0 where it began an exercise, or where nothing of it is missing."""
     parser = argparse.ArgumentParser(prog="make exercise", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("id", help="topic.name, e.g. activation.relu_squared")
     parser.add_argument("--unit", help="e.g. 04-ffn-and-gating; needed for a new exercise")
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _begin_or_finish(exercise_id: str, unit: str, after: str | None, start: float) -> int:
     try:
-        return begin(exercise_id, unit, after) or finish(exercise_id, unit, start)
+        return 0 if begin(exercise_id, unit, after) else finish(exercise_id, unit, start)
     except SourceError as error:
         return _missing(exercise_id, str(error).split("\n"))
     except exercises.SpecError as error:
@@ -62,17 +62,17 @@ def _begin_or_finish(exercise_id: str, unit: str, after: str | None, start: floa
         return _missing(exercise_id, [*str(error).split("\n"), *map(str, review.of_text_alone(source_path(unit)))])
 
 
-def begin(exercise_id: str, unit: str, after: str | None) -> int:
-    """Writes what a new exercise consists of; returns 0 where there was nothing to write, else 1."""
+def begin(exercise_id: str, unit: str, after: str | None) -> bool:
+    """Writes what a new exercise consists of; returns whether there was anything to write."""
     made = scaffold.plan(exercise_id, unit, after)
     if not made.new and not made.changed:
-        return 0
+        return False
     for path in scaffold.write(made):
         print(f"wrote {shown(path)}" if path in made.new else f"added {exercise_id} to {shown(path)}")
     for note in made.notes:
         print(note)
     print(f"Now write what {MARK} marks there. What is left, and what fails, is said by: {_again(exercise_id)}")
-    return 1
+    return True
 
 
 def finish(exercise_id: str, unit: str, start: float) -> int:

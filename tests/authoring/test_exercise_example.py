@@ -51,7 +51,7 @@ def state(clone):
 
 def test_the_first_run_writes_spec_and_text_and_the_next_says_what_is_missing(clone):
     before = state(clone)
-    said = clone.python(*COMMAND, "--unit", UNIT, fails=True)
+    said = clone.python(*COMMAND, "--unit", UNIT)
     after = state(clone)
     changed = {str(p.relative_to(clone.folder)) for p in after if after[p] != before.get(p)}
     assert changed == {SPEC, LIST, TEXT}
@@ -70,7 +70,7 @@ def test_the_first_run_writes_spec_and_text_and_the_next_says_what_is_missing(cl
 
 
 def test_everything_that_is_wrong_is_said_in_one_run(clone):
-    clone.python(*COMMAND, "--unit", UNIT, fails=True)
+    clone.python(*COMMAND, "--unit", UNIT)
     spec, text = (EXAMPLE / "spec.py").read_text(), (EXAMPLE / "text.py").read_text()
     begins = spec.index('        Mutant(\n            "not_shifted"')
     fill_in(
@@ -101,7 +101,7 @@ def test_everything_that_is_wrong_is_said_in_one_run(clone):
 
 def test_a_spec_that_no_list_names_and_one_that_python_cannot_read(clone):
     before = (clone / LIST).read_text()
-    clone.python(*COMMAND, "--unit", UNIT, fails=True)
+    clone.python(*COMMAND, "--unit", UNIT)
     (clone / LIST).write_text(before)
     sentence = f"{SPEC}:{line_of(clone / SPEC, GIVEN)}: {ID} is not in EXERCISES of {LIST}, so nobody sees it"
     for module in ("build", "recording", "authoring"):
@@ -116,7 +116,7 @@ def test_a_spec_that_no_list_names_and_one_that_python_cannot_read(clone):
 
 @pytest.mark.slow
 def test_filled_in_it_is_recorded_built_and_tested(clone):
-    clone.python(*COMMAND, "--unit", UNIT, fails=True)
+    clone.python(*COMMAND, "--unit", UNIT)
     fill_in(clone)
     said = clone.python(*COMMAND)
     assert f"{ID}: nothing is missing. Recorded, built, tests passed" in said and f"make preview UNIT={UNIT}" in said

@@ -31,7 +31,7 @@ def test_two_places_are_enough(clone):
 
 @pytest.mark.slow
 def test_every_rule_for_a_unit_holds_but_its_length(clone):
-    """Every test of the suite that belongs to this unit; the example has 20 minutes where a unit has 60."""
+    """Every test of the suite that belongs to this unit; the example has 15 minutes where a unit has 60."""
     rules = [
         "tests/course/test_notebooks.py",
         "tests/course/test_build.py",

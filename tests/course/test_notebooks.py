@@ -14,7 +14,7 @@ from anatomy.units import cell_id
 from nbclient import NotebookClient
 
 from autograder import ROOT, exercises
-from autograder.build.paths import to_five
+from autograder.authoring.review import core_minutes, words
 
 UNITS = exercises.units()
 # Of processor time. Where another program takes half of the core, a learner waits twice as long: 20 s, two minutes.
@@ -23,12 +23,6 @@ SECONDS_PER_UNIT, SECONDS_PER_CELL = 60, 10
 
 def source(unit):
     return nbformat.read(ROOT / "solutions" / unit / f"{unit}.ipynb", as_version=4)
-
-
-def words(text):
-    text = re.sub(r"\]\([^)]*\)", " ", text)  # addresses are not read
-    text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|\|[^\n]*\|", " ", text, flags=re.S)
-    return len(re.findall(r"[\w'’-]+", text))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -70,7 +64,7 @@ def test_the_core_path_is_one_sitting(unit):
     text = units.load(unit)
     core = [e for e in text["exercises"] if not e["extension"]]
     more = [e for e in text["exercises"] if e["extension"]]
-    minutes = to_five(sum(e["minutes"] for e in core) + text["reading"]["core"])
+    minutes = core_minutes(text)
     assert 60 <= minutes <= 100, f"{minutes} minutes"
     said = source(unit).cells[0].source
     assert f"about {minutes} minutes for the core path ({len(core)} exercises)" in said
