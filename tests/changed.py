@@ -9,6 +9,7 @@ recorded data) is taken to act through the modules beside it, or those that name
 """
 
 import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -49,6 +50,12 @@ LOOKING_AT = {
     "solutions/*": ("tests/course/test_build.py", "tests/course/test_walls.py"),
     "course/*.ipynb": ("tests/course/test_build.py", "tests/course/test_walls.py"),
 }
+
+
+# A widget's room: its folder, its recorder and its tests. Everything imports the widgets' package, and what concerns
+# one widget alone are these tests and the units that show it.
+WIDGET = re.compile(r"(?:course/anatomy|autograder/recording|tests)/widgets/(?!tools\b)([a-z]+)(?:/.*|\.py)")
+OF_WIDGETS = ("test_registration.py", "test_bundles.py", "test_recordings.py", "test_promises.py")
 
 
 @dataclass
@@ -96,6 +103,10 @@ def select(paths: Iterable[str], root: Path = ROOT) -> dict[str, Selection]:
 def _of_one(path, imports):
     if any(fnmatch(path, pattern) for pattern in EVERYTHING):
         return Selection(everything=True)
+    widget = WIDGET.fullmatch(path)
+    of_widget = _of_widget(widget[1], imports) if widget else None
+    if of_widget is not None:
+        return of_widget
     files = {t for pattern, tests in LOOKING_AT.items() if fnmatch(path, pattern) for t in tests}
     units = set() if path.startswith("tests/") else {selection.unit_of_path(Path(path))}
     through = _modules(path, imports) if path in imports.files or not units - {None} else set()
@@ -109,6 +120,21 @@ def _of_one(path, imports):
             files.add(str(Path(reached).parent))
     files = {f for f in files if (imports.root / f).exists()}
     return Selection(units=units - {None}, files={f for f in files if not any(f.startswith(g + "/") for g in files)})
+
+
+def _of_widget(name, imports):
+    """What belongs to one widget; None where there is no such widget."""
+    source = imports.root / "course" / "anatomy" / "widgets" / name / "__init__.py"
+    if not source.exists():
+        return None
+    shown = re.findall(r"^class (\w+)\(", source.read_text(encoding="utf-8"), re.M)
+    units = {selection.unit_of_path(p) for p in (imports.root / "solutions").glob("*.py") if _names(p, shown)}
+    files = {f"tests/widgets/{t}" for t in (name, *OF_WIDGETS) if (imports.root / "tests" / "widgets" / t).exists()}
+    return Selection(units=units - {None}, files=files)
+
+
+def _names(path, words):
+    return re.search(rf"\b({'|'.join(words)})\b", path.read_text(encoding="utf-8")) is not None
 
 
 def _modules(path, imports):

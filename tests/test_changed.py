@@ -82,6 +82,7 @@ def test_a_widgets_folder_asks_for_its_tests_and_the_units_that_show_it(path, ch
     asked = chosen(f"course/anatomy/widgets/{path}")
     assert "06-rope" in asked.units and "10-stability" not in asked.units
     assert any(f.startswith("tests/widgets") for f in asked.files)
+    assert not any(f.startswith(("tests/grading", "tests/sandbox")) for f in asked.files), "a picture grades nobody"
 
 
 def test_what_all_widgets_share_asks_for_all_of_them(chosen):
