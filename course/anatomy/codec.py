@@ -13,21 +13,27 @@ Tree grammar::
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from . import symbolic
+from . import symbolic, texts
 
 Tree = Any  # JSON that follows the grammar above, where this side made it; any JSON at all where the other side did
 Tensors = dict[str, Tensor]  # the tensors beside a tree, by the names that stand in it
 
 MAX_DEPTH = 12
 MAX_NODES = 20_000
+MAX_KEYS = 500  # of all dictionaries in a tree: unlucky ones are compared with one another, all with all
 MAX_TEXT = 10_000  # characters of a string
 MAX_DIGITS = 400  # of an integer
+MAX_BITS = 1_328  # of an integer of no more than so many digits
+MAX_NAME = 80  # characters of a type's name
+_DENSE = 1 << 26  # entries that a sparse tensor may have once it is dense
+_INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _EXACT = 2**53  # from here on JSON's numbers, which many read as float64, are not every integer
 _DTYPES = {
     str(d).split(".")[1]: d
@@ -46,6 +52,13 @@ _DTYPES = {
         torch.complex128,
     )
 }
+
+
+_PARTS = (torch.float16, torch.float32, torch.float64)  # that complex numbers have
+_SCALARS = (str, int, float, bool, type(None))
+_KEYS = (*_SCALARS, tuple)
+# What else travels: no exercise asks for it, and a learner who returns it is told its name.
+_OTHERS = {torch.complex32, torch.uint16, torch.uint32, torch.uint64, torch.float8_e4m3fn, torch.float8_e5m2}
 
 
 class MalformedTree(ValueError):
@@ -69,28 +82,76 @@ class Fn:
         return self.name  # as a learner would write it, also inside a list
 
 
-def encode(value: Any, tensors: Tensors, prefix: str = "t", depth: int = 0) -> Tree:
+class _TooLarge(Exception):
+    """More parts than a reply may have."""
+
+
+def encode(value: Any, tensors: Tensors, prefix: str = "t") -> Tree:
     """Tree of ``value``; its tensors are added to ``tensors`` under fresh names, the prefix and a number.
 
-    Values outside the grammar become ``{"opaque": type name}``: the judge then says what came back instead of
-    what was asked for.
+    Values outside the grammar, and those that are too large for it, become ``{"opaque": what it is}``: the judge then
+    says what came back instead of what was asked for. Never raises.
     """
-    if depth > MAX_DEPTH:
-        return {"opaque": "a structure nested too deeply"}
-    if isinstance(value, Tensor):
-        return _add_tensor(value, tensors, prefix)
-    if _is_of_numpy(value):
-        # A number is a number; an array is not the tensor that was asked for, and the next exercise would trip over it.
-        return {"opaque": "numpy array"} if value.ndim else encode(value.item(), tensors, prefix, depth)
-    if isinstance(value, list | tuple | dict | set | frozenset):
-        return _collection(value, lambda part: encode(part, tensors, prefix, depth + 1))
-    return _single(value)
+    encoder = _Encoder(len(tensors), prefix)
+    try:
+        tree = encoder.tree(value, 0)
+    except _TooLarge:
+        return {"opaque": f"{type(value).__name__[:MAX_NAME]} of more than {MAX_NODES} values"}
+    tensors |= encoder.added
+    return tree
 
 
-def _add_tensor(tensor: Tensor, tensors: Tensors, prefix: str) -> Tree:
-    name = f"{prefix}{len(tensors)}"
-    tensors[name] = tensor
-    return {"complex_tensor" if tensor.is_complex() else "tensor": name}
+class _Encoder:
+    """Makes trees. count: of the tensors that there are already."""
+
+    def __init__(self, count: int, prefix: str) -> None:
+        self.count, self.prefix, self.left = count, prefix, MAX_NODES
+        self.added: Tensors = {}
+
+    def tree(self, value: Any, depth: int) -> Tree:
+        self.left -= 3 if isinstance(value, complex) else 1
+        if self.left < 0:
+            raise _TooLarge
+        if depth > MAX_DEPTH:
+            return {"opaque": "a structure nested too deeply"}
+        try:
+            return self._tree(value, depth)
+        except _TooLarge:
+            raise
+        except Exception:  # a class of the learner's own, whose methods may do anything
+            return {"opaque": type(value).__name__[:MAX_NAME]}
+
+    def _tree(self, value: Any, depth: int) -> Tree:
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if _is_of_numpy(value):
+            # A number is a number; an array is not the tensor that was asked for, and the next exercise would trip
+            # over it.
+            return {"opaque": "numpy array"} if value.ndim else self.tree(value.item(), depth)
+        if isinstance(value, list | tuple | dict | set | frozenset):
+            return _collection(value, lambda part: self.tree(part, depth + 1))
+        return _single(value)
+
+    def _tensor(self, tensor: Tensor) -> Tree:
+        problem = _cannot_travel(tensor)
+        if problem:
+            return {"opaque": problem}
+        name = f"{self.prefix}{self.count + len(self.added)}"
+        self.added[name] = tensor
+        return {"complex_tensor" if tensor.is_complex() else "tensor": name}
+
+
+def _cannot_travel(tensor: Tensor) -> str | None:
+    """What kind of tensor it is, where that kind has no plain values to send."""
+    if tensor.is_meta:
+        return "tensor without values (device meta)"
+    if tensor.is_nested or tensor.is_quantized:
+        return f"{'nested' if tensor.is_nested else 'quantized'} tensor"
+    if tensor.dtype not in _OTHERS and tensor.dtype not in _DTYPES.values():
+        return f"tensor of dtype {str(tensor.dtype).split('.')[1]}"
+    if tensor.layout is not torch.strided and tensor.numel() > _DENSE:
+        return f"sparse tensor of shape {tuple(tensor.shape)}"
+    return None
 
 
 def _is_of_numpy(value: Any) -> bool:
@@ -103,9 +164,11 @@ def _collection(value: Any, inside: Callable[[Any], Tree]) -> Tree:
     if isinstance(value, dict):
         return {"dict": [[inside(k), inside(v)] for k, v in value.items()]}
     if isinstance(value, set | frozenset):
+        if len(value) > MAX_NODES:
+            raise _TooLarge
         return inside(sorted(value, key=repr))  # a set's own order is another one in each process
     kind = "list" if isinstance(value, list) else "tuple"
-    return {kind: [inside(v) for v in value[:MAX_NODES]]}
+    return {kind: [inside(v) for v in value]}
 
 
 def _single(value: Any) -> Tree:
@@ -115,7 +178,9 @@ def _single(value: Any) -> Tree:
     if isinstance(value, str):
         return value[:MAX_TEXT]
     if isinstance(value, int):
-        return value if abs(value) < _EXACT else {"int": str(value)[:MAX_DIGITS]}
+        if value.bit_length() > MAX_BITS:  # cut off it would be another number
+            return {"opaque": f"number of more than {MAX_DIGITS} digits"}
+        return value if abs(value) < _EXACT else {"int": str(value)}
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, complex):
@@ -128,7 +193,7 @@ def _single(value: Any) -> Tree:
         return {"fn": value.name}
     if symbolic.is_sympy(value):
         return {"sympy": symbolic.to_tree(value)}
-    return {"opaque": type(value).__name__}
+    return {"opaque": type(value).__name__[:MAX_NAME]}
 
 
 def decode(tree: Tree, tensors: Mapping[str, Tensor], lookup: Callable[[str, Any], Any] | None = None) -> Any:
@@ -136,51 +201,93 @@ def decode(tree: Tree, tensors: Mapping[str, Tensor], lookup: Callable[[str, Any
 
     Raises MalformedTree for anything outside the grammar.
     """
-    budget = [MAX_NODES]
+    left, keys = MAX_NODES, MAX_KEYS
 
     def walk(node, depth):
-        budget[0] -= 1
-        if depth > MAX_DEPTH or budget[0] < 0:
+        nonlocal left
+        left -= 1
+        if depth > MAX_DEPTH or left < 0:
             raise MalformedTree("the reply is nested too deeply or too large")
         if node is None or isinstance(node, bool | int | float | str):
             return node
         if not isinstance(node, dict) or len(node) != 1:
-            raise MalformedTree(f"not a value: {str(node)[:80]}")
+            raise MalformedTree(f"not a value: {type(node).__name__}")
         ((kind, body),) = node.items()
         if kind in ("list", "tuple") and isinstance(body, list):
             items = [walk(n, depth + 1) for n in body]
             return items if kind == "list" else tuple(items)
         if kind == "dict" and isinstance(body, list):
-            try:
-                return {walk(k, depth + 1): walk(v, depth + 1) for k, v in body}
-            except (TypeError, ValueError) as error:
-                raise MalformedTree("a dictionary with unusable keys") from error
+            return dictionary(body, depth)
         if kind == "tensor" and isinstance(body, str):
             if body not in tensors:
                 raise MalformedTree(f"no tensor named {body[:40]}")
             return tensors[body]
         if kind == "complex_tensor" and isinstance(body, str):
             t = tensors.get(body)
-            if t is None or not (t.is_complex() or t.is_floating_point() and t.ndim and t.shape[-1] == 2):
+            if t is None or not (t.is_complex() or t.dtype in _PARTS and t.ndim and t.shape[-1] == 2):
                 raise MalformedTree("not a complex tensor")
             return t if t.is_complex() else torch.view_as_complex(t.contiguous())
-        if kind == "int" and isinstance(body, str) and len(body) <= MAX_DIGITS and body.lstrip("-").isdigit():
+        if kind == "int" and isinstance(body, str) and _INTEGER.fullmatch(body):
             return int(body)
         if kind == "float" and body in ("nan", "inf", "-inf"):
             return float(body)
         if kind == "complex" and isinstance(body, list) and len(body) == 2:
-            return complex(*(walk(b, depth + 1) for b in body))
+            if not all(isinstance(b, int | float) for b in body):
+                raise MalformedTree("not a complex number")
+            return complex(float(body[0]), float(body[1]))
         if kind == "dtype" and isinstance(body, str) and body in _DTYPES:
             return _DTYPES[body]
         if kind == "sympy":
             return symbolic.Expression(body)
         if kind == "opaque" and isinstance(body, str):
-            return Opaque(body[:80])
+            return Opaque(texts.short(body, MAX_NAME))
         if kind in ("ref", "fn") and lookup is not None:
             return lookup(kind, body)
         raise MalformedTree(f"unknown kind of value: {str(kind)[:40]}")
 
+    def dictionary(pairs, depth):
+        nonlocal keys
+        keys -= len(pairs)
+        if keys < 0:
+            raise MalformedTree(f"dictionaries of more than {MAX_KEYS} keys")
+        found = {}
+        for pair in pairs:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise MalformedTree("a dictionary whose keys have no values")
+            key, value = walk(pair[0], depth + 1), walk(pair[1], depth + 1)
+            if not isinstance(key, _KEYS) or isinstance(key, tuple) and not _is_short(key):
+                raise MalformedTree("a dictionary with unusable keys")
+            found[key] = value
+        return found
+
     return walk(tree, 0)
+
+
+def _is_short(key: tuple[Any, ...]) -> bool:
+    """Is a tuple as it may be a key: a few plain values?"""
+    return len(key) <= 8 and all(isinstance(part, _SCALARS) for part in key)
+
+
+class Memory:
+    """Values of trees, each worked out once, however often it is asked for; what is malformed fails each time."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Any, Exception | None, Tree, Mapping[str, Tensor]]] = {}
+
+    def value(self, tree: Tree, tensors: Mapping[str, Tensor]) -> Any:
+        """What ``decode`` gives for a tree without ``ref`` and ``fn``. Not to be changed by who asks for it."""
+        key = id(tree), id(tensors)
+        if key not in self._known:
+            value, failed = None, None
+            try:
+                value = decode(tree, tensors)
+            except Exception as error:
+                failed = error
+            self._known[key] = value, failed, tree, tensors  # kept, so that their ids remain theirs
+        value, failed, *_ = self._known[key]
+        if failed is not None:
+            raise failed.with_traceback(None)
+        return value
 
 
 class Opaque:

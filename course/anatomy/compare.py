@@ -1,15 +1,22 @@
 """Compares what a learner's code returned with what was expected; says where they differ, smallest thing first."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from .codec import Opaque
-from .symbolic import Expression, NotAnExpression, counterexample
+from .symbolic import MAX_NAME, Expression, NotAnExpression, counterexample
+from .texts import short, written
+
+CHARACTERS = 1_200  # of a shown value
+_PART = 300  # of a string, a key or an expression in it
+_KEYS_TEXT = 600  # of the keys that a sentence lists
+_SYMBOLS = 8  # whose values stand in a counterexample
 
 
 @dataclass
@@ -32,27 +39,47 @@ class Difference:
 
 
 def show(value: Any, limit: int = 24) -> str:
-    """Short text for a value: small tensors in full, large ones by shape and dtype."""
+    """Short text for a value: small tensors in full, large ones by shape and dtype; never more than CHARACTERS."""
+    return written(lambda out: _show(value, limit, out), CHARACTERS)
+
+
+def _show(value, limit, out):
     if isinstance(value, torch.Tensor):
-        if value.numel() <= limit:
+        if 0 < value.numel() <= limit:
             rounded = value.detach().to(torch.float64) if value.is_floating_point() else value.detach()
-            return _nested(rounded.tolist())
-        return f"tensor of shape {tuple(value.shape)}, {dtype_name(value)}"
+            return _nested(rounded.tolist(), out)
+        return out.put(f"tensor of shape {tuple(value.shape)}, {dtype_name(value)}")
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return out.put(f"{value:.6g}")
     if isinstance(value, list | tuple):
-        inner = ", ".join(show(v, limit) for v in value[:8]) + (", …" if len(value) > 8 else "")
-        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+        out.put("[" if isinstance(value, list) else "(")
+        for i, part in enumerate(value[:8]):
+            out.put(", " if i else "")
+            _show(part, limit, out)
+        out.put(", …" if len(value) > 8 else "")
+        return out.put("]" if isinstance(value, list) else ")")
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {show(v, limit)}" for k, v in list(value.items())[:12]) + "}"
+        out.put("{")
+        for i, (key, part) in enumerate(islice(value.items(), 12)):
+            out.put(", " if i else "")
+            _show(key, limit, out)
+            out.put(": ")
+            _show(part, limit, out)
+        return out.put("}")
+    if isinstance(value, str):
+        value = value[: _PART + 1]
     text = str(value) if isinstance(value, Expression) else repr(value)
-    return text if len(text) <= 300 else text[:300] + "…"
+    return out.put(text if len(text) <= _PART else text[:_PART] + "…")
 
 
-def _nested(v):
-    if isinstance(v, list):
-        return "[" + ", ".join(_nested(x) for x in v) + "]"
-    return f"{v:.4g}" if isinstance(v, float) else str(v)
+def _nested(value, out):
+    if isinstance(value, list):
+        out.put("[")
+        for i, part in enumerate(value):
+            out.put(", " if i else "")
+            _nested(part, out)
+        return out.put("]")
+    return out.put(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
 def dtype_name(t: Tensor) -> str:
@@ -97,13 +124,20 @@ def difference(
     elif isinstance(expected, int):
         same = got == expected
     else:
-        same = math.isclose(got, expected, rel_tol=rtol or 1e-6, abs_tol=1e-12) or got == expected
+        same = got == expected or _is_close(got, expected, rtol or 1e-6)
     if same:
         return None
     if type(expected) is not type(got) and not (isinstance(got, int | float) and isinstance(expected, int | float)):
         sentence = f"{where} is {_kind(got)}, expected {_kind(expected)}"
         return Difference("type", sentence, show(expected), show(got))
     return Difference("values", f"{where} is {show(got)}, expected {show(expected)}", show(expected), show(got))
+
+
+def _is_close(got, expected, rtol):
+    try:
+        return math.isclose(got, expected, rel_tol=rtol, abs_tol=1e-12)
+    except OverflowError:  # an int beyond all floats
+        return False
 
 
 def _kind(value):
@@ -191,16 +225,30 @@ def _expression_difference(expected, got, where):
     if found is None:
         return None
     point, have, want = found
-    at = ", ".join(f"{k}={v}" for k, v in point.items())
-    more = f" (it uses {', '.join(unknown)}, which the expected form does not)" if unknown else ""
+    # Of many symbols those that the expected form has too.
+    named = list(point) if len(point) <= _SYMBOLS else [n for n in point if n in expected.symbols][:_SYMBOLS]
+    at = _listed([f"{short(n, MAX_NAME)}={point[n]}" for n in named], len(point) > len(named))
+    more = f" (it uses {_listed(unknown)}, which the expected form does not)" if unknown else ""
     return Difference(
         "expression", f"{where} is not the same function: at {at} the two differ{more}", _number(want), _number(have)
     )
 
 
+def _listed(texts: Iterable[str], more: bool = False) -> str:
+    """Texts with commas between them; an ellipsis where they are cut, or where there are more."""
+
+    def write(out):
+        for i, text in enumerate(texts):
+            out.put(", " if i else "")
+            out.put(text)
+        out.put(", …" if more else "")
+
+    return written(write, _KEYS_TEXT)
+
+
 def _number(v):
     if isinstance(v, list):
-        return "[" + ", ".join(_number(x) for x in v) + "]"
+        return f"[{_listed(map(_number, v))}]"
     if isinstance(v, complex):
         return f"{v.real:.4g}" if abs(v.imag) < 1e-12 else f"{v.real:.4g}{v.imag:+.4g}i"
     return f"{v:.4g}" if isinstance(v, int | float) else str(v)
@@ -229,11 +277,15 @@ def _dict_difference(expected, got, atol, rtol, where):
     if not isinstance(got, dict):
         return Difference("type", f"{where} is {_kind(got)}, expected a dictionary", show(expected), show(got))
     if set(got) != set(expected):
-        missing, extra = sorted(map(str, set(expected) - set(got))), sorted(map(str, set(got) - set(expected)))
-        parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unexpected {', '.join(extra)}"] * bool(extra)
+        missing, extra = _keys(set(expected) - set(got)), _keys(set(got) - set(expected))
+        parts = [f"lacks {missing}"] * bool(missing) + [f"has unexpected {extra}"] * bool(extra)
         return Difference("keys", f"{where} {' and '.join(parts)}", show(expected), show(got))
     for key, e in expected.items():
         found = difference(e, got[key], atol, rtol, f"{where}[{key!r}]")
         if found:
             return found
     return None
+
+
+def _keys(keys):
+    return _listed(sorted(k[:_PART] if isinstance(k, str) else show(k) for k in keys))

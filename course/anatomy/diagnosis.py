@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import torch
 
-from . import advice, codec, contrast, relations
+from . import advice, contrast, relations
+from .codec import Memory, Opaque
 from .compare import Difference, difference
 from .naming import expects_error, functions_of
 from .records import ExerciseRecord
@@ -16,14 +17,19 @@ _PLAIN = ("missing", "signature", "mutated", "length", "keys", "expression", "gr
 _WORK = "Work the smallest failing case by hand, and print each intermediate value."
 
 
-def generic(record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None]) -> list[Mistake]:
+def generic(
+    record: ExerciseRecord,
+    outcomes: Outcomes,
+    problems: Sequence[Difference | None],
+    memory: Memory | None = None,
+) -> list[Mistake]:
     """One or two Mistakes for a failed check: what is wrong, then where. Never raises.
 
     record: ExerciseRecord. outcomes: as for ``judging.judge``. problems: for each case its Difference, or None; at
-    least one is a Difference.
+    least one is a Difference. memory: where decoded values are kept.
     """
     try:
-        failure = _Failure(record, outcomes, problems)
+        failure = _Failure(record, outcomes, problems, memory or Memory())
         main = failure.main()
     except Exception:  # an outcome of a hostile process that only fails when looked at closely
         problem = next(p for p in problems if p is not None)
@@ -38,8 +44,8 @@ def generic(record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Diffe
 class _Failure:
     """The first failed case, among the cases of the same function."""
 
-    def __init__(self, record, outcomes, problems):
-        self.record, self.outcomes, self.problems = record, outcomes, problems
+    def __init__(self, record, outcomes, problems, memory):
+        self.record, self.outcomes, self.problems, self.memory = record, outcomes, problems, memory
         self.first = next(i for i, p in enumerate(problems) if p is not None)
         self.case, self.problem = record.cases[self.first], problems[self.first]
         functions = functions_of(self.case)
@@ -116,11 +122,15 @@ class _Failure:
                         return f" Item {i} of it is right: return that one alone."
                 if want.ndim and want.shape[:1] == (len(got),):
                     return " Put the items together with torch.stack or torch.cat."
-            if isinstance(got, list | tuple):
+            if (
+                isinstance(got, list | tuple)
+                or isinstance(got, Opaque)
+                and got.type_name.startswith(("list ", "tuple "))
+            ):
                 return " Stay with tensors all the way, or wrap it at the end: torch.tensor(…), torch.stack(…)."
             if isinstance(got, bool | int | float):
                 return " Leave out .item() and float(…), or wrap it: torch.tensor(…)."
-            if isinstance(got, codec.Opaque) and "numpy" in got.type_name:
+            if isinstance(got, Opaque) and "numpy" in got.type_name:
                 return " Use torch's functions in place of numpy's; torch.from_numpy(…) turns an array into a tensor."
         if isinstance(want, list | tuple) and isinstance(got, torch.Tensor):
             return " Return the values one after the other: return a, b."
@@ -167,7 +177,9 @@ class _Failure:
             for part in ("value", "grads"):
                 if part in step and part in theirs:
                     found = _leaf(
-                        codec.decode(step[part], want_tensors), codec.decode(theirs[part], have_tensors), (n, part)
+                        self.memory.value(step[part], want_tensors),
+                        self.memory.value(theirs[part], have_tensors),
+                        (n, part),
                     )
                     if found:
                         return found
@@ -192,7 +204,8 @@ class _Failure:
         right = None
         for i in self.failed:
             (want, tensors), (have, theirs) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
-            want, have = (codec.decode(o["results"][-1].get("value"), t) for o, t in ((want, tensors), (have, theirs)))
+            pairs = (want, tensors), (have, theirs)
+            want, have = (self.memory.value(o["results"][-1].get("value"), t) for o, t in pairs)
             if not isinstance(want, tuple) or not isinstance(have, list | tuple) or not 1 < len(want) == len(have) < 5:
                 return ""
             same = [difference(a, b, rtol=1e-4) is None or _close(a, b) for a, b in zip(want, have, strict=True)]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import codec, diagnosis, naming, runner
-from .codec import Tensors
+from .codec import Memory, Tensors
 from .compare import Difference, difference, show
 from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes, Step
@@ -24,24 +24,25 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
     record: ExerciseRecord. outcomes: for each case ``(outcome, tensors)`` as ``runner.run_program`` returns them, or
     ``({"missing": [names]}, {})``.
     """
-    problems = [_problem(c, *o) for c, o in zip(record.cases, outcomes, strict=True)]
+    memory = Memory()
+    problems = [_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True)]
     used = _forbidden_used(record, outcomes)
     total = sum(c.weight for c in record.cases) or 1.0
     cases = []
     for number, (case, problem) in enumerate(zip(record.cases, problems, strict=True), 1):
         worth = record.points * case.weight / total
-        result = CaseResult(case.name, case.shows, problem is None, worth, worth)
-        if problem is not None or used:
-            result.points = 0.0
-        if problem is not None:
-            result.sentence, result.expected, result.got = problem.sentence, problem.expected, problem.got
-            result.call = spelled(record, number, problem.step, problem.gradient)
-        cases.append(result)
+        points = worth if problem is None and not used else 0.0
+        if problem is None:
+            cases.append(CaseResult(case.name, case.shows, True, points, worth))
+            continue
+        call = spelled(record, number, problem.step, problem.gradient)
+        said = problem.sentence, call, problem.expected, problem.got
+        cases.append(CaseResult(case.name, case.shows, False, points, worth, *said))
     mistakes = [_forbidden(record, used)] if used else []
     failed = any(p is not None for p in problems)
     if failed:
-        named = naming.named(record, outcomes, problems)
-        mistakes += [named] if named else diagnosis.generic(record, outcomes, problems)
+        named = naming.named(record, outcomes, problems, memory)
+        mistakes += [named] if named else diagnosis.generic(record, outcomes, problems, memory)
     passed = not used and not failed
     score = record.points if passed else sum(c.points for c in cases)
     return Verdict(record.id, passed, round(score, 6), record.points, mistakes, cases, seconds)
@@ -62,10 +63,10 @@ def _forbidden(record: ExerciseRecord, used: list[str]) -> Mistake:
     )
 
 
-def _problem(case: CaseRecord, outcome: Outcome, tensors: Tensors) -> Difference | None:
+def _problem(case: CaseRecord, outcome: Outcome, tensors: Tensors, memory: Memory) -> Difference | None:
     """Difference between a case's expectation and an outcome, or None."""
     try:
-        return outcome_difference(case, case.outcomes["expected"], (outcome, tensors), case.atol, case.rtol)
+        return outcome_difference(case, case.outcomes["expected"], (outcome, tensors), case.atol, case.rtol, memory)
     except (codec.MalformedTree, NotAnExpression) as error:
         return Difference("type", f"the result cannot be read: {error}")
     except Exception as error:  # the outcome may be anything that JSON and tensors can say
@@ -78,21 +79,22 @@ def outcome_difference(
     got: tuple[Outcome, Tensors],
     atol: Mapping[str, float],
     rtol: float | None,
+    memory: Memory | None = None,
 ) -> Difference | None:
-    """First Difference between two outcomes of a case's program, or None."""
+    """First Difference between two outcomes of a case's program, or None. memory: where decoded values are kept."""
+    memory = memory or Memory()
     (want, want_tensors), (have, have_tensors) = expected, got
     if have.get("missing"):
         return Difference(
             "missing",
-            f"the notebook defines no {' and no '.join(map(str, have['missing']))}: was it renamed or deleted?",
+            f"the notebook defines no {' and no '.join(map(str, have['missing'][:8]))}: was it renamed or deleted?",
         )
     if have.get("signature"):
         return Difference("signature", str(have["signature"]))
     allowed = {id(want_tensors[n]): a for n, a in atol.items()}
     for i, step in enumerate(want["results"]):
-        found = _step_difference(
-            step, want_tensors, have["results"][i], have_tensors, allowed, rtol, _where(case.program["steps"], i)
-        )
+        where = _where(case.program["steps"], i)
+        found = _step_difference(step, want_tensors, have["results"][i], have_tensors, allowed, rtol, where, memory)
         if found:
             found.step = i
             return found
@@ -119,15 +121,15 @@ def _step_difference(
     allowed: dict[int, float],
     rtol: float | None,
     where: str,
+    memory: Memory,
 ) -> Difference | None:
     if "raises" in step or "raises" in theirs:
-        return _raise_difference(step, theirs, want_tensors)
-    found = difference(
-        codec.decode(step["value"], want_tensors), codec.decode(theirs["value"], have_tensors), allowed, rtol, where
-    )
+        return _raise_difference(step, theirs, want_tensors, memory)
+    want, have = memory.value(step["value"], want_tensors), memory.value(theirs["value"], have_tensors)
+    found = difference(want, have, allowed, rtol, where)
     if found or "grads" not in step:
         return found
-    want, have = codec.decode(step["grads"], want_tensors), codec.decode(theirs["grads"], have_tensors)
+    want, have = memory.value(step["grads"], want_tensors), memory.value(theirs["grads"], have_tensors)
     for label, gradient in want.items():
         if not isinstance(have, dict) or label not in have:
             found = Difference("keys", f"the gradient for {_place(label)} is missing")
@@ -153,14 +155,16 @@ def _place(label: str) -> str:
     return words.get(label, label)
 
 
-def _raise_difference(step: dict[str, Any], theirs: dict[str, Any], want_tensors: Tensors) -> Difference | None:
+def _raise_difference(
+    step: dict[str, Any], theirs: dict[str, Any], want_tensors: Tensors, memory: Memory
+) -> Difference | None:
     if "raises" in step:
         should = f"{'an' if step['raises'][0][:1] in 'AEIOU' else 'a'} {step['raises'][0]} should be raised here"
         if "raises" not in theirs:
             return Difference("raises", should, step["raises"][0], "no error")
     name, message, line = (str(p) for p in theirs["raises"])
     if "raises" not in step:
-        expected = show(codec.decode(step["value"], want_tensors)) if step["value"] is not None else "no error"
+        expected = show(memory.value(step["value"], want_tensors)) if step["value"] is not None else "no error"
         if name == "NotImplementedError":
             return Difference("not_written", "", expected, "nothing yet")
         at = f" (at: {line})" if line else ""

@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from . import codec
-from .codec import Tensors
+from .codec import Memory, Tensors
 from .compare import Difference, difference
 from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes
@@ -37,12 +36,18 @@ class Explained(IntEnum):
     TOO_LITTLE = 4
 
 
-def named(record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None]) -> Mistake | None:
+def named(
+    record: ExerciseRecord,
+    outcomes: Outcomes,
+    problems: Sequence[Difference | None],
+    memory: Memory | None = None,
+) -> Mistake | None:
     """The known Mistake that explains a failed check, or None.
 
     record: ExerciseRecord. outcomes: as for ``judging.judge``. problems: for each case its Difference, or None.
+    memory: where decoded values are kept.
     """
-    check = _FailedCheck(record, outcomes, problems)
+    check = _FailedCheck(record, outcomes, problems, memory or Memory())
     suspects = [_Suspect(name, check) for name in record.mistakes]
     convicted = [s for s in suspects if s.is_convicted()]
     if not convicted:
@@ -65,8 +70,10 @@ def expects_error(case: CaseRecord) -> bool:
 class _FailedCheck:
     """What a check gave. failed, passed: indices of its cases."""
 
-    def __init__(self, record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None]) -> None:
-        self.cases, self.outcomes, self.problems = record.cases, outcomes, problems
+    def __init__(
+        self, record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None], memory: Memory
+    ) -> None:
+        self.cases, self.outcomes, self.problems, self.memory = record.cases, outcomes, problems, memory
         self.failed = [i for i, p in enumerate(problems) if p is not None]
         self.passed = [i for i, p in enumerate(problems) if p is None]
         first = self.functions(self.failed[0])
@@ -104,7 +111,8 @@ class _Suspect:
         if self.name not in case.outcomes:
             return None
         try:
-            return _likeness(case, case.outcomes[self.name], self.check.outcomes[i], self.check.deliberate)
+            known, mine = case.outcomes[self.name], self.check.outcomes[i]
+            return _likeness(case, known, mine, self.check.deliberate, self.check.memory)
         except Exception:  # a malformed outcome is like no fingerprint
             return None
 
@@ -161,7 +169,11 @@ def _numbers(case: CaseRecord) -> int:
 
 
 def _likeness(
-    case: CaseRecord, theirs: tuple[Outcome, Tensors], got: tuple[Outcome, Tensors], deliberate: Collection[str]
+    case: CaseRecord,
+    theirs: tuple[Outcome, Tensors],
+    got: tuple[Outcome, Tensors],
+    deliberate: Collection[str],
+    memory: Memory,
 ) -> Likeness | None:
     """How one outcome is like a fingerprint. Raises all kinds of errors for an outcome that is malformed."""
     (mine, my_tensors), (known, known_tensors) = got, theirs
@@ -176,7 +188,7 @@ def _likeness(
             return None
         for part in ("value", "grads"):
             if part in a:
-                wanted, given = codec.decode(a[part], known_tensors), codec.decode(b[part], my_tensors)
+                wanted, given = memory.value(a[part], known_tensors), memory.value(b[part], my_tensors)
                 if not _same(wanted, given, loose, case.rtol or 1e-5):
                     return None
     return Likeness.VALUE

@@ -1,10 +1,17 @@
 """What a check says: the same words in the notebook, in the autograde feedback and in the class report."""
 
-import html
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
+
+from .texts import escaped, short
+
+MAX_MESSAGE = 1_600  # characters of a mistake's message; what an honest answer leads to has a few hundred
+MAX_TEXT = 1_200  # of each text of a case
+MAX_NAME = 120  # of a slug, and of what a case is called
+MAX_BYTES = 12_000  # of all that a verdict says of what came back, in UTF-8: in JSON at most three times as many
+LEFT_OUT = "(not shown: what stands above is too long already)"
 
 GOOD, BAD, CALM = "var(--jp-success-color1,#1b7f3b)", "var(--jp-error-color1,#c62828)", "var(--jp-warn-color1,#b45f06)"
 
@@ -16,15 +23,21 @@ def box(color: str, body: str) -> str:
 
 @dataclass
 class Mistake:
-    """A mistake with a name. ``name`` is a slug such as ``no_scaling``; generic ones start with ``generic.``."""
+    """A mistake with a name. ``name`` is a slug such as ``no_scaling``; generic ones start with ``generic.``.
+
+    Both become printable and short where a Mistake is made: a student's texts come in here.
+    """
 
     name: str
     message: str
 
+    def __post_init__(self) -> None:
+        self.name, self.message = short(self.name, MAX_NAME), short(self.message, MAX_MESSAGE)
+
 
 @dataclass
 class CaseResult:
-    """One case (or property) of an exercise."""
+    """One case (or property) of an exercise. Its texts become printable and short where it is made."""
 
     name: str
     shows: str
@@ -36,14 +49,27 @@ class CaseResult:
     expected: str = ""
     got: str = ""
 
+    def __post_init__(self) -> None:
+        self.name, self.shows = short(self.name, MAX_NAME), short(self.shows, MAX_TEXT)
+        self.sentence, self.call = short(self.sentence, MAX_TEXT), short(self.call, MAX_TEXT)
+        self.expected, self.got = short(self.expected, MAX_TEXT), short(self.got, MAX_TEXT)
+
+    def size(self) -> int:
+        """How many bytes its texts have, but for those that the exercise gives it."""
+        return sum(len(t.encode()) for t in (self.sentence, self.call, self.expected, self.got))
+
+    def leave_out(self) -> None:
+        """Replaces its texts, but for those that the exercise gives it."""
+        self.sentence, self.call, self.expected, self.got = LEFT_OUT, "", "", ""
+
 
 @dataclass
 class Verdict:
     """The outcome of one exercise.
 
     passed: True when every case passed. score, max_score: points. mistakes: named mistakes, most telling first.
-    cases: every case tried, smallest first; none where the code could not be run at all. seconds: time that the
-    learner's code took.
+    cases: every case tried, smallest first; none where the code could not be run at all; where all that they say would
+    be too much, the last ones say less. seconds: time that the learner's code took.
     """
 
     exercise: str
@@ -53,6 +79,13 @@ class Verdict:
     mistakes: list[Mistake] = field(default_factory=list)
     cases: list[CaseResult] = field(default_factory=list)
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        left = MAX_BYTES - sum(len(m.message.encode()) for m in self.mistakes)
+        for case in self.cases:  # the smallest first: those are read
+            left -= case.size()
+            if left < 0 and case.size():
+                case.leave_out()
 
     @property
     def first_failure(self) -> CaseResult | None:
@@ -102,11 +135,11 @@ class Verdict:
         return "\n".join(lines)
 
     def html(self, below: str = "") -> str:
-        """The same as an HTML fragment; every value is escaped, colors come from the notebook's theme.
+        """The same as an HTML fragment; every value is escaped (no markup, no TeX), colors come from the theme.
 
         below: more HTML, made by this package, that goes into the same box.
         """
-        esc = html.escape
+        esc = escaped
         if self.passed:
             items = "".join(f"<li>{esc(c.shows)}</li>" for c in self.cases)
             return box(

@@ -1,0 +1,306 @@
+"""Everything after a reply is parsed: no reply stops the judge, slows it, fills its memory or misleads its reader.
+
+10,000 replies, the same in every run. More of them, or others:
+``FUZZ_REPLIES=100000 FUZZ_SEED=7 python -m pytest tests/grading/test_fuzz.py``. What fails is described in the message;
+a reply that hangs is ended by the kernel, in a forked process, and fails the test like any other.
+"""
+
+import html
+import json
+import mmap
+import os
+import re
+import resource
+import signal
+import time
+import unicodedata
+
+import pytest
+import sympy
+import torch
+from anatomy import codec, compare, judging, symbolic, texts, verdict
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+
+from autograder import exercises
+from autograder.judge.drawing import draw_record
+from autograder.judge.reply import MalformedReply, parse_reply
+
+from . import replies
+from .replies import TOWER, ZERO, Drawn, number
+
+REPLIES = int(os.environ.get("FUZZ_REPLIES", 10_000))
+SEED = int(os.environ.get("FUZZ_SEED", 13))
+SHARES = 5
+SECONDS = 1.0  # of processor time for one reply
+MEGABYTES = 100
+JSON, TEXT, PAGE = 40_000, 8_000, 64_000  # characters of a verdict in its three forms
+# Chosen apart from anatomy.texts: what is no character to look at, and what turns the direction of reading.
+MISLEADING = {
+    c
+    for c in map(chr, range(0x11_0000))
+    if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
+    or unicodedata.bidirectional(c) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+} - {"\n", "\t"} | set("\u200b\u200e\u200f\u061c\ufeff\u2060\xad\U000e0041")
+TAGS = {"div", "b", "code", "p", "table", "tr", "th", "td", "details", "summary", "ul", "li", "span"}
+
+
+@pytest.fixture(scope="module")
+def records():
+    return {name: replies.record(name) for name in replies.IDS}
+
+
+def judged(record, data):
+    """The Verdict on a reply, None where it has no readable form; every promise on its words is asserted."""
+    try:
+        outcomes = parse_reply(data, [c.program for c in record.cases])
+    except MalformedReply as error:
+        assert len(str(error)) < 200
+        return None
+    found = judging.judge(record, outcomes)
+    text, page, written = found.text(), found.html(), json.dumps(found.to_dict())
+    assert len(written) <= JSON and len(text) <= TEXT and len(page) <= PAGE, (len(written), len(text), len(page))
+    told = [m.message for m in found.mistakes] + [f for c in found.cases for f in (c.sentence, c.expected, c.got)]
+    assert not set("".join([text, page, *told])) & MISLEADING
+    bare = page.replace("<span>$</span>", "").replace("<span>\\</span>", "")
+    assert "$" not in bare and "\\" not in bare, "a sign that TeX begins with"
+    assert {t.lower() for t in re.findall(r"<\s*/?([^\s>]*)", page)} <= TAGS
+    return found
+
+
+def within_limits(record, data):
+    """``judged``, with a limit on its time that nothing in it can outlive.
+
+    (A handler of Python's would not do: it never runs while one long operation does.)
+    """
+    signal.setitimer(signal.ITIMER_PROF, 3 * SECONDS)
+    began = time.process_time()
+    found = judged(record, data)
+    took = time.process_time() - began
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    assert took < SECONDS, f"{took:.1f} s"
+    return found
+
+
+def failure(work):
+    """How ``work(note)`` fails in a forked copy of this process, or "". note: says what it is about to do."""
+    said = mmap.mmap(-1, 1 << 14)
+
+    def note(text):
+        said.seek(0)
+        said.write(text.encode("utf-8", "backslashreplace")[: len(said) - 1] + b"\0")
+
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            torch.set_num_threads(1)
+            signal.alarm(900)  # for what waits without working
+            resource.setrlimit(resource.RLIMIT_AS, (_mapped() + (1 << 30), resource.RLIM_INFINITY))
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            work(note)
+            grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10
+            assert grown < MEGABYTES, f"memory grew by {grown} MB"
+            status = 0
+        except BaseException as error:
+            with_notes = [str(error), *getattr(error, "__notes__", [])]
+            note(f"{type(error).__name__}: " + "\n".join(with_notes)[-8_000:])
+        finally:
+            os._exit(status)
+    status = os.waitpid(pid, 0)[1]
+    if os.WIFSIGNALED(status):
+        return f"ended by {signal.Signals(os.WTERMSIG(status)).name} at {_read(said)}"
+    return _read(said) if status else ""
+
+
+def _read(said):
+    return said[:].split(b"\0")[0].decode("utf-8", "replace")
+
+
+def _mapped():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def fuzz(records, count, which, note):
+    """Judges ``count`` replies, each as the answer to two exercises in turn; ``which`` decides what they are."""
+    tried = dict.fromkeys(("judged", "refused", "too large"), 0)
+    following = dict(zip(records, [*list(records)[1:], *records], strict=False))
+
+    @seed(which)
+    @settings(
+        max_examples=count // 2,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        verbosity=Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(replies.replies(records))
+    def one(drawn):
+        try:
+            data = replies.packed(drawn)
+        except OverflowError:
+            tried["too large"] += 2
+            return
+        for name in (drawn.exercise, following[drawn.exercise]):
+            note(f"{name}: {drawn!r}")
+            found = within_limits(records[name], data)
+            tried["judged" if found else "refused"] += 1
+            assert not (found and found.passed), f"a wrong reply passes: {name}: {drawn!r}"
+
+    one()
+    assert tried["judged"] > 0.85 * count, tried
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_no_reply_stops_slows_or_misleads(records, share):
+    assert not failure(lambda note: fuzz(records, REPLIES // SHARES, SEED * SHARES + share, note))
+
+
+def test_right_answers_pass_in_the_same_form(records):
+    for record in records.values():
+        assert judged(record, replies.packed(replies.close(record, "none at all", "expected"))).passed
+
+
+# ---- what was found once ---------------------------------------------------------------------------------------------
+ALL = ("start.weighted_average", "rope.relative_rotation", "rope.squared_lengths", "norm.axes")
+SHORT = {"tensor": "o0"}
+FOUND = {
+    "a sum of towers": {"sympy": ["Add", TOWER, TOWER, ["Mul", number(-1), TOWER]]},
+    "600 products with zero": {"sympy": ["Add", *[ZERO] * 600]},
+    "a nest of 50 sums": {"sympy": replies.nested("Add", ["Symbol", "x"], 50, [ZERO] * 20)},
+    "a matrix of towers": {"sympy": ["Matrix", 20, 20, *[["Mul", TOWER, ["Symbol", "z"]]] * 400]},
+    "900 symbols": {"sympy": ["Add", *[["Mul", ["Symbol", f"x{i}"], ZERO] for i in range(900)]]},
+    "a symbol of 100,000 characters": {"sympy": ["Symbol", "x" * 100_000]},
+    "a power without exponent": {"sympy": ["Pow", ["Symbol", "x"]]},
+    "4,096 tensors in lists": replies.towers(SHORT, 8, 4),
+    "15,000 keys": {"dict": [[f"key {i}", i] for i in range(15_000)]},
+    "490 long keys": {"dict": [["k" * 200 + str(i), i] for i in range(490)]},
+    "keys that collide": {"dict": [[{"int": str(i * (2**61 - 1))}, 0] for i in range(9_000)]},
+    "20,000 numbers": {"list": [0.1] * 19_000},
+    "a type named by control characters": {"opaque": "\x1b[2J\u202eobject\ud800"},
+    "a type named by TeX": {"opaque": "$\\href{javascript:alert(1)}{x}$"},
+    "an integer of 400 digits": {"int": "9" * 400},
+    "a list in place of a value": [[]] * 100_000,
+}
+
+
+@pytest.mark.parametrize("kind", FOUND)
+def test_what_was_found_once_is_judged_at_once(kind):
+    def work(note):
+        for name in ALL:
+            record = whole(name)
+            n = len(record.cases)
+            for place in ({"value": FOUND[kind]}, {"value": {"tuple": [FOUND[kind]] * 2}}):
+                fits = max(1, min(n, 400_000 // replies.size(place)))  # as often as there is room for
+                listed = [{"results": [place]}] * fits + [{"results": []}] * (n - fits)
+                note(f"{name} {kind}")
+                data = replies.packed(Drawn(name, listed, [{"o0": ("F32", [2], 63)}] * n))
+                found = within_limits(record, data)
+                assert found is None or not found.passed and found.mistakes
+
+    assert not failure(work)
+
+
+@pytest.mark.parametrize("shape", [[10**5, 0], [10**9, 0], [0, 10**9], [1000, 1000, 0], [1] * 12])
+@pytest.mark.parametrize("dtype", ["F32", "BOOL", "F8_E4M3", "BF16", "I64"])
+def test_tensors_without_entries_are_shown_by_their_shape(shape, dtype):
+    def work(note):
+        for name in ALL:
+            record = whole(name)
+            listed = [{"results": [{"value": {"list": [SHORT] * 8}}, {"value": SHORT}]}] * len(record.cases)
+            sent = [{"o0": (dtype, shape, 1)}] * len(record.cases)
+            note(f"{name} {shape} {dtype}")
+            assert not within_limits(record, replies.packed(Drawn(name, listed, sent))).passed
+
+    assert not failure(work)
+    empty = torch.empty(10**6, 0)
+    assert compare.show([empty, empty]) == "[" + ", ".join(["tensor of shape (1000000, 0), float32"] * 2) + "]"
+
+
+REPEATED = {"TeX": "$x$ \\(y\\) " * 40, "wide": "\U0001f600" * 400, "unseen": "\x1b\u202e<b>" * 80, "plain": "a" * 400}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_a_text_repeated_in_every_case_does_not_add_up(kind):
+    record, text = longest(), REPEATED[kind]
+    for outcome in ({"results": [], "signature": text}, {"results": [{"raises": [text, text * 2, text]}]}):
+        found = judged(
+            record, replies.packed(Drawn(record.id, [outcome] * len(record.cases), [{}] * len(record.cases)))
+        )
+        assert not found.passed and len(json.dumps(found.to_dict())) <= JSON
+
+
+def longest():
+    """The record of the exercise with the most cases."""
+    return draw_record(max(exercises.all_exercises(), key=lambda e: len(e.cases)))
+
+
+def whole(name):
+    return draw_record(next(e for e in exercises.all_exercises() if e.id == name))
+
+
+# ---- a fuzzer that finds nothing must be one that can find something -------------------------------------------------
+def as_sympy_prints(tree):
+    with sympy.evaluate(False):
+        return str(symbolic.Expression(tree).to_sympy())
+
+
+def without_bounds(write, characters):
+    class Writer:
+        def __init__(self):
+            self.parts = []
+
+        def put(self, text):
+            self.parts.append(text)
+
+        def step(self):
+            pass
+
+    out = Writer()
+    write(out)
+    return "".join(out.parts)
+
+
+def all_at_once(value, limit, out):
+    out.put(str(value.tolist()) if isinstance(value, torch.Tensor) and value.numel() <= limit else repr(value))
+
+
+def cut(text, limit):
+    return text[:limit]
+
+
+# What is made worse: (module, name, what stands there instead) each.
+UNBOUNDED = [(compare, "written", without_bounds), (compare, "_show", all_at_once), (verdict, "short", lambda t, n: t)]
+FAULTS = {
+    "a printer that asks SymPy": [(symbolic, "text_of", as_sympy_prints)],
+    "printers without a bound": [*UNBOUNDED, (verdict, "MAX_BYTES", 10**9)],
+    "texts as they come": [(texts, "_MISLEADING", re.compile("(?!)"))],
+    "TeX as it comes": [(verdict, "escaped", html.escape)],
+}
+RARE = {
+    "words of any length": ([(verdict, "MAX_BYTES", 10**9)], {"results": [], "signature": REPEATED["wide"]}),
+    "any number of keys": (
+        [(codec, "MAX_KEYS", 10**9)],
+        {"results": [{"value": {"dict": [[{"int": str(i * (2**61 - 1))}, 0] for i in range(9_500)]}}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_fuzzer_finds_a_fault(records, fault, monkeypatch):
+    for module, name, worse in FAULTS[fault]:
+        monkeypatch.setattr(module, name, worse)
+    assert failure(lambda note: fuzz(records, 1_000, SEED, note))
+
+
+@pytest.mark.parametrize("fault", RARE)
+def test_an_example_finds_a_fault(fault, monkeypatch):
+    patches, outcome = RARE[fault]
+    record = longest()
+    n = len(record.cases)
+    data = replies.packed(Drawn(record.id, [outcome] * 2 + [{**outcome, "results": []}] * (n - 2), [{}] * n))
+    assert not failure(lambda note: within_limits(record, data))
+    for module, name, worse in patches:
+        monkeypatch.setattr(module, name, worse)
+    assert failure(lambda note: within_limits(record, data))
