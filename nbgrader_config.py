@@ -6,8 +6,10 @@ from the trusted notebook before they run, and scores come from the judge outsid
 """
 
 from autograder.grading.environment import find_alembic, sandbox_kernel
+from autograder.grading.stamps import careful
 
 find_alembic()
+careful()  # time stamps of submissions are read, but never followed, waited for or believed
 c = get_config()  # noqa: F821
 
 c.CourseDirectory.course_id = "transformer-anatomy"
@@ -48,9 +50,14 @@ c.Autograde.autograde_preprocessors = [
 # `nbgrader export` would otherwise overwrite what `make grade` writes.
 c.CsvExportPlugin.to = "gradebook.csv"
 
-# A student's output may hold a script: feedback pages show it as text.
+# Only the page is written; the files beside a notebook, which a link may have brought there, stay where they are.
+c.GenerateFeedback.exporter_class = f"{steps}.FeedbackExporter"
+# A student's output may hold a script, or TeX with a link: feedback pages and the formgrader show it as text.
 c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.preprocessors = [f"{steps}.InertOutputs"]
 # Stock gives full marks to a check cell that a student tagged "skip-execution".
 c.ExecutePreprocessor.skip_cells_with_tag = "never-used-by-a-cell"
-if sandbox_kernel():  # `python -m autograder.sandbox.kernelspec` installs it; Validate then runs in it
+# A cell that still prints when its time is up gets that as its error, instead of a traceback of nbgrader's.
+c.Execute.raise_on_iopub_timeout = False
+if sandbox_kernel():  # `make validate-sandbox` installs it; Validate then runs in it
     c.ExecutePreprocessor.kernel_name = sandbox_kernel()

@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build exercise preview messages record experiments test test-changed test-kernels lint format release grade report bench bench-grading bench-cheats bench-widgets lock system-packages
+.PHONY: build exercise preview messages record experiments test test-changed test-kernels lint format release grade report held bench bench-grading bench-cheats bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -57,8 +57,14 @@ grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED
 	@test -n "$(SUBMITTED)" || { echo "Say which folder: make grade SUBMITTED=dir (laid out student/unit/unit.ipynb)"; exit 2; }
 	$(BIN)/python -m autograder.grading "$(SUBMITTED)" $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(ARGS)
 
+validate-sandbox: $(VENV)/.ready-staff ## have nbgrader's Validate run notebooks in a sandbox (ARGS="--prefix dir")
+	$(BIN)/python -m autograder.sandbox.kernelspec $(ARGS)
+
 report: $(VENV)/.ready-staff ## write the class report from the last grading
 	$(BIN)/python -m autograder.grading.report $(ARGS)
+
+held: $(VENV)/.ready-staff ## list points that wait for a look; give them (ARGS="release student attention.softmax")
+	$(BIN)/python -m autograder.grading.waiting $(ARGS)
 
 bench: $(VENV)/.ready-staff ## time the instant checks
 	$(BIN)/python -m benchmarks.instant_check

@@ -37,6 +37,14 @@ else:
 """
 
 
+# What stands in the way is nearly always one of these; the kernel's own words don't say what to do about it.
+_ADVICE = (
+    "In a container, start it with the right to create namespaces (Docker: --privileged, or --security-opt "
+    "seccomp=unconfined with apparmor=unconfined and systempaths=unconfined); elsewhere, let users create them (sysctl "
+    "user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns=0)"
+)
+
+
 @dataclass(frozen=True)
 class Availability:
     """Truth value: a sandbox can be had. reason: one sentence, empty if all is well, otherwise about what is missing
@@ -57,7 +65,8 @@ def sandbox_available() -> Availability:
         return Availability(False, False, f"sandboxes need Linux namespaces, which {sys.platform} does not have")
     own, bwrap = _try_namespaces(), bubblewrap.probe()
     if own and bwrap:
-        return Availability(False, False, f"no sandbox on this machine: {own}; bubblewrap: {bwrap}")
+        why = f"no sandbox on this machine: {own}; bubblewrap: {bwrap.rstrip(' .')}"
+        return Availability(False, False, f"{why}. {_ADVICE}")
     return Availability(not own, not bwrap, own or (f"bubblewrap: {bwrap}" if bwrap else ""))
 
 
@@ -87,7 +96,11 @@ def _try_namespaces() -> str:
     except OSError as e:
         return str(e)
     finally:
-        process.wait()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         cgroups.remove(cgroups.folders(name))
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -16,12 +16,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import cgroups, seccomp
+from . import cgroups, seccomp, usage
 from .channel import ChannelSession
-from .limits import GIB, Limits
+from .limits import GIB, MIB, NICE, NO_CORE, Limits, process_bounds
 from .local import PRELOAD, clean_environment, end_group, files_to_copy, learner_paths, start_worker, worker_request
-from .namespaces import HOME, SYSTEM, View, readable_paths, session_uid
+from .namespaces import HOME, may_change_user, session_uid
 from .session import SandboxUnavailable
+from .view import Step, View, hidden_folders, staff_folder, steps
 
 #: Where this package is shown to the interpreter of a bubblewrapped session; nothing else of the staff's wing is.
 PACKAGE_PLACE = Path("/run/anatomy")
@@ -38,17 +39,12 @@ def sandbox_environment() -> dict[str, str]:
     return environment
 
 
-def staff_folder() -> str:
-    """The installed package ``autograder``: hidden where a folder that sandboxes see contains it."""
-    return str(Path(__file__).resolve().parents[1])
-
-
 def _parents(paths: Iterable[str]) -> list[str]:
     """Arguments that make parent folders with mode 0755: left to itself bubblewrap makes them unreadable (0700)."""
-    arguments, seen = [], {"/", "/tmp", "/usr", "/proc", "/dev"}
+    arguments, seen = [], {"/", "/tmp", "/proc", "/dev"}
     for path in paths:
         for parent in reversed([str(p) for p in Path(path).parents]):
-            if parent not in seen and not parent.startswith("/usr/"):
+            if parent not in seen:
                 seen.add(parent)
                 arguments += ["--perms", "0755", "--dir", parent]
     return arguments
@@ -80,6 +76,7 @@ class Wrapped:
 
     def remove_groups(self) -> None:
         """Remove the control groups, once the processes that were killed are gone."""
+        cgroups.release(self.groups)
         deadline = time.monotonic() + 2.0
         while (left := cgroups.remove(self.groups)) and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -109,7 +106,7 @@ def wrap(
     program = shutil.which("bwrap")
     if program is None:
         raise SandboxUnavailable("bubblewrap (the program bwrap) is not installed")
-    root = os.geteuid() == 0
+    root = may_change_user()
     uid = session_uid(random.getrandbits(22)) if root else 1000
     wrapped = Wrapped([])
     args = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
@@ -138,7 +135,8 @@ def wrap(
         if wrapped.groups:
             joins = "".join(f"echo $$ > '{g}/cgroup.procs' && " for g in wrapped.groups)
             args = ["/bin/sh", "-c", joins + 'exec "$@"', "sh", *args]
-    wrapped.command = args
+    # Out here, because the filter refuses to change this one.
+    wrapped.command = [shutil.which("prlimit") or "prlimit", f"--core={NO_CORE}", *args]
     return wrapped
 
 
@@ -148,25 +146,38 @@ def _mounts(view: View, limits: Limits, wrapped: Wrapped, shown: list, files: It
     args = _parents([HOME]) + ["--proc", "/proc", "--dev", "/dev"]
     for place in (HOME, "/tmp", "/dev/shm"):
         args += ["--perms", "1777", "--size", size, "--tmpfs", place]
-    paths = readable_paths(view)
-    args += _parents([*paths, *(place for _, place in shown)])
-    for path in paths:
-        if path in SYSTEM and os.path.islink(path) and os.path.isdir(path):
-            args += ["--symlink", os.readlink(path), path]
-        else:
-            args += ["--ro-bind", os.path.realpath(path), path]
+    args += _parents(place for _, place in shown)
+    covers = [arg for step in steps(view) for arg in _step(step, args)]
     for path, place in shown:
         args += ["--ro-bind", path, place]
     for contents, place in files:
         fd = wrapped.hand_down(contents)
         args += [*_parents([place]), "--perms", "0444", "--ro-bind-data", str(fd), place]
-    for path in view.hidden:
-        if any(path.startswith(p + "/") for p in paths) and os.path.isdir(path):
-            args += ["--perms", "0755", "--size", "4096", "--tmpfs", path, "--remount-ro", path]
+    args += covers
     if view.workdir:
         # Shown read-only and copied inside: what a student links to leads nowhere there.
         args += [*_parents([SUBMISSION]), "--ro-bind", os.path.realpath(view.workdir), SUBMISSION]
     return args
+
+
+def _step(step: Step, args: list[str]) -> list[str]:
+    """Append the arguments for one entry of the view; returns those that can only come when all are in place."""
+    if step.kind == "bind":
+        args += [*_parents([step.place]), "--ro-bind", step.source, step.place]
+    elif step.kind == "link":
+        args += [*_parents([step.place]), "--symlink", step.source, step.place]
+    elif not os.path.isdir(step.place):  # a file of a package
+        args += ["--ro-bind", os.devnull, step.place]
+    else:
+        args += [*_parents([step.place]), "--perms", "0755", "--size", str(MIB), "--tmpfs", step.place]
+        for name in step.names:
+            args += [
+                "--ro-bind",
+                os.path.join(step.source, name.rstrip("/")),
+                os.path.join(step.place, name.rstrip("/")),
+            ]
+        return ["--remount-ro", step.place]
+    return []
 
 
 def _inner(command: Sequence[str], view: View, limits: Limits | None, uid: int | None) -> list[str]:
@@ -176,9 +187,10 @@ def _inner(command: Sequence[str], view: View, limits: Limits | None, uid: int |
         change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
         inner = [*change, "--inh-caps=-all", "--bounding-set=-all", *inner]
     if limits is not None:
-        numbers = {"as": _LIBRARIES + limits.memory_bytes, "cpu": limits.cpu_seconds, "fsize": limits.file_bytes}
-        numbers |= {"core": 0, "nofile": limits.open_files, "nproc": limits.processes}
-        inner = ["prlimit", *(f"--{name}={value}" for name, value in numbers.items()), *inner]
+        numbers = {"as": _LIBRARIES + limits.memory_bytes, "nproc": limits.processes}
+        numbers |= {name.removeprefix("RLIMIT_").lower(): value for name, value in process_bounds(limits).items()}
+        del numbers["core"]
+        inner = ["nice", f"-n{NICE}", "prlimit", *(f"--{name}={value}" for name, value in numbers.items()), *inner]
     if view.workdir:
         copy = f'cp -rP {SUBMISSION}/. "$HOME" && chmod -R a+rwX "$HOME"; exec "$@"'
         inner = ["/bin/sh", "-c", copy, "sh", *inner]
@@ -205,7 +217,7 @@ class BubblewrapSession(ChannelSession):
         if workdir is not None:
             files_to_copy(workdir, limits.tmpfs_bytes)
         visible = learner_paths() if readable is None else [str(p) for p in readable]
-        view = View(tuple(visible), (staff_folder(),), "" if workdir is None else str(workdir))
+        view = View(tuple(visible), (staff_folder(), *hidden_folders()), "" if workdir is None else str(workdir))
         package = PACKAGE_PLACE / "autograder"
         here = Path(__file__).resolve().parent
         shown = [(str(p), str(package / p.relative_to(here.parent))) for p in (here.parent / "__init__.py", here)]
@@ -216,11 +228,15 @@ class BubblewrapSession(ChannelSession):
         finally:
             wrapped.started()
 
+        note = usage.Note()
+        watch = usage.Thread(process.pid, limits, {"cpu", "memory"} - cgroups.covered(wrapped.groups), note.write)
+
         def end() -> None:
+            watch.stop()
             end_group(process)
             wrapped.remove_groups()
 
-        super().__init__(control, limits, end)
+        super().__init__(control, limits, end, note=note)
 
 
 def probe() -> str:

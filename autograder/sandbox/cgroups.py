@@ -1,66 +1,131 @@
-"""Memory and process limits for a whole session, through Linux control groups of version 1 or 2.
+"""Limits for a whole session (memory, processes, CPU time), through Linux control groups of version 1 or 2.
 
-RLIMIT_AS bounds one process; a session may have many. Where the grader may create control groups (usually: as root)
-each session gets one of its own. Where it may not, the per-process limits have to do: memory is then bounded by
-``processes`` times ``memory_bytes``.
+Resource limits bound one process; a session may have many. Where the grader may create control groups (usually: as
+root) each session gets one of its own, and the kernel keeps it to ``session_memory_bytes`` of memory, to ``processes``
+and to ``session_cpu_percent`` of one processor: what asks for more waits, and nobody is accused. Controllers that are
+missing or not ours are passed over one by one; what no group covers is ``usage.py``'s to watch.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import time
 from pathlib import Path
 
-from .limits import Limits, mapped_bytes
+from .limits import MIB, Limits
 
 log = logging.getLogger(__name__)
 MOUNT = Path("/sys/fs/cgroup")
 PREFIX = "anatomy-"
+PERIOD = 100_000  # microseconds over which CPU time is counted
+#: A group with all of the quota of one thread would make that thread wait whenever it changes processors.
+_ROUNDING = 1.05
+#: False: make no groups, as on a machine where they are not ours (the tests of ``usage.py`` need one).
+ENABLED = True
+_OLD = 3600  # seconds; a group is empty only for a moment after it was made
+_MEMORY = ("memory.max", "memory.limit_in_bytes")
+_CPU = ("cpu.max", "cpu.cfs_quota_us")
 
 
 def group_memory(limits: Limits) -> int:
     """Bytes for the group: above one process's own limit, so that a greedy cell gets MemoryError, not a kill."""
-    return mapped_bytes() + limits.memory_bytes + 2 * limits.tmpfs_bytes
+    # Libraries are the zygote's, but what a process changes of their data (up to 0.2 GiB) becomes its own.
+    return max(limits.session_memory_bytes, limits.memory_bytes + 2 * limits.tmpfs_bytes + 256 * MIB)
+
+
+def _settings(limits: Limits, mount: Path) -> list[tuple[Path, dict[str, int | str]]]:
+    """(parent folder, {file: value}) for each hierarchy; limits first, in the order in which they must be written."""
+    memory, pids, quota = group_memory(limits), limits.processes, int(limits.session_cpu_percent * 1000 * _ROUNDING)
+    if (mount / "cgroup.controllers").exists():  # version 2: one tree
+        for controller in ("memory", "pids", "cpu"):
+            try:
+                (mount / "cgroup.subtree_control").write_text(f"+{controller}")
+            except OSError as e:
+                log.debug("no control groups for %s: %s", controller, e)
+        both: dict[str, int | str] = {"memory.max": memory, "memory.swap.max": 0, "pids.max": pids}
+        return [(mount, both | {"cpu.max": f"{quota} {PERIOD}", "cpu.weight": 50})]
+    return [
+        (mount / "memory", {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}),
+        (mount / "pids", {"pids.max": pids}),
+        (mount / "cpu", {"cpu.cfs_period_us": PERIOD, "cpu.cfs_quota_us": quota, "cpu.shares": 512}),
+    ]
 
 
 def create(name: str, limits: Limits, mount: Path = MOUNT) -> list[Path]:
-    """Make a group and set its limits. Returns its folders (one in version 2, up to two in version 1, none where not
-    permitted); processes join by ``join``, and ``remove`` takes the folders away once they are empty."""
-    memory, pids = group_memory(limits), limits.processes
-    if (mount / "cgroup.controllers").exists():  # version 2: one tree
-        wanted = [(mount, {"memory.max": memory, "memory.swap.max": 0, "pids.max": pids})]
-        try:
-            (mount / "cgroup.subtree_control").write_text("+memory +pids")
-        except OSError as e:
-            log.debug("control groups are not ours to set up: %s", e)
-            return []
-    else:
-        wanted = [(mount / "memory", {"memory.limit_in_bytes": memory}), (mount / "pids", {"pids.max": pids})]
+    """Make a group and set its limits. Returns its folders (one in version 2, up to three in version 1, none where
+    not permitted); processes join by ``join``, ``remove`` takes the folders away once they are empty, and ``covered``
+    says which limits hold."""
     made: list[Path] = []
-    for parent, settings in wanted:
+    for parent, settings in _settings(limits, mount) if ENABLED else []:
         folder = parent / (PREFIX + name)
         try:
             folder.mkdir()
-            made.append(folder)
-            for file, value in settings.items():
-                if file == "memory.swap.max" and not (folder / file).exists():
-                    continue  # a kernel without swap accounting
-                (folder / file).write_text(str(value))
         except OSError as e:
             log.debug("no control group %s: %s", folder, e)
-            if folder in made:
-                remove([made.pop()])
+            continue
+        written = [_write(folder / file, value) for file, value in settings.items()]
+        if any(written):
+            made.append(folder)
+        else:
+            remove([folder])
     return made
+
+
+def _write(file: Path, value: int | str) -> bool:
+    try:
+        file.write_text(str(value))
+        return True
+    except OSError as e:  # a kernel without this one: swap accounting, bandwidth control, ...
+        log.debug("%s is not set: %s", file, e)
+        return False
+
+
+def covered(folders: list[Path]) -> set[str]:
+    """Which of "memory" and "cpu" these groups limit, by what the kernel says."""
+
+    def limited(folder: Path, file: str) -> bool:
+        try:
+            text = (folder / file).read_text()
+        except OSError:
+            return False
+        return text[:1].isdigit() and int(text.split()[0]) < 1 << 60  # "max", -1 and a huge number mean none
+
+    found = set()
+    for what, files in (("memory", _MEMORY), ("cpu", _CPU)):
+        if any(limited(folder, file) for folder in folders for file in files):
+            found.add(what)
+    return found
 
 
 def folders(name: str, mount: Path = MOUNT) -> list[Path]:
     """The folders that ``create`` made for this name and that still exist."""
-    return [f for f in (mount / p / (PREFIX + name) for p in (".", "memory", "pids")) if f.is_dir()]
+    return [f for f in (mount / p / (PREFIX + name) for p in (".", "memory", "pids", "cpu")) if f.is_dir()]
 
 
 def open_for_join(folders: list[Path]) -> list[int]:
     """Descriptors: a process id written to each of them moves that process into the group."""
     return [os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for folder in folders]
+
+
+def join(pid: int, folders: list[Path], descriptors: list[int]) -> list[Path]:
+    """Move a process into the groups, by the descriptors of ``open_for_join``. Returns those that took it."""
+    joined = []
+    for folder, fd in zip(folders, descriptors, strict=True):
+        try:
+            os.write(fd, str(pid).encode())
+            joined.append(folder)
+        except OSError as e:
+            log.debug("control group %s does not take process %d: %s", folder, pid, e)
+    return joined
+
+
+def release(folders: list[Path]) -> None:
+    """Let what has been killed use all processors: dying takes CPU time too, at a quota a minute for 60 processes."""
+    for folder in folders:
+        for file, value in (("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")):
+            if (folder / file).exists():
+                _write(folder / file, value)
 
 
 def remove(folders: list[Path]) -> list[Path]:
@@ -77,8 +142,13 @@ def remove(folders: list[Path]) -> list[Path]:
 
 
 def sweep(mount: Path = MOUNT) -> None:
-    """Remove groups whose creator (the number after the prefix) no longer lives."""
+    """Remove groups whose creator (the number after the prefix) no longer lives, and, because that number may be
+    another process's by now, those that are old. The system removes none that holds a process."""
     for folder in [*mount.glob(PREFIX + "*"), *mount.glob("*/" + PREFIX + "*")]:
         creator = folder.name.removeprefix(PREFIX).split("-")[0]
-        if creator.isdigit() and not os.path.exists(f"/proc/{creator}"):
+        try:
+            old = time.time() - folder.stat().st_mtime > _OLD
+        except OSError:
+            continue  # another grader sweeps too
+        if creator.isdigit() and (old or not os.path.exists(f"/proc/{creator}")):
             remove([folder])

@@ -27,9 +27,10 @@ from .session import (
     Session,
     StudentError,
 )
+from .usage import Note
 
 _TEXTS_MAX = 3 * (w.TEXT_BYTES + 4)
-_GRACE = 2.0  # seconds that the head gets to confirm a kill before the whole session is given up
+_GRACE = 10.0  # seconds for the head, which may be one of many at their quota, to confirm a kill; then all are ended
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -67,13 +68,22 @@ class _Died(Exception):
 class ChannelSession(Session):
     """A Session over a connected stream socket to a ``worker.head``.
 
-    control: the grader's end. end: called once on close, ends the processes and removes the files.
+    control: the grader's end. end: called once on close, ends the processes and removes the files. note: where the
+    one who watches them says why it ended them; closed with the session.
     """
 
-    def __init__(self, control: socket.socket, limits: Limits, end: Callable[[], None], start_timeout: float = 60.0):
-        self._control, self._limits = control, limits
+    def __init__(
+        self,
+        control: socket.socket,
+        limits: Limits,
+        end: Callable[[], None],
+        start_timeout: float = 60.0,
+        note: Note | None = None,
+    ):
+        self._control, self._limits, self._note = control, limits, note
         # Runs once: on close, when the session is forgotten, or when the interpreter exits.
-        self._finish = weakref.finalize(self, _hang_up, control, end)
+        self._finish: Callable[[], object] = weakref.finalize(self, _hang_up, control, end, note)
+        self._owner = os.getpid()
         self._dead = ""
         self._left = float(limits.wall_seconds)
         control.setblocking(False)
@@ -129,13 +139,22 @@ class ChannelSession(Session):
     def close(self) -> None:
         self._bury("the session is closed")
 
+    def lend(self) -> list[int]:
+        return [self._control.fileno(), *([self._note.fd] if self._note else [])]
+
     # ---- plumbing --------------------------------------------------------------------------------------------------
     def _bury(self, why: str) -> str:
         """End the session for good. Returns the reason that holds (the first one)."""
         if not self._dead:
             self._dead = why
-            self._finish()
+            if os.getpid() == self._owner:  # a forked child that uses the session has nothing to end
+                self._finish()
         return self._dead
+
+    def _gone(self, otherwise: str) -> str:
+        """Bury a session whose processes have ended. Returns the reason, the watcher's if it gave one."""
+        told = clean(self._note.read().encode()) if self._note else ""
+        return self._bury(told or otherwise)
 
     def _await_start(self, deadline: float) -> None:
         """No student code has run yet, so that this notice is the grader's own."""
@@ -197,7 +216,7 @@ class ChannelSession(Session):
                 raise TimeoutError(f"{timeout:g} s" if timeout <= self._left else left) from None
             raise
         except OSError as e:
-            raise DeadSession(self._bury(f"the session's processes are gone ({e.strerror or e})")) from None
+            raise DeadSession(self._gone(f"the session's processes are gone ({e.strerror or e})")) from None
         finally:
             mine.close()
             theirs.close()
@@ -211,22 +230,26 @@ class ChannelSession(Session):
         try:
             self._control.send(w.COMMAND.pack(w.KILL, self._number))
         except OSError:
-            self._bury("the session's processes are gone")
+            self._gone("the session's processes are gone")
             return
         deadline = time.monotonic() + _GRACE
         while notice := self._read_control(w.NOTICE.size, deadline):
             if len(notice) == w.NOTICE.size and w.NOTICE.unpack(notice)[:2] == (w.DIED, self._number):
                 return
-        self._bury("the session did not stop what it was told to stop")
+        self._gone("the session did not stop what it was told to stop")
 
 
-def _hang_up(control: socket.socket, end: Callable[[], None]) -> None:
+def _hang_up(control: socket.socket, end: Callable[[], None], note: Note | None) -> None:
     try:
         control.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass
     control.close()
-    end()
+    try:
+        end()
+    finally:
+        if note is not None:
+            note.close()
 
 
 def _blob(data: bytes) -> bytes:

@@ -1,6 +1,7 @@
-"""Kernel specifications that put a kernel into a sandbox: ``python -m autograder.sandbox.kernelspec`` installs them.
+"""Kernel specifications that put a kernel into a sandbox: ``make validate-sandbox`` installs them.
 
-The kernels are called anatomy-bwrap and anatomy-zygote, like the provisioners behind them.
+nbgrader's Validate then runs notebooks in one (see nbgrader_config.py). The kernels are called anatomy-bwrap and
+anatomy-zygote, like the provisioners behind them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+from anatomy.files import replace
+
+from .availability import sandbox_available
 
 KERNELS = {"anatomy-bwrap": "Python in a sandbox", "anatomy-zygote": "Python in a sandbox, forked"}
 
@@ -26,18 +32,36 @@ def kernel_spec(name: str) -> dict:
 
 
 def install(prefix: str | Path = sys.prefix) -> list[Path]:
-    """Write both specifications below ``prefix``/share/jupyter/kernels. Returns the files."""
+    """Write both specifications below ``prefix``/share/jupyter/kernels, each whole or not at all. Returns the files.
+
+    Raises OSError."""
     written = []
     for name in KERNELS:
         file = Path(prefix) / "share" / "jupyter" / "kernels" / name / "kernel.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(kernel_spec(name), indent=1) + "\n", encoding="utf-8")
+        replace(file, (json.dumps(kernel_spec(name), indent=1) + "\n").encode())
         written.append(file)
     return written
 
 
-if __name__ == "__main__":
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status: 0 installed, 2 not possible here."""
     parser = argparse.ArgumentParser(description="Install the kernel specifications of the sandboxes.")
     parser.add_argument("--prefix", default=sys.prefix, help="environment to install to (default: this one)")
-    for path in install(parser.parse_args().prefix):
-        print(path)
+    prefix = parser.parse_args(argv).prefix
+    available = sandbox_available()
+    if not available:
+        print(f"Validate stays without a sandbox: {available.reason}.", file=sys.stderr)
+        return 2
+    try:
+        files = install(prefix)
+    except OSError as error:
+        print(f"The kernels cannot be written to {prefix}: {error.strerror or error}.", file=sys.stderr)
+        return 2
+    print("nbgrader's Validate now runs notebooks in a sandbox, where these are found:", *files, sep="\n  ")
+    if available.reason:
+        print(f"Each imports torch anew: {available.reason}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

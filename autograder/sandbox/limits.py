@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ class Limits:
     open_files     open descriptors of one process
     tmpfs_bytes    size of the private home directory and of the shared memory directory, each
     output_bytes   what is kept of one cell's printed output
+
+    Of all processes of the session together (``cgroups.py`` where the system lets us, else ``usage.py``):
+
+    session_memory_bytes        memory, files in the private folders included, the libraries of the zygote not
+    session_cpu_percent         CPU time, in hundredths of one processor's
+    session_cpu_burst_seconds   CPU time beyond that after which a session that nothing else slows down is ended
     """
 
     memory_bytes: int = 2 * GIB
@@ -35,6 +42,9 @@ class Limits:
     open_files: int = 256
     tmpfs_bytes: int = 128 * MIB
     output_bytes: int = 64 << 10
+    session_memory_bytes: int = 4 * GIB
+    session_cpu_percent: int = 100
+    session_cpu_burst_seconds: int = 10
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -51,18 +61,45 @@ def mapped_bytes() -> int:
         return 0
 
 
+#: No core dump. For a file 1 byte is as good as 0 (Linux writes none below a page), but where ``core_pattern`` names a
+#: program (apport, systemd-coredump) Linux ignores the limit, 0 included, and starts it as root for each crash. Only
+#: the value 1 stops that: the kernel keeps it for the crash of such a program itself ("RLIMIT_CORE is set to 1,
+#: aborting core"). A process that makes itself undumpable would stop it too, but cannot read its own /proc/self.
+NO_CORE = 1 if sys.platform == "linux" else 0
+#: Student code is a little less urgent than the grader (1 of 19 steps down costs about a tenth of a contended
+#: processor): enough for the judge to go first, too little for an honest notebook to run into its time limits.
+NICE = 1
+
+
+def process_bounds(limits: Limits) -> dict[str, int]:
+    """The limits of one process that do not depend on what it has mapped, by their names in module ``resource``."""
+    bounds = {
+        "RLIMIT_CORE": NO_CORE,
+        "RLIMIT_CPU": limits.cpu_seconds,
+        "RLIMIT_FSIZE": limits.file_bytes,
+        "RLIMIT_NOFILE": limits.open_files,
+    }
+    if sys.platform == "linux":
+        # What is locked cannot be swapped out; queues of messages and signals are kernel memory that outlives a
+        # process or counts for the user, who may be the grader; no priority above the grader's.
+        bounds |= {"RLIMIT_MEMLOCK": 64 << 10, "RLIMIT_MSGQUEUE": 0, "RLIMIT_SIGPENDING": 256}
+        bounds |= {"RLIMIT_NICE": 0, "RLIMIT_RTPRIO": 0}
+    return {name: _permitted(getattr(resource, name), value) for name, value in bounds.items()}
+
+
+def _permitted(which: int, value: int) -> int:
+    """The value, or this process's own hard limit where that is lower."""
+    hard = resource.getrlimit(which)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
 def apply_rlimits(limits: Limits, *, count_processes: bool) -> None:
     """Set this process's resource limits, soft and hard, for good; children inherit them.
 
     ``count_processes`` sets RLIMIT_NPROC too. It counts every process of the user id, so it only makes sense where
     the session has a user id or a user namespace of its own.
     """
-    bounds = {
-        "RLIMIT_CORE": 0,
-        "RLIMIT_CPU": limits.cpu_seconds,
-        "RLIMIT_FSIZE": limits.file_bytes,
-        "RLIMIT_NOFILE": limits.open_files,
-    }
+    bounds = process_bounds(limits)
     if sys.platform == "linux":
         # The libraries' own mappings are not the student's doing: torch alone maps 0.7 GiB, a CUDA build far more.
         bounds["RLIMIT_AS"] = mapped_bytes() + limits.memory_bytes
@@ -70,6 +107,10 @@ def apply_rlimits(limits: Limits, *, count_processes: bool) -> None:
         bounds["RLIMIT_NPROC"] = limits.processes
     for name, value in bounds.items():
         which = getattr(resource, name)
-        hard = resource.getrlimit(which)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (value, value))
+        both = (_permitted(which, value),) * 2
+        if resource.getrlimit(which) != both:  # the system call filter refuses to change what stops core dumps
+            resource.setrlimit(which, both)
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError), open("/proc/self/coredump_filter", "w", encoding="ascii") as f:
+            f.write("0")  # where the system sends core dumps to a socket (Linux 6.16 on), they hold next to nothing
+    os.nice(NICE)

@@ -7,6 +7,7 @@ is missing is protection: the code reads and writes whatever the user can, and m
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import signal
@@ -20,10 +21,12 @@ from pathlib import Path
 
 from autograder import ROOT
 
+from . import usage
 from .channel import ChannelSession
 from .limits import Limits
 from .session import SandboxUnavailable
 
+log = logging.getLogger(__name__)
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
 # No -m: that would put the working directory, and with it the submission, in front of the standard library.
@@ -88,13 +91,15 @@ class LocalSession(ChannelSession):
             copy_files(workdir, home, limits.tmpfs_bytes)
         request = worker_request(limits, preload, python_path, seed)
         ours, process = start_worker([sys.executable], clean_environment(home), home, request)
-        self.home = Path(home)
+        self.home, note = Path(home), usage.Note()
+        watch = usage.Thread(process.pid, limits, {"cpu", "memory"}, note.write)
 
         def end() -> None:
+            watch.stop()
             end_group(process)
-            shutil.rmtree(home, ignore_errors=True)
+            remove_folder(home)
 
-        super().__init__(ours, limits, end)
+        super().__init__(ours, limits, end, note=note)
 
 
 def worker_request(limits: Limits, preload: Iterable[str], python_path: Sequence[str] | None, seed: int | None) -> dict:
@@ -133,12 +138,24 @@ def start_worker(
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """Kill the process and its group, and wait for it."""
+    """Kill the process, its descendants and its group, and wait for it."""
+    usage.kill_tree(process.pid)
     try:
         os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the number is still ours
     except ProcessLookupError:
         pass
-    process.wait()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:  # it hangs in the kernel; a grader must not
+        log.warning("process %d does not end", process.pid)
+
+
+def remove_folder(path: str) -> None:
+    """Remove a folder that student code has filled, however deep, as far as that can be done."""
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    except RecursionError:
+        subprocess.run(["rm", "-rf", "--", path], stderr=subprocess.DEVNULL)
 
 
 def files_to_copy(source: str | os.PathLike[str], max_bytes: int) -> list[str]:
@@ -188,5 +205,5 @@ def serve() -> None:
         student_ns,
         own_pid_namespace=sandboxed,
         # The grader removes the folder too, unless it was killed.
-        at_end=lambda: None if sandboxed else shutil.rmtree(home, ignore_errors=True),
+        at_end=lambda: None if sandboxed else remove_folder(home),
     )

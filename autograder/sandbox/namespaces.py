@@ -13,37 +13,24 @@ import os
 import signal
 import socket
 import struct
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import cgroups, seccomp
+from . import cgroups, seccomp, usage
 from .limits import Limits, apply_rlimits
+from .view import Step, View, steps, system
 
 HOME = "/home/student"
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
+_FILES = 20_000  # that a session may make; a submission brings at most 2,000
 
 _NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
+_READ_ONLY = _ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _MOUNT_SETATTR = 442
-
-
-@dataclass(frozen=True)
-class View:
-    """What a sandbox sees of the machine, besides the system's own programs and libraries.
-
-    readable   paths bound read-only, each at its own place
-    hidden     folders inside the former that are covered with an empty one
-    workdir    folder whose files are copied into the home directory, which is the working directory
-    """
-
-    readable: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    workdir: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +59,17 @@ def session_uid(slot: int) -> int:
     except OSError:
         pass
     return base + slot % span if base == 60_001 else 65_534
+
+
+def may_change_user() -> bool:
+    """True for root, but not for a root that is one user of the machine by another name (a rootless container)."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        ranges = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    except OSError:
+        return True
+    return any(inside <= session_uid(0) < inside + count for inside, _, count in ranges)
 
 
 class _Kernel:
@@ -127,6 +125,7 @@ class _Kernel:
 def warm_up() -> None:
     """Do what would be slow in every fork."""
     _kernel()
+    system()
     seccomp.program()
 
 
@@ -135,20 +134,24 @@ def _kernel() -> _Kernel:
     return _Kernel()
 
 
-def enter(box: Sandbox, keep: list[socket.socket]) -> None:
+def enter(box: Sandbox, keep: list[socket.socket], note: usage.Note | None = None) -> None:
     """Move this process into a new sandbox. Returns in process 1 of it, without privileges, in the home directory.
 
     The caller must be single-threaded and a child made for the purpose. The calling process itself never returns: it
-    stays outside, waits, and exits when process 1 has ended (killing it kills the sandbox). ``keep``: sockets that
-    stay open; every other descriptor is closed, and 0, 1, 2 become /dev/null.
+    stays outside, watches what no control group bounds (``usage.py``; its reason to end the sandbox goes to ``note``),
+    and exits when process 1 has ended (killing it kills the sandbox). ``keep``: sockets that stay open; every other
+    descriptor is closed, and 0, 1, 2 become /dev/null.
 
     Raises OSError where the system refuses a step (before or after the fork, but always in a process that can still
     report it on a kept socket).
     """
-    kernel, root, limits = _kernel(), os.geteuid() == 0, box.limits
+    kernel, root, limits = _kernel(), may_change_user(), box.limits
     os.setsid()
-    _close_all_but(keep)
-    joins = cgroups.open_for_join(cgroups.create(box.name, limits)) if root else []
+    _close_all_but([s.fileno() for s in keep] + ([note.fd] if note else []))
+    groups = cgroups.create(box.name, limits) if root else []
+    bounds = {group: cgroups.covered([group]) for group in groups}  # now: they are out of sight later
+    joins = cgroups.open_for_join(groups)
+    clock = None if "cpu" in set().union(*bounds.values()) else usage.clock_or_none()
     flags = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS | _NEWCGROUP
     uid, gid = (session_uid(os.getpid()),) * 2 if root else (1000, 1000)
     if root:
@@ -161,24 +164,27 @@ def enter(box: Sandbox, keep: list[socket.socket]) -> None:
         Path("/proc/self/gid_map").write_text(f"{gid} {outside[1]} 1")
     os.umask(0o022)
     _build_view(kernel, box, uid, gid)
+    usage.keep_outer_proc()
     joined_r, joined_w = os.pipe()
     child = os.fork()
     if child:
         try:
             # Joining takes the kernel some 10 ms of waiting, which the child meanwhile puts to use.
-            for fd in joins:
-                os.write(fd, str(child).encode())
+            groups = cgroups.join(child, groups, joins)
             os.write(joined_w, b"+")
         except OSError:
             pass  # the child sees the pipe close and reports it
         for sock in keep:
             sock.close()
         os.close(joined_w)
-        os.waitpid(child, 0)
+        usage.attend(child, limits, {"cpu", "memory"}.difference(*(bounds[g] for g in groups)), clock, note)
         os._exit(0)
     os.close(joined_w)
     for fd in joins:
         os.close(fd)
+    for held in (clock, note):  # the watcher's alone
+        if held is not None:
+            held.close()
     kernel.mount("proc", box.mount_point + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     Path(box.mount_point, "proc/self/oom_score_adj").write_text("1000")  # if the machine runs short, this goes first
     kernel.drop_bounding_set()
@@ -202,12 +208,12 @@ def enter(box: Sandbox, keep: list[socket.socket]) -> None:
     os.close(joined_r)
 
 
-def _close_all_but(keep: list[socket.socket]) -> None:
+def _close_all_but(keep: list[int]) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
     low = 3
-    for fd in sorted(s.fileno() for s in keep):
+    for fd in sorted(keep):
         os.closerange(low, fd)
         low = fd + 1
     os.closerange(low, os.sysconf("SC_OPEN_MAX"))
@@ -230,27 +236,34 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
         else:
             os.makedirs(os.path.dirname(place), exist_ok=True)
             open(place, "a").close()
-        kernel.mount(os.path.realpath(source), place, None, _MS_BIND | _MS_REC)
+        kernel.mount(source, place, None, _MS_BIND | _MS_REC)
         if attributes:
             kernel.set_attributes(place, attributes, recursive=True)
 
-    tmpfs("/space", f"size={size},mode=700,uid={uid},gid={gid}")  # one budget for home and temporary files
+    # One budget for home and temporary files. An empty file takes none of it, but a kilobyte of the kernel's memory.
+    tmpfs("/space", f"size={size},nr_inodes={_FILES},mode=700,uid={uid},gid={gid}")
     for part, place in (("/space/home", HOME), ("/space/tmp", "/tmp")):
         os.mkdir(new + part, 0o700)
         os.chown(new + part, uid, gid)
         bind(new + part, place, 0)
     kernel.unmount(new + "/space")
     os.rmdir(new + "/space")
-    for path in readable_paths(view):
-        if path in SYSTEM and os.path.islink(path) and os.path.isdir(path):
-            os.makedirs(os.path.dirname(new + path), exist_ok=True)
-            os.symlink(os.readlink(path), new + path)  # /bin -> usr/bin, and the like
-        else:
-            bind(path, path, _ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV)
-    for path in view.hidden:
-        if os.path.isdir(new + path):
-            kernel.mount("tmpfs", new + path, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=4k,mode=755")
-            kernel.set_attributes(new + path, _ATTR_RDONLY, recursive=False)
+    covers = []
+    for step in steps(view):
+        place = new + step.place
+        if step.kind == "bind":
+            bind(step.source, step.place, _READ_ONLY)
+        elif step.kind == "link":
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            os.symlink(step.source, place)
+        elif os.path.isdir(step.place):
+            tmpfs(step.place, "size=1m,mode=755")
+            covers.append(place)
+            _fill(kernel, place, step)
+        else:  # a file of a package
+            bind("/dev/null", step.place, _ATTR_RDONLY)
+    for place in covers:  # only now: places in them had to be made
+        kernel.set_attributes(place, _READ_ONLY, recursive=True)
     os.makedirs(new + "/dev", exist_ok=True)
     for name in ("null", "zero", "full", "random", "urandom"):
         bind("/dev/" + name, "/dev/" + name, _ATTR_NOSUID)
@@ -260,7 +273,7 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
     options = "newinstance,ptmxmode=0666,mode=620"  # own terminals: IPython's "!command" wants one
     kernel.mount("devpts", new + "/dev/pts", "devpts", _MS_NOSUID | _MS_NOEXEC, options)
     os.symlink("pts/ptmx", new + "/dev/ptmx")
-    tmpfs("/dev/shm", f"size={size},mode=1777")
+    tmpfs("/dev/shm", f"size={size},nr_inodes={_FILES},mode=1777")
     os.makedirs(new + "/proc")
     os.makedirs(new + "/etc", exist_ok=True)
     Path(new, "etc/passwd").write_text(f"student:x:{uid}:{gid}::{HOME}:/bin/sh\n")
@@ -273,13 +286,17 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
                 os.chown(os.path.join(folder, name), uid, gid)
 
 
+def _fill(kernel: _Kernel, place: str, step: Step) -> None:
+    """Bind the step's names in the empty folder ``place``. What is bound is made read-only with it, later."""
+    for name in step.names:
+        path, source = f"{place}/{name}".rstrip("/"), os.path.join(step.source, name)
+        if name.endswith("/"):
+            os.mkdir(path)
+        else:
+            os.mknod(path)
+        kernel.mount(source, path, None, _MS_BIND | _MS_REC)
+
+
 def readable_paths(view: View) -> list[str]:
-    """The system's and Python's own folders and the view's, those that exist, outer ones first, none twice."""
-    python = [sys.prefix, sys.base_prefix, os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)]
-    paths = sorted({os.path.abspath(p) for p in (*SYSTEM, *python, *view.readable)}, key=lambda p: (p.count("/"), p))
-    kept: list[str] = []
-    for path in paths:
-        inside = any(path.startswith(k.rstrip("/") + "/") for k in kept if not os.path.islink(k))
-        if os.path.exists(path) and not inside:
-            kept.append(path)
-    return kept
+    """The places of a view where something can be read, outer ones first, none twice."""
+    return [step.place for step in steps(view) if step.kind != "cover"]

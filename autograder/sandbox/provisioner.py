@@ -21,16 +21,19 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 from traitlets import Dict, List, Unicode
 
 from autograder import ROOT
 
-from . import bubblewrap, worker, zygote
+from . import bubblewrap, cgroups, usage, worker, zygote
+from .clients import BoundedKernelClient
 from .limits import Limits
 from .local import learner_paths
-from .namespaces import HOME, View
+from .namespaces import HOME
 from .session import SandboxUnavailable
+from .view import View, hidden_folders
 
 _CONNECTION_PLACE = "/run/kernel.json"
 
@@ -58,6 +61,7 @@ class BubblewrapProvisioner(LocalProvisioner):
     _wrapped: bubblewrap.Wrapped | None = None
     _workdir = ""
     _timer: threading.Timer | None = None
+    _watch: usage.Thread | None = None
 
     def _readable_default(self) -> list[str]:
         return learner_paths()
@@ -71,6 +75,8 @@ class BubblewrapProvisioner(LocalProvisioner):
         # Nobody else can make this name beforehand, in the moment before the sandbox's own /tmp is in place.
         manager.ip = self._inside = f"/tmp/kernel-{secrets.token_hex(8)}"
         manager.transport_encryption = "disabled"
+        if isinstance(manager, AsyncKernelManager):  # what executes whole notebooks
+            manager.client_factory = BoundedKernelClient
         self._workdir = submission_folder(kwargs.get("cwd"))
         return await super().pre_launch(**kwargs)
 
@@ -86,7 +92,7 @@ class BubblewrapProvisioner(LocalProvisioner):
             # After everything else, so that a submission's torch.py is no torch.
             command.append(f"--IPKernelApp.exec_lines=import sys; sys.path.append({HOME!r})")
             command.append("--HistoryManager.enabled=False")
-        view = View(tuple(self.readable), (bubblewrap.staff_folder(),), self._workdir)
+        view = View(tuple(self.readable), hidden_folders(), self._workdir)
         status_r, status_w = os.pipe()
         try:
             self._wrapped = bubblewrap.wrap(
@@ -114,6 +120,8 @@ class BubblewrapProvisioner(LocalProvisioner):
         )
         self.pid = self.pgid = self.process.pid
         self._wrapped.started()
+        unbounded = {"cpu", "memory"} - cgroups.covered(self._wrapped.groups)
+        self._watch = usage.Thread(self.process.pid, Limits(**self.limits), unbounded, self._overrun)
         pid = await asyncio.to_thread(bubblewrap.read_child_pid, status_r)
         return self._launched(pid)
 
@@ -130,7 +138,13 @@ class BubblewrapProvisioner(LocalProvisioner):
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
 
+    def _overrun(self, why: str) -> None:
+        self.log.warning("the kernel is ended: %s", why)
+
     async def cleanup(self, restart: bool = False) -> None:
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
         await super().cleanup(restart)
         if self._timer is not None:
             self._timer.cancel()
@@ -144,6 +158,7 @@ class ZygoteProvisioner(BubblewrapProvisioner):
     command is not executed. Without a zygote it does what BubblewrapProvisioner does, and says so in the log."""
 
     _guard: int | None = None
+    _note: usage.Note | None = None
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
         try:
@@ -168,7 +183,8 @@ class ZygoteProvisioner(BubblewrapProvisioner):
         request["connection"] = self._connection()
         ours, theirs = socket.socketpair()
         with theirs:
-            pid, self._guard = zygote.shared_zygote().fork(request, theirs)
+            self._note = usage.Note()
+            pid, self._guard = zygote.shared_zygote().fork(request, theirs, self._note)
         ours.settimeout(30)
         try:
             notice = ours.recv(worker.NOTICE.size)
@@ -185,6 +201,11 @@ class ZygoteProvisioner(BubblewrapProvisioner):
         if self._guard is not None:
             zygote.end_guard(self._guard)
             self._guard = None
+        if self._note is not None:
+            if why := self._note.read():
+                self._overrun(why)
+            self._note.close()
+            self._note = None
 
     @property
     def has_process(self) -> bool:

@@ -114,6 +114,11 @@ class Session(ABC):
     def close(self) -> None:
         """End every process of the session and remove its files; may be called more than once."""
 
+    @abstractmethod
+    def lend(self) -> list[int]:
+        """The descriptors that a forked child needs to talk with the session in this process's place. In such a
+        child nothing ends the session; this process closes it."""
+
     @property
     @abstractmethod
     def alive(self) -> bool:

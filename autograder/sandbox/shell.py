@@ -15,6 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 
+from . import packages
 from .worker import describe
 
 _NO_ERROR = ("", "", "")
@@ -59,6 +60,7 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
     limit in bytes of output.
     """
     os.environ["MPLBACKEND"] = "Agg"
+    packages.hide_staff_modules()
     for name in preload:
         if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)

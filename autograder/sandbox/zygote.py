@@ -22,11 +22,13 @@ from dataclasses import asdict
 
 from autograder import ROOT
 
-from .bubblewrap import sandbox_environment, staff_folder
+from . import cgroups, usage
+from .bubblewrap import sandbox_environment
 from .channel import ChannelSession
 from .limits import Limits
 from .local import clean_environment, files_to_copy, learner_paths
 from .session import SandboxUnavailable
+from .view import hidden_folders, staff_folder
 from .zygote_server import MESSAGE_BYTES, PING
 
 log = logging.getLogger(__name__)
@@ -173,9 +175,10 @@ class Zygote:
             raise
         return connection
 
-    def fork(self, request: dict, control: socket.socket) -> tuple[int, int]:
+    def fork(self, request: dict, control: socket.socket, note: usage.Note) -> tuple[int, int]:
         """Have a sandbox forked that talks on ``control``. Returns (process id, pidfd) of its guard: the sandbox ends
-        with that process. The caller closes the pidfd. Raises SandboxUnavailable."""
+        with that process, which says in ``note`` if it used too much. The caller closes the pidfd. Raises
+        SandboxUnavailable."""
         message = json.dumps(request).encode()
         if len(message) > MESSAGE_BYTES:
             raise ValueError("the request has too many paths")
@@ -183,7 +186,7 @@ class Zygote:
             self.start()
             try:
                 with self._connect(10.0) as connection:
-                    socket.send_fds(connection, [message], [control.fileno()])
+                    socket.send_fds(connection, [message], [control.fileno(), note.fd])
                     data, ancillary, *_ = connection.recvmsg(64, socket.CMSG_SPACE(4))
                     if data and ancillary:
                         return int(data), array.array("i", ancillary[0][2][:4])[0]
@@ -207,9 +210,10 @@ def sandbox_request(
     return {
         "role": role,
         "limits": asdict(limits),
+        "groups": cgroups.ENABLED,
         "view": {
             "readable": [str(p) for p in readable],
-            "hidden": [staff_folder()],
+            "hidden": [staff_folder(), *hidden_folders()],
             "workdir": "" if workdir is None else str(workdir),
         },
         "env": sandbox_environment(),
@@ -254,18 +258,16 @@ class SandboxedSession(ChannelSession):
         if workdir is not None:
             files_to_copy(workdir, limits.tmpfs_bytes)
         ours, theirs = socket.socketpair()
+        note = usage.Note()
         with theirs:
-            request = sandbox_request("session", limits, readable, python_path, workdir, seed)
             try:
-                self.pid, guard = zygote.fork(request, theirs)
+                request = sandbox_request("session", limits, readable, python_path, workdir, seed)
+                self.pid, guard = zygote.fork(request, theirs, note)
             except BaseException:
                 ours.close()
+                note.close()
                 raise
-
-        def end() -> None:
-            end_guard(guard)
-
-        super().__init__(ours, limits, end)
+        super().__init__(ours, limits, lambda: end_guard(guard), note=note)
 
 
 def end_guard(guard: int, timeout: float = 1.0) -> None:

@@ -3,8 +3,9 @@
 It runs as the grader's user and never runs student code itself. What it has imported is what students can import and
 read, so it starts from a clean environment, in an empty folder, and holds no secret.
 
-Requests arrive on a Unix socket (one connection each): a JSON object, with the descriptor of a control socket for a
-session. The answer is the process id of the sandbox's guard and a pidfd of it.
+Requests arrive on a Unix socket (one connection each): a JSON object, with the descriptors of a control socket for a
+session and of a note in which the guard writes why it ended it. The answer is the process id of the sandbox's guard and
+a pidfd of it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import socket
 import sys
 import time
 
-from . import cgroups, namespaces, shell, worker
+from . import cgroups, namespaces, shell, usage, worker
 from .limits import Limits
 
 MESSAGE_BYTES = 1 << 17
@@ -72,7 +73,9 @@ class Server:
             poll.register(fd, select.POLLIN)
         poll.register(self.lifeline, 0)  # a hang-up is reported unasked
         while True:
-            ready = dict(poll.poll())
+            ready = dict(poll.poll(200 if self.leftovers else None))
+            if self.leftovers:
+                self.leftovers = cgroups.remove(self.leftovers)
             if self.lifeline in ready:
                 self._end()
                 return
@@ -124,31 +127,34 @@ class Server:
         try:
             while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
                 self.guards.discard(pid)
-                self.leftovers += cgroups.folders(f"{os.getpid()}-{pid}")
+                groups = cgroups.folders(f"{os.getpid()}-{pid}")
+                cgroups.release(groups)
+                self.leftovers += groups
         except ChildProcessError:
             pass
         self.leftovers = cgroups.remove(self.leftovers)
 
     def _child(self, connection: socket.socket) -> None:
         connection.settimeout(5)
-        data, fds, *_ = socket.recv_fds(connection, MESSAGE_BYTES, 1)
-        if data == PING or len(fds) != 1:
+        data, fds, *_ = socket.recv_fds(connection, MESSAGE_BYTES, 2)
+        if data == PING or len(fds) != 2:
             os._exit(0)
         control = socket.socket(fileno=fds[0])
         control.setblocking(True)
         try:
             request = json.loads(data)
-            self._become(request, control)
+            self._become(request, control, usage.Note(fds[1]))
         except BaseException as error:
             fail(control, error)
             raise
 
-    def _become(self, request: dict, control: socket.socket) -> None:
+    def _become(self, request: dict, control: socket.socket, note: usage.Note) -> None:
         sees = request["view"]
         view = namespaces.View(tuple(sees["readable"]), tuple(sees["hidden"]), sees["workdir"])
         name = f"{os.getppid()}-{os.getpid()}"
         box = namespaces.Sandbox(self.mount_point, name, view, Limits(**request["limits"]))
-        namespaces.enter(box, [control])
+        cgroups.ENABLED = request["groups"]
+        namespaces.enter(box, [control], note)
         os.environ.update(request["env"])
         sys.path += [*request["python_path"], namespaces.HOME]
         sys.argv[:] = request["argv"]

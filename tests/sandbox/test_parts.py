@@ -1,5 +1,6 @@
 """The parts by themselves: the filter, the control groups, the choice of paths, the trial of the machine."""
 
+import os
 import subprocess
 import sys
 
@@ -87,23 +88,54 @@ def test_unknown_machine_is_an_error(monkeypatch):
 
 
 # ---- control groups (stand-ins for the file systems: no machine has both versions) -----------------------------------
-def test_version_1_limits_memory_and_processes(tmp_path):
-    for controller in ("memory", "pids"):
+def test_version_1_limits_memory_processes_and_cpu_time(tmp_path):
+    for controller in ("memory", "pids", "cpu"):
         (tmp_path / controller).mkdir()
-    made = cgroups.create("1-2", Limits(processes=7), tmp_path)
-    assert [f.relative_to(tmp_path).as_posix() for f in made] == ["memory/anatomy-1-2", "pids/anatomy-1-2"]
-    assert (made[1] / "pids.max").read_text() == "7"
-    assert int((made[0] / "memory.limit_in_bytes").read_text()) > Limits().memory_bytes
-    assert cgroups.folders("1-2", tmp_path) == made
+    made = cgroups.create("1-2", Limits(processes=7, session_cpu_percent=200), tmp_path)
+    assert [f.relative_to(tmp_path).as_posix() for f in made] == [
+        "memory/anatomy-1-2",
+        "pids/anatomy-1-2",
+        "cpu/anatomy-1-2",
+    ]
+    memory, pids, cpu = made
+    assert (pids / "pids.max").read_text() == "7"
+    assert int((memory / "memory.limit_in_bytes").read_text()) > Limits().memory_bytes
+    quota, period = (int((cpu / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
+    assert 2 <= quota / period < 2.2
+    assert cgroups.folders("1-2", tmp_path) == made and cgroups.covered(made) == {"memory", "cpu"}
 
 
-def test_version_2_limits_memory_and_processes(tmp_path):
-    (tmp_path / "cgroup.controllers").write_text("memory pids")
-    (tmp_path / "cgroup.subtree_control").write_text("")
+def test_version_2_limits_memory_processes_and_cpu_time(tmp_path, monkeypatch):
+    (tmp_path / "cgroup.controllers").write_text("memory pids cpu")
+    enabled = []
+    write = cgroups.Path.write_text
+    monkeypatch.setattr(
+        cgroups.Path,
+        "write_text",
+        lambda self, text: enabled.append(text) if self.name == "cgroup.subtree_control" else write(self, text),
+    )
     made = cgroups.create("1-2", Limits(processes=7), tmp_path)
     assert made == [tmp_path / "anatomy-1-2"] == cgroups.folders("1-2", tmp_path)
-    assert (tmp_path / "cgroup.subtree_control").read_text() == "+memory +pids"
+    assert sorted(enabled) == ["+cpu", "+memory", "+pids"]
+    quota, period = map(int, (made[0] / "cpu.max").read_text().split())
+    assert 1 <= quota / period < 1.1
     assert (made[0] / "pids.max").read_text() == "7" and (made[0] / "memory.max").exists()
+    assert cgroups.covered(made) == {"memory", "cpu"}
+
+
+def test_missing_controllers_are_passed_over_one_by_one(tmp_path):
+    (tmp_path / "pids").mkdir()
+    made = cgroups.create("1-2", Limits(), tmp_path)
+    assert made == [tmp_path / "pids" / "anatomy-1-2"] and cgroups.covered(made) == set()
+    (tmp_path / "cpu").mkdir()
+    assert cgroups.covered(cgroups.create("1-3", Limits(), tmp_path)) == {"cpu"}
+
+
+def test_a_group_without_a_bound_covers_nothing(tmp_path):
+    for name, text in (("memory.max", "max"), ("cpu.max", "max 100000"), ("cpu.cfs_quota_us", "-1")):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "memory.limit_in_bytes").write_text(str(2**63 - 4096))
+    assert cgroups.covered([tmp_path]) == set()
 
 
 def test_no_control_groups_no_limits(tmp_path):
@@ -116,6 +148,15 @@ def test_sweep_removes_what_a_dead_grader_left(tmp_path):
     dead.mkdir(), alive.mkdir()
     cgroups.sweep(tmp_path)
     assert not dead.exists() and alive.exists()
+
+
+def test_sweep_removes_old_groups_though_another_process_has_the_number_now(tmp_path):
+    (tmp_path / "cpu").mkdir()
+    old = tmp_path / "cpu" / f"anatomy-{os.getpid()}-1"
+    old.mkdir()
+    os.utime(old, (0, 0))
+    cgroups.sweep(tmp_path)
+    assert not old.exists()
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------------

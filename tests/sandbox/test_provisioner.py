@@ -207,3 +207,20 @@ def test_entry_points_of_the_project_name_these_classes():
 def test_limits_are_checked_when_they_are_set():
     with pytest.raises(TypeError, match="memory"):
         Limits(**{"memory": 1})
+
+
+def test_a_kernel_that_no_group_bounds_is_watched(name, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(cgroups, "ENABLED", False)
+    manager = KernelManager(kernel_name=name)
+    manager.config.BubblewrapProvisioner.limits = {"session_cpu_percent": 10, "session_cpu_burst_seconds": 8}
+    manager.start_kernel(cwd=str(tmp_path))
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=PATIENCE)
+        client.execute("while True: pass")
+        wait_until(lambda: not manager.is_alive())
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    assert "more than one processor's time" in caplog.text

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="these tests already run as an ordinary user")
-@pytest.mark.parametrize("file", ["test_containment.py", "test_provisioner.py"])
+@pytest.mark.parametrize("file", ["test_containment.py", "test_provisioner.py", "test_usage.py"])
 def test_as_an_ordinary_user(as_nobody, file):
     done = as_nobody([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HERE + file], timeout=300)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
