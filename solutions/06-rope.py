@@ -287,18 +287,18 @@ turned = lambda v, place: rotation_matrix_2d(torch.tensor(0.5 * place)) @ v
 # Other recipes look similar. One found in notes maps $(x_1, x_2)$ into $(x_1\cos a - x_1\sin a,\; x_2\cos a + x_2\sin a)$.
 
 # %% [markdown] statement="rope.squared_lengths"
-# Give the squared length of the result as SymPy expressions in `x1`, `x2` and the angle `a`: once for the true turn $(x_1\cos a - x_2\sin a,\ x_1\sin a + x_2\cos a)$, once for the recipe from the notes.
+# Give the squared length of the result as a SymPy expression in the angle `a`, for any `x1` and `x2` (numbers or letters): once for the true turn $(x_1\cos a - x_2\sin a,\ x_1\sin a + x_2\cos a)$, once for the recipe from the notes.
 
 # %% exercise="rope.squared_lengths"
-def rotated_length():
-    """Squared length of (x1, x2) after a turn by a: a SymPy expression in x1, x2, a."""
+def rotated_length(x1, x2):
+    """Squared length of (x1, x2) after a turn by a: a SymPy expression in the symbol a."""
     ### BEGIN SOLUTION
     return x1**2 + x2**2
     ### END SOLUTION
 
 
-def notes_length():
-    """Squared length of (x1·cos a − x1·sin a, x2·cos a + x2·sin a): a SymPy expression in x1, x2, a."""
+def notes_length(x1, x2):
+    """Squared length of (x1·cos a − x1·sin a, x2·cos a + x2·sin a): a SymPy expression in the symbol a."""
     ### BEGIN SOLUTION
     return x1**2 * (1 - sp.sin(2 * a)) + x2**2 * (1 + sp.sin(2 * a))
     ### END SOLUTION
@@ -311,9 +311,15 @@ def notes_length():
 # %% [markdown] worth="rope.squared_lengths"
 # The recipe from the notes is a diagonal matrix with entries $\cos a - \sin a$ and $\cos a + \sin a$. At 45° the first is 0: $x_1$ is erased, and nothing can bring it back.
 
+# %% [markdown]
+# With letters in place of numbers, both formulas hold for every vector:
+
+# %%
+rotated_length(x1, x2), notes_length(x1, x2)
+
 # %%
 angles = torch.linspace(0, 2 * math.pi, 100)
-formulas = [sp.lambdify(a, f().subs({x1: 1, x2: sp.Rational(1, 2)})) for f in (rotated_length, notes_length)]
+formulas = [sp.lambdify(a, f(1, sp.Rational(1, 2))) for f in (rotated_length, notes_length)]
 with described("Squared length of (1, 0.5): the turn stays at 1.25, the recipe of the notes "
                "swings from 0.5 to 2."):
     for formula, name in zip(formulas, ("turn", "recipe from the notes")):

@@ -132,6 +132,17 @@ def call(*args: Any, **kwargs: Any) -> Program:
     return Program().call(*args, **kwargs)
 
 
+def several(times: int, add: Callable[[Program], object]) -> Program:
+    """A program of several calls: ``add(program)`` adds one, with fresh arguments each time.
+
+    For answers of which few are possible (a mask of some size, a count): a guess is rarely right ``times`` times.
+    """
+    program = Program()
+    for _ in range(times):
+        add(program)
+    return program
+
+
 @dataclass
 class Case:
     """One case of an exercise.

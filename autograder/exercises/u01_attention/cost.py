@@ -1,6 +1,6 @@
 """Parameters and FLOPs of one attention block."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import attention as ref
 
 P = ref.attention_parameters
@@ -58,7 +58,11 @@ EXERCISE = Exercise(
             "one word of 2 numbers: 4 projections of 8 FLOPs, scores and sum 4 each, 40 in all",
             lambda g: call(1, 1, 1, 2, 1, fn="attention_flops"),
         ),
-        Case("no bias", "without biases four matrices are left", lambda g: call(g.integer(5, 90), bias=False)),
+        Case(
+            "no bias",
+            "without biases four matrices are left: three sizes",
+            lambda g: several(3, lambda p: p.call(g.integer(5, 900), bias=False)),
+        ),
         Case("BERT-base", "d_model 768 with biases", lambda g: call(768)),
         # B is never 2 here: 4·T·S·d (B forgotten) would equal 2·B·T·S·d (one product forgotten).
         Case(
@@ -70,7 +74,12 @@ EXERCISE = Exercise(
             "random",
             "random sizes, 4 heads",
             lambda g: call(
-                g.integer(3, 9), g.integer(10, 40), g.integer(50, 90), 4 * g.integer(4, 30), 4, fn="attention_flops"
+                g.integer(3, 90),
+                g.integer(10, 400),
+                g.integer(500, 900),
+                4 * g.integer(4, 300),
+                4,
+                fn="attention_flops",
             ),
         ),
         Case(

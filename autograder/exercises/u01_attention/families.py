@@ -88,7 +88,7 @@ EXERCISE = Exercise(
             "different depths",
             "2 encoder layers and 5 decoder layers, long input and short output",
             lambda g: call(
-                2, 5, 3, g.integer(50, 90), g.integer(5, 20), 8 * g.integer(2, 5), 8, fn="encoder_decoder_counts"
+                2, 5, 3, g.integer(200, 900), g.integer(20, 150), 8 * g.integer(2, 40), 8, fn="encoder_decoder_counts"
             ),
         ),
         Case(

@@ -56,8 +56,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "random",
-            "five sentences of random length, none of which reaches S = 9",
-            lambda g: call(g.integers(1, 8, 5), 9),
+            "nine sentences of random length, none of which reaches S = 12",
+            lambda g: call(g.integers(1, 11, 9), 12),
         ),
         Case(
             "too long",

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Fn, Mutant, call
+from autograder.judge.spec import Case, Exercise, Fn, Mutant, call, several
 from autograder.reference import placement
 from autograder.reference import residual as ref
 
@@ -72,9 +72,9 @@ EXERCISE = Exercise(
         ),
         Case("8 layers", "N = 8: α = 16^¼ = 2 and β = 64^−¼ = 0.354", lambda g: call(8, fn="deepnorm_scale")),
         Case(
-            "a random depth",
-            "some depth between 20 and 200 layers",
-            lambda g: call(g.integer(20, 200), fn="deepnorm_scale"),
+            "random depths",
+            "three depths between 20 and 200 layers",
+            lambda g: several(3, lambda p: p.call(g.integer(20, 200), fn="deepnorm_scale")),
         ),
         Case(
             "encoder-decoder",
@@ -83,8 +83,10 @@ EXERCISE = Exercise(
         ),
         Case(
             "uneven depths",
-            "an encoder that is deeper than its decoder",
-            lambda g: call(g.integer(30, 99), g.integer(2, 20), fn="deepnorm_scale_encoder_decoder"),
+            "encoders that are deeper than their decoders",
+            lambda g: several(
+                2, lambda p: p.call(g.integer(30, 99), g.integer(2, 20), fn="deepnorm_scale_encoder_decoder")
+            ),
         ),
         Case(
             "no layers",

@@ -70,7 +70,7 @@ EXERCISE = Exercise(
         Case(
             "a block",
             "all sixteen parameters of a block: six of them are matrices",
-            lambda g: call(list(LAYER), g.number(0.2, 0.8)),
+            lambda g: call(list(LAYER), g.number(0.2, 0.8, digits=7)),
         ),
         Case(
             "gated",
@@ -87,7 +87,7 @@ EXERCISE = Exercise(
                         "ffn_norm.weight",
                     )
                 ],
-                g.number(0.2, 0.8),
+                g.number(0.2, 0.8, digits=7),
             ),
         ),
     ],

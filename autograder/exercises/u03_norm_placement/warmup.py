@@ -40,7 +40,7 @@ EXERCISE = Exercise(
         Case(
             "after it",
             "long after the ramp the rate is still the peak",
-            lambda g: call(g.integer(500, 900), g.number(0.1, 0.9), g.integer(10, 90)),
+            lambda g: call(g.integer(500, 900), g.number(0.1, 0.9, digits=7), g.integer(10, 90)),
         ),
         Case(
             "on the ramp",

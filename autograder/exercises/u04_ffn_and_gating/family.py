@@ -58,13 +58,13 @@ EXERCISE = Exercise(
         Case(
             "leaky slope",
             "the slope belongs to the negative side, even one larger than 1",
-            lambda g: Program().call(t(-2, -0.5, 0.5, 3), fn="leaky_relu", slope=g.number(1.5, 3.0)),
+            lambda g: Program().call(t(-2, -0.5, 0.5, 3), fn="leaky_relu", slope=g.number(1.5, 3.0, digits=6)),
         ),
         Case("elu", "ELU of −1 is 1/e − 1, and 2 stays 2", lambda g: Program().call(t(-1, 2), fn="elu")),
         Case(
             "elu alpha",
             "alpha scales the negative side of ELU only",
-            lambda g: Program().call(t(-3, -1, 0.5, 2), fn="elu", alpha=g.number(0.3, 0.8)),
+            lambda g: Program().call(t(-3, -1, 0.5, 2), fn="elu", alpha=g.number(0.3, 0.8, digits=7)),
         ),
         Case(
             "elu large", "ELU of 200 is 200 although e²⁰⁰ overflows", lambda g: Program().call(t(200, -200), fn="elu")

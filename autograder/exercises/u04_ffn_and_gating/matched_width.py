@@ -2,7 +2,7 @@
 
 import math
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import ffn as ref
 
 
@@ -46,7 +46,9 @@ EXERCISE = Exercise(
         ),
         Case("fits already", "768: 2048 is a multiple of 256 already and stays", lambda g: call(768, 256)),
         Case(
-            "random", "a random d_model and multiple", lambda g: call(3 * g.integer(400, 900) + 1, g.choice((96, 112)))
+            "random",
+            "four random widths and multiples",
+            lambda g: several(4, lambda p: p.call(3 * g.integer(400, 900) + 1, g.choice((96, 112)))),
         ),
         Case("error", "a d_model of 0 is refused with a ValueError", lambda g: call(0, 256), weight=0.5),
         Case("no multiple", "multiples of 0 are refused with a ValueError", lambda g: call(64, 0), weight=0.5),

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import ffn as ref
 
 from .shared import t
@@ -19,10 +19,10 @@ NEVER = lambda gate, margin: torch.zeros_like(gate, dtype=torch.bool)
 
 
 def hidden(g: Source) -> Program:
-    x = g.randn(2, 3, 5).clamp(min=0)
-    x[..., 1] = 0  # dead
+    x = g.randn(2, 3, 24).clamp(min=0) + 0.1 * g.mask(24, keep=0.5)  # every unit is always on, or dead now and then
+    x[..., 4:] *= g.mask(20, keep=0.5)  # dead
+    x[..., 1] = 0
     x[0, :, 3], x[1, 0, 3] = 0, 0.7  # alive in the second sentence only
-    x[..., 0] = x[..., 0] + 0.1
     return call(x)
 
 
@@ -58,7 +58,7 @@ EXERCISE = Exercise(
             "values that add up to 0 are not dead, nor are very small or negative ones",
             lambda g: call(torch.tensor([[1.0, 1e-9, 0.0, -0.2], [-1.0, 0.0, 0.0, -0.1]])),
         ),
-        Case("batch", "sentences and tokens are both searched: (2, 3, 5) gives five answers", hidden),
+        Case("batch", "sentences and tokens are both searched: (2, 3, 24) gives 24 answers", hidden),
         Case(
             "gates",
             "gates of 0.01, 0.5, 0.99 and 0.2: half of them are stuck",
@@ -71,8 +71,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "random",
-            "random gates of three axes",
-            lambda g: Program().call(torch.sigmoid(g.randn(3, 4, 41, scale=3.0)), fn="gate_saturation"),
+            "random gates of three axes, four times",
+            lambda g: several(4, lambda p: p.call(torch.sigmoid(g.randn(3, 4, 41, scale=3.0)), fn="gate_saturation")),
         ),
     ],
     mutants=[

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference.positions import sinusoidal as ref
 
 from .shift_matrix import shift_matrix
@@ -48,8 +48,17 @@ EXERCISE = Exercise(
             lambda g: call(1, 2),
         ),
         Case("three steps", "back = 3 with 4 features and base 100", lambda g: call(3, 4, base=100.0)),
-        Case("random", "a random distance, six features", lambda g: call(g.integer(2, 6), 6), weight=2),
-        Case("another base", "the base is an argument", lambda g: call(g.integer(2, 6), 6, base=g.number(20, 60))),
+        Case(
+            "random",
+            "four distances, six features",
+            lambda g: several(4, lambda p: p.call(g.integer(2, 40), 6)),
+            weight=2,
+        ),
+        Case(
+            "another base",
+            "the base is an argument",
+            lambda g: call(g.integer(2, 6), 6, base=g.number(20, 60, digits=5)),
+        ),
     ],
     mutants=[
         Mutant(

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference.positions import sinusoidal as ref
 
 from .shared import half
@@ -69,9 +69,18 @@ EXERCISE = Exercise(
             "base 100: the second pair turns by a tenth of the first, and zeros stand between the pairs",
             lambda g: call(2, 4, base=100.0),
         ),
-        Case("random", "a random shift of six features", lambda g: call(g.integer(2, 6), 6), weight=2),
-        Case("backwards", "a negative shift goes back", lambda g: call(-g.integer(2, 6), 4)),
-        Case("another base", "the base is an argument", lambda g: call(g.integer(2, 6), 6, base=g.number(20, 60))),
+        Case(
+            "random",
+            "four shifts of six features",
+            lambda g: several(4, lambda p: p.call(g.integer(2, 40), 6)),
+            weight=2,
+        ),
+        Case("backwards", "negative shifts go back", lambda g: several(4, lambda p: p.call(-g.integer(2, 40), 4))),
+        Case(
+            "another base",
+            "the base is an argument",
+            lambda g: call(g.integer(2, 6), 6, base=g.number(20, 60, digits=5)),
+        ),
         Case("no shift", "k = 0 is the identity", lambda g: call(0, 4), weight=0),
     ],
     mutants=[

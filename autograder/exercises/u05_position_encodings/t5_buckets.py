@@ -84,8 +84,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "causal future",
-            "causal buckets of two past and two future keys: the future is bucket 0, a mask hides it",
-            lambda g: call(torch.stack([-g.integers(1, 60, 2), g.integers(1, 60, 2)]), bidirectional=False),
+            "causal buckets of six past and six future keys: the future is bucket 0, a mask hides it",
+            lambda g: call(torch.stack([-g.integers(1, 60, 6), g.integers(1, 60, 6)]), bidirectional=False),
         ),
         Case(
             "other sizes",

@@ -103,9 +103,9 @@ EXERCISE = Exercise(
             lambda g: _exam(g, _pattern("1000 0100"), _pattern("1000 0111"), 4),
         ),
         Case(
-            "three stretches",
-            "three stretches of 2 in a batch of 3",
-            lambda g: _exam(g, g.mask(3, 6).tolist(), _pattern("111111 111111 111111"), 2),
+            "twelve stretches",
+            "twelve stretches of 2 in a batch of 5",
+            lambda g: _exam(g, g.mask(5, 24).tolist(), [[True] * 24] * 5, 2),
             weight=2,
         ),
     ],

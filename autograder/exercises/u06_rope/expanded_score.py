@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 
 from .relative_rotation import turn
 from .shared import k0, k1, q0, q1, theta
@@ -41,8 +41,14 @@ EXERCISE = Exercise(
     alternatives=[score_by_matrix, score_by_polar],
     cases=[
         Case("one ahead", "m − n = 1: a cosine term and a sine term", lambda g: call(1)),
-        Case("one behind", "m − n = −1: the cosine term stays, the sine term changes its sign", lambda g: call(-1)),
-        Case("five ahead", "m − n = 5, whatever m itself is", lambda g: call(5)),
+        Case(
+            "behind",
+            "m − n below 0: the cosine term stays, the sine term changes its sign",
+            lambda g: several(2, lambda p: p.call(-g.integer(2, 2000))),
+        ),
+        Case(
+            "far ahead", "some m − n, whatever m itself is", lambda g: several(2, lambda p: p.call(g.integer(5, 2000)))
+        ),
         Case("same place", "m = n leaves the plain dot product q·k", lambda g: call(0), weight=0.5),
     ],
     mutants=[

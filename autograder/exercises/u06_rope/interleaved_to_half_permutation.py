@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import rope as R
 
 
@@ -32,7 +32,7 @@ EXERCISE = Exercise(
     cases=[
         Case("six features", "D = 6: the first half takes features 0, 2, 4", lambda g: call(6)),
         Case("four features", "D = 4: only the two in the middle change places", lambda g: call(4), weight=0.5),
-        Case("another size", "another even D", lambda g: call(2 * g.integer(4, 12))),
+        Case("other sizes", "four other even D", lambda g: several(4, lambda p: p.call(2 * g.integer(4, 40)))),
         Case("odd", "D = 9 has no pairs: ValueError", lambda g: call(9), weight=0.5),
     ],
     mutants=[

@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 
 from .shared import theta
 
@@ -41,8 +41,16 @@ EXERCISE = Exercise(
     alternatives=[product_from_zero, from_exponential],
     cases=[
         Case("one apart", "n − m = 1: R(m)ᵀR(n) is the turn by θ", lambda g: call(1)),
-        Case("backwards", "n − m = −3: the key comes first, the turn goes the other way", lambda g: call(-3)),
-        Case("far", "n − m = 7, the same for (0, 7) and for (100, 107)", lambda g: call(7)),
+        Case(
+            "backwards",
+            "n − m below 0: the key comes first, the turn goes the other way",
+            lambda g: several(4, lambda p: p.call(-g.integer(2, 40))),
+        ),
+        Case(
+            "far",
+            "some n − m, the same whatever m itself is",
+            lambda g: several(4, lambda p: p.call(g.integer(5, 45))),
+        ),
         Case("same place", "n − m = 0 leaves the key as it is", lambda g: call(0), weight=0.5),
     ],
     mutants=[

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import rope as R
 
 
@@ -52,9 +52,22 @@ EXERCISE = Exercise(
     alternatives=[matrix_by_index, matrix_by_columns],
     cases=[
         Case("two planes", "D = 4 at position 1: one block turns by 1, the other by 1/100", lambda g: call(1, 4)),
-        Case("three planes", "D = 6 with base 100 at some position", lambda g: call(g.integer(2, 30), 6, base=100.0)),
-        Case("backwards", "a negative position turns back", lambda g: call(-g.integer(1, 9), 8)),
-        Case("one plane", "D = 2 is the 2×2 matrix of before", lambda g: call(g.integer(1, 3), 2), weight=0.5),
+        Case(
+            "three planes",
+            "D = 6 with some base, at some position",
+            lambda g: call(g.integer(2, 30), 6, base=g.number(50, 150, digits=4)),
+        ),
+        Case(
+            "backwards",
+            "a negative position turns back",
+            lambda g: call(-g.integer(1, 30), 8, base=g.number(50, 150, digits=4)),
+        ),
+        Case(
+            "one plane",
+            "D = 2 is the 2×2 matrix of before, at three positions",
+            lambda g: several(3, lambda p: p.call(g.integer(1, 200), 2)),
+            weight=0.5,
+        ),
         Case("start", "position 0 changes nothing", lambda g: call(0, 4), weight=0),
     ],
     mutants=[

@@ -45,8 +45,8 @@ EXERCISE = Exercise(
         Case("a real head", "D = 128 stretched by 16", lambda g: call(128, 10000.0, 16.0, 2048)),
         Case(
             "other base",
-            "a base of 500,000 and a factor that is no whole number",
-            lambda g: call(64, 500000.0, g.number(2.0, 9.0), 8192),
+            "another base, and a factor that is no whole number",
+            lambda g: call(64, g.number(2e4, 9e5, digits=1), g.number(2.0, 9.0), 8192),
         ),
         Case(
             "temperature",

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import rope as R
 from autograder.reference import rope_scaling as S
 
@@ -59,13 +59,16 @@ EXERCISE = Exercise(
         ),
         Case(
             "other turns",
-            "other values of beta_fast and beta_slow",
-            lambda g: call(
-                2 * g.integer(24, 48),
-                10000.0,
-                g.integer(2_000, 9_000),
-                beta_fast=g.integer(12, 24),
-                beta_slow=g.integer(2, 4),
+            "three times other values of beta_fast and beta_slow",
+            lambda g: several(
+                3,
+                lambda p: p.call(
+                    2 * g.integer(24, 48),
+                    10000.0,
+                    g.integer(2_000, 9_000),
+                    beta_fast=g.integer(12, 24),
+                    beta_slow=g.integer(2, 4),
+                ),
             ),
         ),
         Case(

@@ -101,23 +101,23 @@ EXERCISE = Exercise(
             lambda g: call(torch.tensor([[False, True, True, True]]), fn="position_ids"),
         ),
         Case(
-            "right", "three sentences padded on the right to 6", lambda g: call(ref.right_padded(_lengths(g, 3, 6), 6))
+            "right", "eight sentences padded on the right to 9", lambda g: call(ref.right_padded(_lengths(g, 8, 9), 9))
         ),
-        Case("left", "three sentences padded on the left to 7", lambda g: call(ref.left_padded(_lengths(g, 3, 7), 7))),
+        Case("left", "eight sentences padded on the left to 9", lambda g: call(ref.left_padded(_lengths(g, 8, 9), 9))),
         Case(
             "cached",
-            "two newest words against seven keys, padded on the left",
-            lambda g: call(ref.left_padded(_lengths(g, 2, 7), 7), 2),
+            "two newest words of eight sentences against nine keys, padded on the left",
+            lambda g: call(ref.left_padded(_lengths(g, 8, 9), 9), 2),
         ),
         Case(
             "places, left",
-            "three sentences padded on the left to 8",
-            lambda g: call(ref.left_padded(_lengths(g, 3, 8), 8), fn="position_ids"),
+            "eight sentences padded on the left to 10",
+            lambda g: call(ref.left_padded(_lengths(g, 8, 10), 10), fn="position_ids"),
         ),
         Case(
             "places, right",
             "padding after the last word repeats the last word's place",
-            lambda g: call(ref.right_padded(_lengths(g, 3, 8), 8), fn="position_ids"),
+            lambda g: call(ref.right_padded(_lengths(g, 8, 10), 10), fn="position_ids"),
         ),
     ],
     mutants=[

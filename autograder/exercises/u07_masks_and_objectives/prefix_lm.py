@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import masks as ref
 
 
@@ -53,8 +53,8 @@ EXERCISE = Exercise(
         Case("all prefix", "prefix T lets every word see every word", lambda g: call(5, 5)),
         Case(
             "random",
-            "random sizes, with words before and after the end of the prefix",
-            lambda g: call(g.integer(8, 11), g.integer(3, 6)),
+            "four times random sizes, with words before and after the end of the prefix",
+            lambda g: several(4, lambda p: p.call(g.integer(8, 16), g.integer(2, 7))),
             weight=2,
         ),
         Case("too long", "a prefix of 5 does not fit 4 words: ValueError", lambda g: call(4, 5), weight=0.5),

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import masks as ref
 
 
@@ -52,7 +52,12 @@ EXERCISE = Exercise(
             lambda g: call(3),
         ),
         Case("one new word", "a single new word sees all six keys", lambda g: call(1, 6)),
-        Case("random", "random sizes with T < S", lambda g: call(g.integer(3, 6), g.integer(8, 12)), weight=2),
+        Case(
+            "random",
+            "four times random sizes with T < S",
+            lambda g: several(4, lambda p: p.call(g.integer(3, 9), g.integer(10, 17))),
+            weight=2,
+        ),
         Case(
             "too few keys",
             "3 queries and 2 keys: query 0 would see nothing, so ValueError",

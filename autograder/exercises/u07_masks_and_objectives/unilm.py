@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import masks as ref
 
 
@@ -78,14 +78,14 @@ EXERCISE = Exercise(
         Case("right to left", "each word sees itself and what follows", lambda g: call("right-to-left", 2, 3)),
         Case(
             "long source",
-            "sequence-to-sequence with more source than target",
-            lambda g: call("sequence-to-sequence", g.integer(5, 12), g.integer(3, 6)),
+            "four times sequence-to-sequence with more source than target",
+            lambda g: several(4, lambda p: p.call("sequence-to-sequence", g.integer(8, 15), g.integer(3, 8))),
             weight=2,
         ),
         Case(
             "long target",
-            "sequence-to-sequence with more target than source",
-            lambda g: call("sequence-to-sequence", 2, g.integer(4, 12)),
+            "four times sequence-to-sequence with more target than source",
+            lambda g: several(4, lambda p: p.call("sequence-to-sequence", g.integer(2, 7), g.integer(7, 15))),
         ),
         Case("unknown", "'diagonal' is none of the four: ValueError", lambda g: call("diagonal", 2, 2), weight=0.5),
     ],

@@ -1,6 +1,6 @@
 """Bytes that a token occupies in a cache."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import gqa
 
 KV, BOTH = gqa.kv_bytes_per_token, gqa.encoder_decoder_cache_bytes
@@ -55,8 +55,8 @@ EXERCISE = Exercise(
         Case("Llama-3-8B", "32 layers, 8 key-value heads of 128 numbers", lambda g: call(32, 8, 128)),
         Case(
             "float32",
-            "random sizes, 4 bytes per number",
-            lambda g: call(g.integer(3, 90), g.integer(2, 9), 8 * g.integer(2, 20), itemsize=4),
+            "two models of random sizes, 4 bytes per number",
+            lambda g: several(2, lambda p: p.call(g.integer(3, 90), g.integer(2, 9), 8 * g.integer(2, 20), itemsize=4)),
         ),
         Case(
             "both caches by hand",
@@ -65,13 +65,20 @@ EXERCISE = Exercise(
         ),
         Case(
             "both caches",
-            "six layers, a long source and a short target",
-            lambda g: call(6, 8, 64, g.integer(300, 900), g.integer(10, 90), fn="encoder_decoder_bytes"),
+            "six layers, twice a long source and a short target",
+            lambda g: several(
+                2, lambda p: p.call(6, 8, 64, g.integer(300, 3000), g.integer(10, 90), fn="encoder_decoder_bytes")
+            ),
         ),
         Case(
             "both caches in one byte",
-            "12 layers, 1 byte per number, a short source and a long target",
-            lambda g: call(12, 12, 64, g.integer(10, 90), g.integer(300, 900), itemsize=1, fn="encoder_decoder_bytes"),
+            "12 layers, 1 byte per number, twice a short source and a long target",
+            lambda g: several(
+                2,
+                lambda p: p.call(
+                    12, 12, 64, g.integer(10, 90), g.integer(300, 3000), itemsize=1, fn="encoder_decoder_bytes"
+                ),
+            ),
         ),
     ],
     mutants=[

@@ -1,6 +1,6 @@
 """FLOPs and bytes of attention, and the time that a roofline allows."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import intensity
 
 
@@ -65,8 +65,13 @@ EXERCISE = Exercise(
         Case("prefill", "a prompt of 512 tokens, multi-head attention", lambda g: call(1, 512, 512, 8, 8, 64)),
         Case(
             "float32",
-            "random sizes, 4 bytes per number",
-            lambda g: call(g.integer(2, 5), g.integer(5, 9), g.integer(50, 90), 6, 3, 8 * g.integer(2, 5), itemsize=4),
+            "three times random sizes, 4 bytes per number",
+            lambda g: several(
+                3,
+                lambda p: p.call(
+                    g.integer(2, 5), g.integer(5, 9), g.integer(50, 90), 6, 3, 8 * g.integer(2, 5), itemsize=4
+                ),
+            ),
         ),
         Case(
             "memory is slower",

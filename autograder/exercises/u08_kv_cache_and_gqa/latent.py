@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference.attention import attention_weights
 from autograder.reference.mla import mla_bytes_per_token
 
@@ -104,9 +104,16 @@ EXERCISE = Exercise(
         ),
         Case(
             "bytes in float32",
-            "random sizes, 4 bytes each",
-            lambda g: call(
-                g.integer(5, 90), 16 * g.integer(5, 40), 8 * g.integer(2, 9), itemsize=4, fn="latent_bytes_per_token"
+            "two models of random sizes, 4 bytes each",
+            lambda g: several(
+                2,
+                lambda p: p.call(
+                    g.integer(5, 90),
+                    16 * g.integer(5, 40),
+                    8 * g.integer(2, 9),
+                    itemsize=4,
+                    fn="latent_bytes_per_token",
+                ),
             ),
         ),
     ],

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 
 
 def blocks_needed(length, block):
@@ -64,7 +64,11 @@ EXERCISE = Exercise(
     cases=[
         Case("blocks by hand", "5 tokens in blocks of 4: two blocks", lambda g: call(5, 4)),
         Case("blocks, exact", "8 tokens fill two blocks of 4", lambda g: call(8, 4)),
-        Case("blocks, random", "a long text in blocks of 16", lambda g: call(16 * g.integer(20, 90) + 3, 16)),
+        Case(
+            "blocks, random",
+            "four long texts in blocks of 16",
+            lambda g: several(4, lambda p: p.call(16 * g.integer(20, 90) + 3, 16)),
+        ),
         Case(
             "slot by hand",
             "table 7, 2 and blocks of 4: token 5 lies in block 2 at place 1",
@@ -72,8 +76,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "slot, first of a block",
-            "token 6 opens the third block of 3",
-            lambda g: call([g.integer(1, 9), 11, g.integer(20, 30)], 6, 3, fn="slot_of"),
+            "token 6 opens the third block of 3, in two tables",
+            lambda g: several(2, lambda p: p.call([g.integer(1, 9), 11, g.integer(20, 2000)], 6, 3, fn="slot_of")),
         ),
         Case(
             "gather by hand",

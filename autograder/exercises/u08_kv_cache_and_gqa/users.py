@@ -1,6 +1,6 @@
 """How many users fit beside the weights."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import gqa
 
 
@@ -58,8 +58,13 @@ EXERCISE = Exercise(
         ),
         Case(
             "random",
-            "random sizes that do not divide evenly",
-            lambda g: call(24 * GB + g.integer(0, 1000), g.integer(2, 9) * GB + 1, 131_072, g.integer(1000, 9000)),
+            "four times random sizes that do not divide evenly",
+            lambda g: several(
+                4,
+                lambda p: p.call(
+                    24 * GB + g.integer(0, 1000), g.integer(2, 9) * GB + 1, 131_072, g.integer(1000, 9000)
+                ),
+            ),
         ),
         Case(
             "too large", "weights that do not fit leave room for nobody: 0", lambda g: call(24 * GB, 26 * GB, 1000, 10)

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import sparse as ref
 
 from .shared import by_rule
@@ -41,7 +41,12 @@ EXERCISE = Exercise(
         Case("two and two", "four words in blocks of 2: two squares on the diagonal", lambda g: call(4, 2), weight=2),
         Case("short end", "five words in blocks of 2: the last word is alone", lambda g: call(5, 2)),
         Case("one block", "a block of 9 holds all of six words", lambda g: call(6, 9), weight=0.5),
-        Case("random", "random sizes", lambda g: call(g.integer(13, 40), g.integer(3, 7)), weight=2),
+        Case(
+            "random",
+            "four times random sizes",
+            lambda g: several(4, lambda p: p.call(g.integer(13, 25), g.integer(3, 7))),
+            weight=2,
+        ),
         Case("no block", "blocks of 0 words: ValueError", lambda g: call(4, 0), weight=0.5),
     ],
     mutants=[

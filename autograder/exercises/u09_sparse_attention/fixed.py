@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import sparse as ref
 
 from .shared import pair_by_rules
@@ -64,7 +64,12 @@ EXERCISE = Exercise(
             lambda g: call(10, 4, summary=2),
             weight=2,
         ),
-        Case("random", "random sizes", lambda g: call(g.integer(15, 40), g.integer(4, 9), summary=2), weight=2),
+        Case(
+            "random",
+            "four times random sizes",
+            lambda g: several(4, lambda p: p.call(g.integer(15, 25), g.integer(4, 9), summary=2)),
+            weight=2,
+        ),
         Case("too many", "5 summaries in blocks of 4: ValueError", lambda g: call(8, 4, summary=5), weight=0.5),
         Case("too few", "blocks without any summary: ValueError", lambda g: call(8, 4, summary=0), weight=0.5),
     ],

@@ -48,8 +48,8 @@ def _signs(g: Source, T: int, d: int = 1) -> Tensor:
 
 
 def _two_kinds(g: Source) -> Program:
-    length, width, block = g.integer(10, 14), g.choice([3, 5]), g.choice([3, 4])
-    return call(g.randn(length, 3), [ref.local_symmetric_mask(length, width), ref.block_mask(length, block)])
+    links = g.mask(12, 12, keep=0.15) | torch.eye(12, dtype=torch.bool)
+    return call(g.randn(12, 3), [ref.local_symmetric_mask(12, 3), links])
 
 
 _WINDOW = ref.local_causal_mask
@@ -94,7 +94,11 @@ EXERCISE = Exercise(
             "ten words, a window of 2, eight layers: the farthest gradients are below 1e-6, and not 0",
             lambda g: call(_signs(g, 10).double(), [_WINDOW(10, 2)] * 8),
         ),
-        Case("different layers", "a symmetric window, then blocks: not the same as blocks, then a window", _two_kinds),
+        Case(
+            "different layers",
+            "a symmetric window, then random links: not the same as the links, then the window",
+            _two_kinds,
+        ),
     ],
     mutants=[
         Mutant(

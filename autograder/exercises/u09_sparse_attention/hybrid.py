@@ -1,6 +1,6 @@
 """Stacks of local and full layers, and what they cache."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import sparse as ref
 
 
@@ -56,7 +56,12 @@ EXERCISE = Exercise(
             weight=2,
         ),
         Case("every second", "six layers, every second one full, as in Gemma 2", lambda g: call(6, 16, every=2)),
-        Case("random plan", "random sizes", lambda g: call(g.integer(9, 14), g.integer(20, 90), every=3), weight=2),
+        Case(
+            "random plan",
+            "three times random sizes",
+            lambda g: several(3, lambda p: p.call(g.integer(9, 14), g.integer(20, 90), every=3)),
+            weight=2,
+        ),
         Case(
             "tokens by hand",
             "ten tokens, four layers, window 3: 3 + 3 + 3 + 10 = 19 stored",
@@ -75,8 +80,11 @@ EXERCISE = Exercise(
         ),
         Case(
             "random tokens",
-            "random sizes",
-            lambda g: call(g.integer(500, 900), g.integer(9, 14), g.integer(20, 90), every=3, fn="cached_tokens"),
+            "twice random sizes",
+            lambda g: several(
+                2,
+                lambda p: p.call(g.integer(500, 900), g.integer(9, 14), g.integer(20, 90), every=3, fn="cached_tokens"),
+            ),
             weight=2,
         ),
         Case("never", "every 0th layer full: ValueError", lambda g: call(4, 8, every=0), weight=0.5),

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import sparse as ref
 
 from .shared import by_rule
@@ -79,11 +79,18 @@ EXERCISE = Exercise(
         ),
         Case("own key only", "a window of 1 holds nothing but the word itself", lambda g: call(3, 1), weight=0.5),
         Case("wide", "a window longer than the text is the causal mask", lambda g: call(4, 9), weight=0.5),
-        Case("random causal", "random sizes", lambda g: call(g.integer(9, 40), g.integer(3, 9)), weight=2),
+        Case(
+            "random causal",
+            "four times random sizes",
+            lambda g: several(4, lambda p: p.call(g.integer(9, 17), g.integer(3, 9))),
+            weight=2,
+        ),
         Case(
             "random symmetric",
-            "random sizes, an odd symmetric window",
-            lambda g: call(g.integer(12, 40), 2 * g.integer(2, 6) + 1, fn="local_symmetric_mask"),
+            "four times random sizes, an odd symmetric window",
+            lambda g: several(
+                4, lambda p: p.call(g.integer(12, 22), 2 * g.integer(2, 6) + 1, fn="local_symmetric_mask")
+            ),
             weight=2,
         ),
         Case("no window", "a window of 0 keys lacks even the own one: ValueError", lambda g: call(4, 0), weight=0.5),

@@ -66,8 +66,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "too few",
-            "five words, each may take up to 3 of the keys not after it: word 0 gets one",
-            lambda g: call(g.uniform(5, 5), 3, torch.ones(5, 5).tril().bool()),
+            "nine words, each may take up to 3 of the keys not after it: word 0 gets one",
+            lambda g: call(g.uniform(9, 9), 3, torch.ones(9, 9).tril().bool()),
         ),
         Case(
             "random",

@@ -2,7 +2,7 @@
 
 import math
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import sparse as ref
 
 
@@ -56,7 +56,11 @@ EXERCISE = Exercise(
         Case("by hand", "windows of 3 keys, 2 layers: two more words with each layer, 5 in all", lambda g: call(3, 2)),
         Case("own word", "a window of 1 stays at 1 word, whatever the depth", lambda g: call(1, 7), weight=0),
         Case("Mistral 7B", "windows of 4,096 keys, 32 layers", lambda g: call(4096, 32)),
-        Case("random", "a random window and depth", lambda g: call(g.integer(5, 60), g.integer(3, 20))),
+        Case(
+            "random",
+            "four random windows and depths",
+            lambda g: several(4, lambda p: p.call(g.integer(5, 60), g.integer(3, 20))),
+        ),
         Case(
             "both sides",
             "radius 1, 3 layers: 3 words to each side and the own one, 7 in all",
@@ -64,8 +68,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "random radius",
-            "a random radius and depth",
-            lambda g: call(g.integer(4, 30), g.integer(3, 20), fn="symmetric_reach"),
+            "four random radii and depths",
+            lambda g: several(4, lambda p: p.call(g.integer(4, 30), g.integer(3, 20), fn="symmetric_reach")),
         ),
         Case(
             "seven back",
@@ -79,8 +83,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "random distance",
-            "a random window and distance",
-            lambda g: call(g.integer(6, 40), g.integer(100, 900), fn="layers_needed"),
+            "four random windows and distances",
+            lambda g: several(4, lambda p: p.call(g.integer(6, 40), g.integer(100, 900), fn="layers_needed")),
         ),
         Case("itself", "no layer is needed to depend on itself", lambda g: call(4, 0, fn="layers_needed"), weight=0),
         Case(

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import sparse as ref
 
 from .shared import pair_by_rules, places
@@ -56,7 +56,12 @@ EXERCISE = Exercise(
             lambda g: call(4, 1),
             weight=0.5,
         ),
-        Case("random", "random sizes", lambda g: call(g.integer(15, 40), g.integer(3, 8)), weight=2),
+        Case(
+            "random",
+            "four times random sizes",
+            lambda g: several(4, lambda p: p.call(g.integer(15, 25), g.integer(3, 8))),
+            weight=2,
+        ),
         Case("no stride", "a stride of 0: ValueError", lambda g: call(4, 0), weight=0.5),
     ],
     mutants=[

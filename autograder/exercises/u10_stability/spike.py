@@ -47,12 +47,12 @@ EXERCISE = Exercise(
         Case(
             "two spikes",
             "two spikes, and the higher one begins lower",
-            lambda g: call([4.0, 2.0, 3.0, 0.5, 0.9, g.number(2.5, 2.9), 0.2]),
+            lambda g: call([4.0, 2.0, 3.0, 0.5, 0.9, g.number(2.5, 2.9, digits=7), 0.2]),
         ),
         Case(
             "first",
             "the spike comes before the lowest loss of the run",
-            lambda g: call([5.0, 1.0, g.number(4.0, 4.5), 3.0, 0.25, 0.5]),
+            lambda g: call([5.0, 1.0, g.number(4.0, 4.5, digits=7), 3.0, 0.25, 0.5]),
         ),
         Case("falling", "a loss that only falls has no spike", lambda g: call([3.0, 2.0, 1.0, 0.5])),
     ],
