@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, TextIO
 from autograder.sandbox import SandboxUnavailable
 
 from . import sessions
+from .names import never_fails, shown
 
 if TYPE_CHECKING:  # slow imports: see main
     from .course import Course
     from .engine import Summary
     from .gradebook import GradebookWriter
 
+MAX_LINES = 100  # about submissions without a result; the others stand in grades.csv
 HEADER = ("student", "unit", "exercise", "score", "max_score", "max_extra", "mistake")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status: 0 all graded, 1 some without a result, 2 refused, 3 stopped early."""
+    never_fails(sys.stdout, sys.stderr)
     options = _parser().parse_args(argv)
     # One thread for each worker: more would only wait for each other. Set before torch is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -50,9 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         submissions = collect.find(options.submitted, options.unit)
     except OSError as error:
-        return _refuse(f"{options.submitted} cannot be read: {error.strerror}.")
+        return _refuse(f"{shown(options.submitted, 500)} cannot be read: {shown(error.strerror or str(error), 200)}.")
     if not submissions:
-        return _refuse(f"There is nothing to grade in {options.submitted}: the layout is student/unit/unit.ipynb.")
+        return _refuse(
+            f"There is nothing to grade in {shown(options.submitted, 500)}: the layout is student/unit/unit.ipynb."
+        )
     if options.no_sandbox:
         print(sessions.NO_SANDBOX, file=sys.stderr)
     try:
@@ -77,12 +82,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (SandboxUnavailable, GradebookError, ValueError, PermissionError) as error:
         return _refuse(str(error))
     except OSError as error:
-        return _refuse(f"{error.filename or 'A file'} could not be written: {error.strerror}.", 3)
+        return _refuse(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", 3)
     return _report(summary, course, len(submissions))
 
 
 def write_grades(path: Path, writer: "GradebookWriter", summary: "Summary") -> None:
-    """grades.csv: one row per exercise of every stored submission, and one for each that could not be stored.
+    """grades.csv: one row per exercise of every stored submission, and one for each that could not be stored; what is
+    stored but could not be graded goes into the summary as well.
 
     ``score`` is what nbgrader counts, ``max_score`` the row's part of the maximum: 0 for an extension, whose points
     (at most ``max_extra``) come on top.
@@ -91,6 +97,8 @@ def write_grades(path: Path, writer: "GradebookWriter", summary: "Summary") -> N
 
     rows = []
     for result in writer.results():
+        if result["problem"]:
+            summary.zeros.append((result["student"], result["unit"], *result["problem"]))
         for v in result["verdicts"]:
             mistake = "" if v.passed else (v.mistakes[0].name if v.mistakes else "")
             score, most = result["scores"][v.exercise], result["most"][v.exercise]
@@ -115,6 +123,7 @@ class Progress:
     def __init__(self, out: TextIO = sys.stderr):
         self.out, self.began, self.shown = out, time.monotonic(), 0.0
         self.first: int | None = None
+        self.block = "█" if (getattr(out, "encoding", "") or "").lower().startswith("utf") else "#"
 
     def __call__(self, done: int, total: int) -> None:
         """Shows that ``done`` of ``total`` are finished."""
@@ -127,7 +136,7 @@ class Progress:
         self.shown = now
         left = f", about {_duration(spent / fresh * (total - done))} left" if fresh and done < total else ""
         speed = f", {60 * fresh / spent:.0f} a minute" if fresh and spent > 1 else ""
-        bar = "█" * round(20 * done / max(total, 1))
+        bar = self.block * round(20 * done / max(total, 1))
         line = f"graded {done} of {total} |{bar:<20}|{speed}{left}"
         print(
             f"\r{line:<78}" if self.out.isatty() else line,
@@ -141,11 +150,15 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def _report(summary: "Summary", course: "Course", found: int) -> int:
-    for student, unit, name, sentence in summary.problems:
-        print(f"no result: {student}/{unit or '?'} [{name}] {sentence}", file=sys.stderr)
+def _report(summary: "Summary", course: "Course", total: int) -> int:
+    for what, found in (("zero points", summary.zeros), ("no result", summary.problems)):
+        for student, unit, name, sentence in found[:MAX_LINES]:
+            line = f"{what}: {shown(student)}/{shown(unit) or '?'} [{name}] {shown(sentence, 1_000)}"
+            print(line, file=sys.stderr)
+        if len(found) > MAX_LINES:
+            print(f"{what}: {len(found) - MAX_LINES} more, see grades.csv.", file=sys.stderr)
     print(
-        f"{found} submissions: {len(summary.graded)} graded now, {summary.kept} were up to date, "
+        f"{total} submissions: {len(summary.graded)} graded now, {summary.kept} were up to date, "
         f"{len(summary.problems)} without a result."
     )
     if summary.stopped:

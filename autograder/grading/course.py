@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,11 @@ from autograder import ROOT
 
 from . import feedback
 from .grade import GradedNotebook
+from .names import shown
+
+# What a spreadsheet takes for a formula: at the start of a cell, and of what a semicolon separates where the list
+# separator is one. The wide ones count as well in some countries.
+_FORMULA = re.compile("(^|;)(?=\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 @dataclass
@@ -70,10 +76,10 @@ def load_course(root: str | os.PathLike[str] | None = None) -> Course:
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A CSV file. Cells that a spreadsheet would run as a formula get a quote in front."""
+    """A CSV file. What a spreadsheet would run as a formula gets a quote in front; what is hidden is written out."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(header)
     for row in rows:
-        writer.writerow(["'" + v if isinstance(v, str) and v[:1] in "=+-@\t\r" and v[:1] else v for v in row])
+        writer.writerow([_FORMULA.sub(r"\1'", shown(v, 1_000)) if isinstance(v, str) else v for v in row])
     replace(path, table.getvalue().encode())

@@ -34,21 +34,21 @@ def alone(db_url: str) -> Iterator[None]:
 def patiently(work: Callable[[], T], db_url: str, undo: Callable[[], None] = lambda: None) -> T:
     """Runs a transaction, again while others hold the database or were first to create the same thing.
 
-    Raises GradebookError for what does not pass, and OSError from the writing of files as it is.
+    Raises GradebookError for what does not pass; everything else, such as OSError from the writing of files, as it is.
     """
     deadline, pause = time.monotonic() + PATIENCE, 0.05
     while True:
         try:
             return work()
-        except OSError:
-            undo()
-            raise
         except (sa.exc.SQLAlchemyError, InvalidEntry) as error:
             undo()
             if time.monotonic() > deadline or not _passing(error):
                 raise GradebookError(_sentence(error, db_url)) from error
             time.sleep(pause * (0.5 + random.random()))
             pause = min(2 * pause, 2.0)
+        except Exception:  # of the work itself: the next one must not find half of it
+            undo()
+            raise
 
 
 def patient_url(db_url: str) -> str:

@@ -4,6 +4,7 @@ The workers are processes of a ``dask.distributed`` cluster, on this machine or 
 returns plain data about one submission; what a worker was busy with when it was lost is given to another one.
 """
 
+import errno
 import hashlib
 import itertools
 import logging
@@ -16,23 +17,27 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 import dask
+import sqlalchemy as sa
 from distributed import Client, Future, LocalCluster, as_completed
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
-from nbgrader.utils import parse_utc
 
 from autograder.judge.drawing import student_key
 from autograder.sandbox import SandboxUnavailable
 
 from .collect import Submission
+from .contained import grade_bytes
 from .course import Course
 from .database import GradebookError
-from .grade import GradedNotebook, grade_bytes, ungraded
+from .grade import GradedNotebook, ungraded
 from .gradebook import GradebookWriter
 from .masters import master
-from .rebuild import BadSubmission, read_submission
+from .names import shown
+from .opening import BadSubmission, Problem, read_below
+from .rebuild import Note
 from .sessions import LIMITS, factory, warm_workers
+from .stamps import parse_stamp
 
 # A worker that is still at one submission after this has met a bug of ours: it ends itself, the others go on.
 WATCHDOG_SECONDS = LIMITS.wall_seconds + 180
@@ -45,14 +50,16 @@ SETTINGS = {
 
 
 class Job(TypedDict):
-    """What a worker is told. data: the notebook's bytes where the worker is on another machine, else it reads ``path``.
-    key: the student's for this unit. zygote: folder of a shared one, or ""."""
+    """What a worker is told. data: the notebook's bytes where the worker is on another machine, else it reads ``parts``
+    below ``root``. key: the student's for this unit. zygote: folder of a shared one, or ""."""
 
     student: str
     unit: str
-    path: str
+    root: str
+    parts: tuple[str, ...]
     digest: str
     data: bytes | None
+    problem: Problem | None
     key: bytes
     sandbox: bool
     zygote: str
@@ -68,11 +75,13 @@ class ClusterError(RuntimeError):
 @dataclass
 class Summary:
     """graded: (student, unit) stored in this run. kept: how many were up to date. problems: (student, unit, slug,
-    sentence) of what has no result in the gradebook. stopped: a sentence if the run ended early."""
+    sentence) of what has no result in the gradebook. zeros: the same of what stands there with zero points because
+    nothing in it can be graded, whichever run found that. stopped: a sentence if the run ended early."""
 
     graded: list[tuple[str, str]] = field(default_factory=list)
     kept: int = 0
     problems: list[tuple[str, str, str, str]] = field(default_factory=list)
+    zeros: list[tuple[str, str, str, str]] = field(default_factory=list)
     stopped: str = ""
 
 
@@ -91,6 +100,9 @@ def grade_all(
 ) -> Summary:
     """Grades what is new or changed and stores it. Returns a Summary; never raises on account of a submission.
 
+    What goes wrong with one submission, a mistake of the grader's included, is a problem of that one alone; the run
+    stops where nothing more can be stored: the gradebook, the disk or the sandbox is not there.
+
     Args:
         submissions: from ``collect.find``.
         writer: GradebookWriter.
@@ -108,7 +120,7 @@ def grade_all(
     try:
         for s in jobs:
             if s.problem:
-                store(ungraded(s.unit, s.student, *s.problem), s.digest)
+                store(s, ungraded(s.unit, s.student, *s.problem), s.digest)
         rest = [s for s in jobs if not s.problem]
         total = len(jobs)
         if progress and total:
@@ -125,7 +137,7 @@ def grade_all(
                     if isinstance(outcome, Exception):
                         summary.problems.append((submission.student, submission.unit, "grader.failed", _blame(outcome)))
                     else:
-                        store(*outcome)
+                        store(submission, *outcome)
                     count += 1
                     if progress:
                         progress(count, total)
@@ -172,16 +184,36 @@ class _Store:
     ):
         self.writer, self.course, self.summary, self.submissions = writer, course, summary, submissions
 
-    def __call__(self, graded: GradedNotebook, digest: str) -> None:
-        stamp = self.submissions[graded.student, graded.unit].timestamp
+    def __call__(self, submission: Submission, graded: GradedNotebook, digest: str) -> None:
+        """Stores a result. Raises GradebookError and OSError where no other could be stored either."""
+        try:
+            self._write(submission, graded, digest)
+        except Exception as error:
+            if not _of_this_one(error):
+                raise
+            self.summary.problems.append((submission.student, submission.unit, "grader.failed", _blame(error)))
+
+    def _write(self, submission: Submission, graded: GradedNotebook, digest: str) -> None:
+        graded.notes = [*(Note(*n) for n in submission.notes), *graded.notes]
+        stamp = submission.timestamp
         self.writer.write(
             graded,
             digest,
             master(graded.unit).version,
-            parse_utc(stamp),
+            parse_stamp(stamp) if stamp else None,
             lambda *remarks: self.course.publish(graded, stamp, *remarks),
         )
         self.summary.graded.append((graded.student, graded.unit))
+
+
+def _of_this_one(error: Exception) -> bool:
+    """Is it about the submission that was to be stored, rather than about the gradebook or the disk?"""
+    if isinstance(error, GradebookError):
+        cause = error.__cause__
+        return isinstance(cause, sa.exc.DataError) or type(cause) is sa.exc.StatementError
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL)
+    return True
 
 
 def _job(submission: Submission, secret: str, sandbox: bool, zygote: str, remote: bool) -> Job:
@@ -190,17 +222,19 @@ def _job(submission: Submission, secret: str, sandbox: bool, zygote: str, remote
         "student": submission.student,
         "unit": submission.unit,
         "sandbox": sandbox,
-        "path": submission.path,
+        "root": submission.root,
+        "parts": submission.parts,
         "key": student_key(secret, submission.student, submission.unit),
         "data": None,
+        "problem": None,
         "digest": submission.digest,
         "zygote": "" if remote else zygote,
     }
     if remote:
         try:
-            job["data"] = read_submission(submission.path)
-        except BadSubmission:
-            job["data"] = b""
+            job["data"] = read_below(submission.root, submission.parts)
+        except BadSubmission as error:  # it was there when the run began
+            job["problem"] = (error.name, str(error))
     return job
 
 
@@ -211,13 +245,20 @@ def evaluate(job: Job) -> Graded:
     timer.start()
     try:
         try:
-            data = job["data"] if job["data"] is not None else read_submission(job["path"])
+            if job["problem"]:
+                raise BadSubmission(*job["problem"])
+            data = job["data"] if job["data"] is not None else read_below(job["root"], job["parts"])
         except BadSubmission as error:  # it was there when the run began
-            return ungraded(job["unit"], job["student"], error.name, str(error)), job["digest"]
+            return ungraded(job["unit"], job["student"], error.name, str(error)), _changed(job["digest"])
         graded = grade_bytes(data, job["unit"], job["student"], job["key"], factory(job["sandbox"], job["zygote"]))
         return graded, hashlib.sha256(data).hexdigest()
     finally:
         timer.cancel()
+
+
+def _changed(digest: str) -> str:
+    """Another digest, so that the next run looks at the file again."""
+    return hashlib.sha256(f"not {digest}".encode()).hexdigest()
 
 
 def _twice(
@@ -251,8 +292,18 @@ def _results(
         submission = of.pop(future.key)
         for s in itertools.islice(waiting, 1):
             running.add(submit(s))
+        yield submission, _outcome(future)
+
+
+def _outcome(future: Future) -> Graded | Exception:
+    try:
         error = future.exception() if future.status != "finished" else None
-        yield submission, error if error is not None else future.result()
+        return error if error is not None else future.result()
+    except (CommClosedError, OSError):
+        raise
+    except Exception as error:  # a result that does not arrive whole
+        return error
+    finally:
         future.release()
 
 
@@ -289,4 +340,4 @@ def _cluster(workers: int, scheduler: str | None) -> Iterator[Client]:
 def _blame(error: Exception) -> str:
     if isinstance(error, KilledWorker):
         return "The workers that graded it were lost again and again; it was not graded. Run again to retry."
-    return f"The grader failed on it ({type(error).__name__}: {str(error)[:200]}); it was not graded."
+    return f"The grader failed on it ({type(error).__name__}: {shown(str(error), 200)}); it was not graded."

@@ -20,11 +20,14 @@ from autograder.sandbox import CELL_DIED, CELL_TIMEOUT, DeadSession, Session
 
 from .rebuild import MARK
 from .signs import without_magics
+from .work import CELLS, SOURCE, Work
 
 CELL_SECONDS = 10.0  # for one cell
 TOGETHER_SECONDS = 10.0  # for all cells at once
 ANSWER_SECONDS = 10.0  # for all cases of one exercise
 MAX_OUTPUT = 20_000  # characters of one cell's output that are kept for the feedback
+MAX_OUTPUTS = 1_000_000  # characters of all outputs together
+MAX_ERROR = 2_000  # characters of an error's message, and three times that of where it came from
 Error = tuple[str, str, str]  # name, message, traceback
 ROLES_RUN = ("setup", "answer", "extra")
 
@@ -47,15 +50,47 @@ class NotebookRun:
 
 
 def run_notebook(
-    notebook: nbformat.NotebookNode, exercises: Sequence[Exercise], session: Session, key: bytes
+    notebook: nbformat.NotebookNode,
+    exercises: Sequence[Exercise],
+    session: Session,
+    key: bytes,
+    work: Work | None = None,
 ) -> NotebookRun:
-    """NotebookRun for a rebuilt notebook. Never raises on account of the student's code."""
+    """NotebookRun for a rebuilt notebook. Never raises on account of the student's code.
+
+    work: what is told of each step, and knows what is settled or skipped already.
+    """
+    work = work or Work()
+    open_ones = [e for e in exercises if e.id not in work.settled]
+    ran = _run(notebook, open_ones, session, key, work)
+    found = {v.exercise: v for v in ran.verdicts} | dict(work.settled)
+    ran.verdicts = [found[e.id] for e in exercises]
+    _limit_outputs(ran.outputs)
+    return ran
+
+
+def _run(
+    notebook: nbformat.NotebookNode, exercises: Sequence[Exercise], session: Session, key: bytes, work: Work
+) -> NotebookRun:
     cells = [c for c in notebook.cells if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN and c.source]
-    if not order_matters(cells, {t for e in exercises for t in e.targets}):
+    work.step(SOURCE)
+    ordered = SOURCE in work.skipped or order_matters(cells, {t for e in exercises for t in e.targets})
+    work.step(CELLS)
+    if not ordered:
         outputs = _together(cells, session)
         if outputs is not None:
-            return NotebookRun(outputs, judge_exercises(exercises, session, key, ANSWER_SECONDS))
-    return _stepwise(notebook, exercises, session, key)
+            verdicts = judge_exercises(exercises, session, key, ANSWER_SECONDS, begin=work.step, done=work.done)
+            return NotebookRun(outputs, verdicts)
+    return _stepwise(notebook, exercises, session, key, work)
+
+
+def _limit_outputs(outputs: dict[str, Output]) -> None:
+    """Cuts what is beyond MAX_OUTPUTS: a page with twenty megabytes of printed text helps nobody."""
+    left = MAX_OUTPUTS
+    for output in outputs.values():
+        if left <= 0:
+            output.text = ""
+        left -= len(output.text) + sum(map(len, output.error or ()))
 
 
 def order_matters(cells: Iterable[nbformat.NotebookNode], targets: Iterable[str] = ()) -> bool:
@@ -115,8 +150,11 @@ def _error(text: str) -> Error | None:
         return None
     if not isinstance(about, list) or len(about) != 3 or not all(isinstance(a, str) for a in about):
         return None
-    name, message, trace = about
-    return name, message, trace
+    return _short_error(*about)
+
+
+def _short_error(name: str, message: str, trace: str) -> Error:
+    return name[:80], message[:MAX_ERROR], trace[-3 * MAX_ERROR :]
 
 
 def _cut(text: str, always: bool = False) -> str:
@@ -126,7 +164,7 @@ def _cut(text: str, always: bool = False) -> str:
 
 
 def _stepwise(
-    notebook: nbformat.NotebookNode, exercises: Sequence[Exercise], session: Session, key: bytes
+    notebook: nbformat.NotebookNode, exercises: Sequence[Exercise], session: Session, key: bytes, work: Work
 ) -> NotebookRun:
     ran, specs = NotebookRun(stepwise=True), {e.id: e for e in exercises}
     run = [i for i, c in enumerate(notebook.cells) if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN]
@@ -136,15 +174,21 @@ def _stepwise(
     for position, cell in enumerate(notebook.cells):
         mark = cell.metadata[MARK]
         if mark["role"] in ROLES_RUN and cell.source:
+            work.step(CELLS)
             ran.outputs[cell.id] = _one(cell, session)
-        elif mark["role"] == "check":
+        elif mark["role"] == "check" and mark["exercise"] in specs:
+            work.step(mark["exercise"])
             verdict = verdicts[mark["exercise"]] = judge_exercise(specs[mark["exercise"]], session, key, ANSWER_SECONDS)
             if position < last and not verdict.passed and _lacks_a_name(verdict):
                 too_early.append(mark["exercise"])
+            else:
+                work.done(verdict)
     for name in too_early:  # the helper may stand further down: cells are run in any order while one works
+        work.step(name)
         again = judge_exercise(specs[name], session, key, ANSWER_SECONDS)
         if again.score > verdicts[name].score:
             verdicts[name] = again
+        work.done(verdicts[name])
     ran.verdicts = [verdicts[e.id] for e in exercises]
     return ran
 
@@ -154,7 +198,7 @@ def _one(cell: nbformat.NotebookNode, session: Session) -> Output:
         result = session.execute(cell.source, timeout=CELL_SECONDS)
     except DeadSession as dead:
         return Output("", ("NotRun", str(dead), ""))
-    error = (result.error_name, result.error_text, result.traceback) if result.error_name else None
+    error = _short_error(result.error_name, result.error_text, result.traceback) if result.error_name else None
     return Output(_cut(result.stdout, result.truncated), error)
 
 

@@ -1,6 +1,6 @@
 """One self-contained HTML page for a student: each exercise's verdict in the words of the instant check.
 
-Everything that a student wrote or printed is escaped; the page has no script and loads nothing.
+Everything that a student wrote or printed is escaped, TeX included; the page has no script and loads nothing.
 """
 
 import html
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
+from anatomy.texts import escaped, printable, short
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
@@ -15,6 +16,7 @@ from .grade import GradedNotebook
 from .masters import master
 from .rebuild import MARK
 
+MAX_CODE = 1_000_000  # characters of code and output on a page; a student has the notebook as well
 STYLE = (Path(__file__).parent / "feedback.css").read_text(encoding="utf-8")
 
 
@@ -32,7 +34,7 @@ def page(
         manual: dict cell name → points that count instead of the computed ones: an instructor gave them.
         penalty: points taken off for a late submission.
     """
-    comments, manual, esc = comments or {}, manual or {}, html.escape
+    comments, manual, esc = comments or {}, manual or {}, escaped
     points = {v.exercise: manual.get(grade_id(v.exercise), v.score) for v in graded.verdicts}
     total = number(sum(points.values()) - penalty)
     out = [
@@ -47,16 +49,16 @@ def page(
         out.append(f"<p>{number(penalty)} points were taken off for a late submission.</p>")
     out += [f'<p class="note">{esc(n.sentence)}</p>' for n in graded.notes if not n.exercise]
     out += _table(graded, points)
-    cells = _answers(graded)
+    cells, code = _answers(graded), _Code(graded)
     for v in graded.verdicts:
         out += _exercise(v, graded, points[v.exercise], comments)
         if v.exercise in cells:
-            out += _code(cells[v.exercise], graded)
+            out += code.of(cells[v.exercise])
     own = [c for c in graded.notebook.cells if c.metadata[MARK]["role"] == "extra"] if graded.notebook else []
     if own:
         out.append(f"<h2>Your own cells ({len(own)})</h2>")
         for cell in own:
-            out += _code(cell, graded)
+            out += code.of(cell)
     return "".join(out) + "</body></html>\n"
 
 
@@ -77,7 +79,7 @@ def _table(graded: GradedNotebook, points: Mapping[str, float]) -> list[str]:
         name = _title(graded, v)
         link = name if graded.problem else f'<a href="#{grade_id(v.exercise)}">{name}</a>'
         out.append(
-            f"<tr><td>{link}</td><td>{html.escape(result)}</td>"
+            f"<tr><td>{link}</td><td>{escaped(result)}</td>"
             f'<td class="n">{number(points[v.exercise])} of {_most(graded, v)}</td></tr>'
         )
     return [*out, "</tbody></table>"]
@@ -95,12 +97,12 @@ def _exercise(v: Verdict, graded: GradedNotebook, points: float, comments: Mappi
         out.append(v.html())
     elif not remarks and points == v.score:
         return []
-    out += [f'<p class="note">{html.escape(n.sentence)}</p>' for n in graded.notes if n.exercise == v.exercise]
-    return out + [f'<p class="comment">{html.escape(r)}</p>' for r in remarks]
+    out += [f'<p class="note">{escaped(n.sentence)}</p>' for n in graded.notes if n.exercise == v.exercise]
+    return out + [f'<p class="comment">{escaped(r)}</p>' for r in remarks]
 
 
 def _title(graded: GradedNotebook, verdict: Verdict) -> str:
-    return html.escape(next(e.title for e in master(graded.unit).exercises if e.id == verdict.exercise))
+    return escaped(next(e.title for e in master(graded.unit).exercises if e.id == verdict.exercise))
 
 
 def _most(graded: GradedNotebook, verdict: Verdict) -> str:
@@ -111,7 +113,7 @@ def head(title: str) -> str:
     """Start of a page, to be closed by ``</body></html>``."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>{html.escape(title)}</title><style>{STYLE}</style></head><body>'
+        f'content="width=device-width"><title>{html.escape(printable(title))}</title><style>{STYLE}</style></head><body>'
     )
 
 
@@ -120,13 +122,24 @@ def _answers(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
     return {c.metadata[MARK]["exercise"]: c for c in cells if c.metadata[MARK]["role"] == "answer"}
 
 
-def _code(cell: nbformat.NotebookNode, graded: GradedNotebook) -> list[str]:
-    output, parts = graded.outputs.get(cell.id), list[str]()
-    if cell.source.strip():
-        parts.append(f"<details><summary>Your code</summary><pre>{html.escape(cell.source)}</pre></details>")
-    if output and output.text.strip():
-        parts.append(f"<details><summary>What it printed</summary><pre>{html.escape(output.text)}</pre></details>")
-    if output and output.error:
-        name, text, _ = output.error
-        parts.append(f"<pre>{html.escape(f'{name}: {text}')}</pre>")
-    return parts
+class _Code:
+    """What the student wrote and what it printed, as long as there is room on the page."""
+
+    def __init__(self, graded: GradedNotebook):
+        self.outputs, self.room = graded.outputs, MAX_CODE
+
+    def of(self, cell: nbformat.NotebookNode) -> list[str]:
+        """A cell with its output, folded up."""
+        output, parts = self.outputs.get(cell.id), list[str]()
+        if cell.source.strip():
+            parts.append(f"<details><summary>Your code</summary>{self._pre(cell.source)}</details>")
+        if output and output.text.strip():
+            parts.append(f"<details><summary>What it printed</summary>{self._pre(output.text)}</details>")
+        if output and output.error:
+            name, text, _ = output.error
+            parts.append(self._pre(f"{name}: {text}"))
+        return parts
+
+    def _pre(self, text: str) -> str:
+        room, self.room = self.room, max(0, self.room - len(text))
+        return f"<pre>{escaped(short(text, room) if room else '…')}</pre>"

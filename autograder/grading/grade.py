@@ -1,35 +1,41 @@
 """Grades one submission: bytes of a notebook in, verdicts, signs and a notebook for the feedback out."""
 
 import hashlib
-import html
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import nbformat
+from anatomy.texts import escaped
 from anatomy.verdict import Mistake, Verdict
 
 from autograder.judge.drawing import student_key, submission_key
-from autograder.judge.spec import Exercise
 from autograder.judge.trusted import zero
 from autograder.sandbox import Session
 
 from .execution import ROLES_RUN, Output, run_notebook
+from .holding import Held, hold
 from .masters import UnknownUnit, master
 from .rebuild import MARK, BadSubmission, Note, Rebuilt, read_submission, rebuild
-from .signs import Sign, evades_ban, signs_of
+from .signs import Sign, signs_of
+from .work import PAGES, SOURCE, Work
 
 # Verdicts that say more about the code than that it is wrong.
 _TELLING = {
     "generic.timeout": "resources",
     "generic.process_ended": "resources",
     "generic.too_large": "resources",
+    "generic.too_complicated": "resources",
     "generic.no_session": "resources",
     "generic.malformed": "reply",
     "generic.unreadable": "reply",
     "generic.only_examples": "examples",
 }
+
+
+# In the place of the signs where looking for them took more than the grader's limits.
+UNREADABLE_SOURCE = Sign("dynamic code", "(source that cannot be examined within the grader's limits)", "the notebook")
 
 
 @dataclass
@@ -39,7 +45,7 @@ class GradedNotebook:
     verdicts: one per exercise, in order. notes: what was odd about the file. signs: what may be cheating, with
     evidence. outputs: cell id → execution.Output. notebook: the rebuilt one with outputs, as nbgrader's feedback wants
     it; None where nothing could be rebuilt. problem: (slug, sentence) in that case. tries: exercise → number of
-    checks, where the submission tells.
+    checks, where the submission tells. held: points that wait for a person.
     """
 
     student: str
@@ -52,6 +58,7 @@ class GradedNotebook:
     problem: tuple[str, str] | None = None
     tries: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    held: list[Held] = field(default_factory=list)
 
     @property
     def extensions(self) -> frozenset[str]:
@@ -109,17 +116,24 @@ def grade_rebuilt(
     rebuilt: Rebuilt, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
 ) -> GradedNotebook:
     """The same from a ``rebuild.Rebuilt``; key: ``submission_key(...)``."""
+    with session_factory() as session:
+        return grade_in(session, rebuilt, unit, student, key, Work())
+
+
+def grade_in(session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, work: Work) -> GradedNotebook:
+    """The same in an open session that has seen nothing yet. work: is told of each step."""
     began = time.perf_counter()
     exercises = master(unit).exercises
-    with session_factory() as session:
-        ran = run_notebook(rebuilt.notebook, exercises, session, key)
-    graded = GradedNotebook(
-        student, unit, ran.verdicts, rebuilt.notes, _signs(rebuilt), ran.outputs, tries=rebuilt.tries
-    )
+    ran = run_notebook(rebuilt.notebook, exercises, session, key, work)
+    work.step(SOURCE)
+    signs = _signs(rebuilt) if SOURCE not in work.skipped else [UNREADABLE_SOURCE]
+    graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, signs, ran.outputs, tries=rebuilt.tries)
     _explain_missing(graded, rebuilt)
-    _judge_evasion(graded, exercises)
+    hold(graded, rebuilt, exercises, readable=SOURCE not in work.skipped)
     graded.signs += _telling(graded)
-    graded.notebook = _with_outputs(rebuilt.notebook, graded)
+    work.step(PAGES)
+    if PAGES not in work.skipped:
+        graded.notebook = _with_outputs(rebuilt.notebook, graded)
     graded.seconds = time.perf_counter() - began
     return graded
 
@@ -178,27 +192,6 @@ def _explain_missing(graded: GradedNotebook, rebuilt: Rebuilt) -> None:
             case.sentence = ""
 
 
-def _judge_evasion(graded: GradedNotebook, exercises: Sequence[Exercise]) -> None:
-    evasions = evades_ban(graded.signs)
-    if not evasions:
-        return
-    for i, (exercise, verdict) in enumerate(zip(exercises, graded.verdicts, strict=True)):
-        if exercise.forbidden and verdict.score:
-            first = evasions[0]
-            sentence = (
-                "This exercise forbids library built-ins, and the notebook has code that could hide one from "
-                f"the grader ({first.where}: {first.evidence[:60]}). Take it out and submit again."
-            )
-            cases = [replace(c, points=0.0) for c in verdict.cases]
-            graded.verdicts[i] = replace(
-                verdict,
-                passed=False,
-                score=0.0,
-                cases=cases,
-                mistakes=[Mistake("evasion", sentence), *verdict.mistakes],
-            )
-
-
 def _with_outputs(notebook: nbformat.NotebookNode, graded: GradedNotebook) -> nbformat.NotebookNode:
     """Puts the printed text, errors and verdicts into the notebook, in the form that nbgrader reads scores from."""
     verdicts, count = {v.exercise: v for v in graded.verdicts}, 0
@@ -235,7 +228,7 @@ def score_outputs(verdict: Verdict, notes: Iterable[str] = (), extension: bool =
     if extension:
         notes = [*notes, f"Extension: {verdict.score:g} of {verdict.max_score:g} points, as extra credit."]
     text = "\n".join([verdict.text(), *notes])
-    page = verdict.html() + "".join(f"<p>{html.escape(n)}</p>" for n in notes)
+    page = verdict.html() + "".join(f"<p>{escaped(n)}</p>" for n in notes)
     return [
         nbformat.v4.new_output("display_data", data={"text/html": page, "text/plain": text}),
         nbformat.v4.new_output(

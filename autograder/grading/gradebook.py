@@ -35,6 +35,7 @@ from . import extra
 from .database import GradebookError, alone, patient_url, patiently
 from .environment import find_alembic
 from .grade import GradedNotebook
+from .holding import Held
 from .masters import master
 from .rebuild import Note
 from .signs import Sign
@@ -61,7 +62,8 @@ Publish = Callable[[dict[str, str], dict[str, float], float], None]
 class Result(TypedDict):
     """A stored submission. scores: exercise → points that count, an instructor's where one was given. most: exercise →
     its part of the maximum, 0 for an extension; both as the gradebook has them. problem: (slug, sentence) where nothing
-    could be graded. times: how often it was graded. The rest is GradedNotebook's."""
+    could be graded. times: how often it was graded. decided: exercises for which an instructor gave points. The rest is
+    GradedNotebook's."""
 
     student: str
     unit: str
@@ -73,6 +75,8 @@ class Result(TypedDict):
     most: dict[str, float]
     notes: list[Note]
     signs: list[Sign]
+    held: list[Held]
+    decided: frozenset[str]
     problem: tuple[str, str] | None
     tries: dict[str, int]
 
@@ -129,7 +133,7 @@ class GradebookWriter:
                 data = json.loads(row.result)
                 verdicts = [Verdict.from_dict(v) for v in data["verdicts"]]
                 known = {
-                    v.exercise: stands.get((row.student_id, row.unit, grade_id(v.exercise)), (v.score, v.max_score))
+                    v.exercise: stands.get((row.student_id, row.unit, grade_id(v.exercise)), (v.score, v.max_score, 0))
                     for v in verdicts
                 }
                 yield {
@@ -139,10 +143,12 @@ class GradebookWriter:
                     "times": row.times,
                     "graded_at": row.graded_at,
                     "verdicts": verdicts,
-                    "scores": {e: score for e, (score, _) in known.items()},
-                    "most": {e: most for e, (_, most) in known.items()},
+                    "scores": {e: score for e, (score, _, _) in known.items()},
+                    "most": {e: most for e, (_, most, _) in known.items()},
                     "notes": [Note(**n) for n in data["notes"]],
                     "signs": [Sign(**s) for s in data["signs"]],
+                    "held": [Held(**h) for h in data.get("held", [])],
+                    "decided": frozenset(e for e, (_, _, decided) in known.items() if decided),
                     "problem": tuple(data["problem"]) if data["problem"] else None,
                     "tries": data.get("tries", {}),
                 }
@@ -152,17 +158,20 @@ class GradebookWriter:
         self._db.commit()
         return result
 
-    def _stands(self) -> dict[tuple[str, str, str], tuple[float, float]]:
-        """dict (student, unit, cell name) → (score with extra credit, maximum)."""
+    def _stands(self) -> dict[tuple[str, str, str], tuple[float, float, bool]]:
+        """dict (student, unit, cell name) → (score with extra credit, maximum, did an instructor decide)."""
+        decided = sa.or_(Grade.manual_score.is_not(None), Grade.extra_credit > 0)
         query = (
             sa.select(SubmittedAssignment.student_id, Assignment.name, GradeCell.name, Grade.score, GradeCell.max_score)
+            .add_columns(decided)
             .select_from(Grade)
             .join(GradeCell, GradeCell.id == Grade.cell_id)
             .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
             .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
             .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
         )
-        return {(student, unit, cell): (score, most) for student, unit, cell, score, most in self._db.execute(query)}
+        rows = self._db.execute(query)
+        return {(student, unit, cell): (score, most, bool(by)) for student, unit, cell, score, most, by in rows}
 
     # ---- writing ---------------------------------------------------------------------------------------------------
     def write(
@@ -186,6 +195,7 @@ class GradebookWriter:
             "signs": [vars(s) for s in graded.signs],
             "problem": graded.problem,
             "tries": graded.tries,
+            "held": [vars(h) for h in graded.held],
         }
         self._retry(lambda: self._write(graded, digest, version, timestamp, result, publish))
 
@@ -208,13 +218,14 @@ class GradebookWriter:
         ).first()
         before = json.loads(old.result).get("extra", {}) if old else {}
         verdicts = {grade_id(v.exercise): v for v in graded.verdicts}
+        held = {h.exercise for h in graded.held}
         remembered: dict[str, extra.Remembered | None] = {}
         for grade in notebook.grades:
             verdict = verdicts.get(grade.cell.name)
             if verdict is not None:
                 beyond = verdict.exercise in graded.extensions
                 grade.auto_score = 0.0 if beyond else verdict.score
-                grade.needs_manual_grade = grade.manual_score is not None
+                grade.needs_manual_grade = grade.manual_score is not None or verdict.exercise in held
                 remembered[verdict.exercise] = extra.settle(
                     grade, verdict.score if beyond else None, before.get(verdict.exercise)
                 )
@@ -246,6 +257,28 @@ class GradebookWriter:
                 _given(notebook, verdicts),
                 notebook.late_submission_penalty or 0.0,
             )
+        self._db.commit()
+
+    def decide(self, student: str, unit: str, exercise: str, points: float) -> None:
+        """An instructor's points for one exercise of a submission, as the formgrader would write them.
+
+        Raises GradebookError for more points than the exercise has.
+        """
+        self._retry(lambda: self._decide(student, unit, exercise, points))
+
+    def _decide(self, student: str, unit: str, exercise: str, points: float) -> None:
+        notebook, trusted = self._notebook(student, unit), master(unit)
+        most = next((float(e.points) for e in trusted.exercises if e.id == exercise), 0.0)
+        grade = next((g for g in notebook.grades if g.cell.name == grade_id(exercise)), None) if notebook else None
+        if grade is None or not 0 <= points <= most:
+            raise GradebookError(f"{exercise} takes 0 to {most:g} points, not {points:g}.")
+        if exercise in trusted.extensions:  # its cell takes no points but extra ones, see extra.py
+            grade.extra_credit = points
+        else:
+            grade.manual_score = points
+        grade.needs_manual_grade = False
+        self._db.flush()
+        self._penalize(notebook)
         self._db.commit()
 
     def _notebook(self, student: str, unit: str) -> SubmittedNotebook | None:

@@ -18,6 +18,7 @@ from autograder.judge.spec import Exercise
 # Where a score is made. What these modules import, at whatever distance, is what it depends on: a change there means
 # grade again. asked.py and anatomy.runner run in the student's process, where no import leads to them.
 SCORING = (
+    "autograder.grading.contained",
     "autograder.grading.grade",
     "autograder.grading.execution",
     "autograder.grading.rebuild",

@@ -1,27 +1,39 @@
 """The steps that nbgrader_config.py puts in the place of nbgrader's own, so that stock ``nbgrader autograde`` and the
-formgrader rebuild, sandbox and judge a submission exactly like ``make grade``."""
+formgrader rebuild, sandbox and judge a submission exactly like ``make grade``, and pages hold nothing that is alive."""
 
 import hashlib
 import os
+import re
 from typing import Any
 
 import nbformat
-from nbconvert.exporters import NotebookExporter
+from anatomy.texts import printable
+from bs4 import BeautifulSoup
+from nbconvert.exporters import HTMLExporter, NotebookExporter
+from nbconvert.preprocessors import Preprocessor
+from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import is_grade, parse_utc
+from nbgrader.utils import is_grade
 from traitlets import Bool
 
 from autograder.judge.drawing import student_key, submission_key
 
 from . import sessions
+from .contained import grade_rebuilt, rebuild
 from .course import load_course
-from .grade import GradedNotebook, grade_rebuilt, score_outputs, ungraded
+from .grade import GradedNotebook, score_outputs, ungraded
 from .gradebook import GradebookWriter
 from .masters import master
-from .rebuild import MARK, BadSubmission, Note, Rebuilt, read_submission, rebuild
+from .names import shown
+from .nbgrader_files import guard
+from .opening import BadSubmission
+from .rebuild import MARK, Note, Rebuilt
 from .secret import course_secret
+from .stamps import opened, parse_stamp, read_stamp
 
 Resources = dict[str, Any]  # what nbconvert hands from step to step; nbgrader's part says whose notebook it is
+_COLOR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")  # all that the pages make something of
+_TEX = re.compile(r"[$\\]")
 
 
 class SubmissionExporter(NotebookExporter):
@@ -31,29 +43,111 @@ class SubmissionExporter(NotebookExporter):
     with that reason, instead of a traceback and no result.
     """
 
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        if hasattr(self.parent, "init_assignment"):  # nbgrader's converter, about to look at the submissions
+            guard(self.parent)
+
     def from_filename(self, filename: str, resources: Resources | None = None, **kwargs: Any) -> tuple[str, Resources]:
         """The exported notebook as JSON; ``resources`` come from nbgrader's converter."""
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
         assert resources is not None, "nbgrader's converter says which submission it is"
-        unit, data, problem = resources["nbgrader"]["assignment"], b"", None
-        if resources["nbgrader"]["notebook"] != unit:
-            raise ValueError(f"{os.path.basename(filename)} is not the notebook of {unit}: expected {unit}.ipynb")
+        unit, data, stamp, problem = resources["nbgrader"]["assignment"], b"", None, None
+        name, notes = f"{unit}.ipynb", list[Note]()
         try:
-            data = read_submission(filename)
+            with opened(self.parent.coursedir, os.path.dirname(filename)) as folder:
+                stamp, odd = read_stamp(folder)
+                notes = [Note(*odd)] if odd else []
+                data = folder.read(name)
             rebuilt = rebuild(data, unit)
         except BadSubmission as error:
-            self.log.error("%s: %s", filename, error)
+            self.log.error("%s: %s", shown(filename, 300), shown(str(error), 500))
             rebuilt, problem = Rebuilt(nbformat.from_dict(master(unit).notebook.copy())), [error.name, str(error)]
+        rebuilt.notes = notes + rebuilt.notes
         for note in rebuilt.notes:
-            self.log.warning("%s: %s", filename, note.sentence)
+            self.log.warning("%s: %s", shown(filename, 300), shown(note.sentence, 500))
         rebuilt.notebook.metadata[MARK] = {
             "notes": [vars(n) for n in rebuilt.notes],
             "absent": sorted(rebuilt.absent),
+            "tries": rebuilt.tries,
             "problem": problem,
             "digest": hashlib.sha256(data).hexdigest(),
+            "stamp": stamp,
         }
         return self.from_notebook_node(rebuilt.notebook, resources=resources, **kwargs)
+
+
+class FeedbackExporter(HTMLExporter):
+    """nbgrader's feedback page from what lies in autograded/, without the files that lie beside it there."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        if hasattr(self.parent, "init_assignment"):
+            guard(self.parent)
+
+    def from_filename(self, filename: str, resources: Resources | None = None, **kwargs: Any) -> tuple[str, Resources]:
+        """The page; ``resources`` come from nbgrader's converter."""
+        if hasattr(self.parent, "coursedir"):
+            with opened(self.parent.coursedir, os.path.dirname(filename)) as folder:
+                if folder.kind(os.path.basename(filename)) != "file":
+                    raise NbGraderException(f"There is no notebook {shown(filename, 300)}: run autograde first.")
+        return super().from_filename(filename, resources=resources, **kwargs)
+
+
+class InertOutputs(Preprocessor):
+    """Leaves of a notebook's outputs what can be read, for every page that nbgrader makes of it.
+
+    Scripts, widgets and foreign formats go; TeX stays text, because TeX can hold links; control characters go, those
+    of colors excepted.
+    """
+
+    def preprocess_cell(
+        self, cell: nbformat.NotebookNode, resources: Resources, index: int
+    ) -> tuple[nbformat.NotebookNode, Resources]:
+        """nbconvert's step for one cell."""
+        if cell.cell_type == "code":
+            cell.source = printable(cell.source)
+            cell.outputs = [_inert(output) for output in cell.outputs]
+        return cell, resources
+
+
+def _inert(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    if output.output_type == "stream":
+        output.text = _legible(output.text)
+    elif output.output_type == "error":
+        output.ename, output.evalue = printable(output.ename), printable(output.evalue)
+        output.traceback = [_legible(line) for line in output.traceback]
+    else:
+        page, text = output.data.get("text/html"), output.data.get("text/plain")
+        output.data = nbformat.from_dict({"text/plain": _legible(text)} if isinstance(text, str) else {})
+        if isinstance(page, str):
+            output.data["text/html"] = _without_tex(page)
+        output.metadata = nbformat.from_dict({})
+    return output
+
+
+def _legible(text: str) -> str:
+    parts = _COLOR.split(text)
+    return "".join(part if i % 2 else printable(part) for i, part in enumerate(parts))
+
+
+def _without_tex(page: str) -> str:
+    """The same HTML, whose text no typesetter touches: told not to, and with no delimiter beside what it would open."""
+    soup = BeautifulSoup(page, features="html.parser")
+    for text in soup.find_all(string=_TEX):
+        if len(text) > 1:
+            pieces = [p for p in re.split(f"({_TEX.pattern})", text) if p]
+            for piece in pieces:
+                text.insert_before(_alone(soup, piece) if _TEX.fullmatch(piece) else piece)
+            text.extract()
+    return f'<div class="tex2jax_ignore mathjax_ignore">{soup}</div>'
+
+
+def _alone(soup: BeautifulSoup, sign: str) -> Any:
+    element = soup.new_tag("span")
+    element.string = sign
+    return element
 
 
 class JudgedExecute(NbGraderPreprocessor):
@@ -67,18 +161,22 @@ class JudgedExecute(NbGraderPreprocessor):
         """nbgrader's execution step. Raises SandboxUnavailable where the sandbox is wanted and cannot be had."""
         where = resources["nbgrader"]
         about, unit, student = nb.metadata.pop(MARK), where["assignment"], where["student"]
+        notes = [Note(**n) for n in about["notes"]]
         if self.sandbox:
             sessions.check_sandbox()
         else:
             self.log.warning(sessions.NO_SANDBOX)
         if about["problem"]:
             graded = ungraded(unit, student, *about["problem"])
+            graded.notes = [n for n in notes if n.name != about["problem"][0]] + graded.notes
             graded.notebook = _with_scores(nb, graded)
         else:
-            rebuilt = Rebuilt(nb, [Note(**n) for n in about["notes"]], set(about["absent"]))
+            rebuilt = Rebuilt(nb, notes, set(about["absent"]), dict(about["tries"]))
             key = submission_key(student_key(course_secret(_root(self)), student, unit), about["digest"])
             graded = grade_rebuilt(rebuilt, unit, student, key, sessions.factory(self.sandbox))
-        resources[MARK] = {"graded": graded, "digest": about["digest"]}
+            if graded.notebook is None:  # its outputs were more than the limits
+                graded.notebook = _with_scores(nb, graded)
+        resources[MARK] = {"graded": graded, "digest": about["digest"], "stamp": about["stamp"]}
         return graded.notebook, resources
 
 
@@ -90,11 +188,9 @@ class RecordVerdicts(NbGraderPreprocessor):
         """Comes after SaveAutoGrades."""
         where, result = resources["nbgrader"], resources[MARK]
         course = load_course(_root(self))
-        stamp = course.directory.get_existing_timestamp(
-            str(course.folder("submitted_directory", where["student"], where["assignment"]))
-        )
+        stamp = parse_stamp(result["stamp"]) if result["stamp"] else None
         with GradebookWriter(where["db_url"], course.directory.course_id or "default_course", self.config) as writer:
-            writer.write(result["graded"], result["digest"], master(where["assignment"]).version, parse_utc(stamp))
+            writer.write(result["graded"], result["digest"], master(where["assignment"]).version, stamp)
         return nb, resources
 
 

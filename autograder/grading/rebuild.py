@@ -2,13 +2,13 @@
 
 Taken over are the answer cells' sources, found by their grade_id, and the student's own code cells. Everything else
 (check cells, metadata, outputs, points, kernel, text) is the course's own, so nothing that was done to it matters.
+
+Work and result are bounded whatever the file holds: each part of it is looked at once, and of everything that a student
+can have any number of (cells, source, marks, remarks about them) a limited number counts.
 """
 
 import copy
 import json
-import os
-import re
-import stat
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,22 +16,20 @@ from typing import Any
 import nbformat
 
 from .masters import Master, gradable_units, master
+from .names import shown
+from .opening import BadSubmission, read_submission
 
-MAX_BYTES = 100 << 20  # of the file; a notebook with 50 MB of output is still read
+__all__ = ["MARK", "BadSubmission", "Note", "Rebuilt", "read_submission", "rebuild"]
+
+MAX_CELLS = 5_000  # of the file; the course's longest notebook has some hundred
+MAX_OWN = 1_000_000  # characters of all cells of the student's own
+MAX_NOTES = 100  # a notebook without any of its cells gives fewer
 MAX_SOURCE = 200_000  # characters of one cell
 MAX_EXTRA = 500  # code cells of the student's own
 MAX_TRIES = 9_999  # more is a made-up number
 RawCell = dict[str, Any]  # a cell as it came: only that it is a JSON object is known
 Extras = dict[str | None, list[str]]  # name of the known cell before → sources of the student's own cells
 MARK = "anatomy"  # cell metadata of the rebuilt notebook: {"role": …, "exercise": …}
-
-
-class BadSubmission(ValueError):
-    """Nothing in the file can be graded. ``name`` is a slug for the table, the message one sentence for people."""
-
-    def __init__(self, name: str, message: str):
-        super().__init__(message)
-        self.name = name
 
 
 @dataclass
@@ -60,34 +58,6 @@ class Rebuilt:
     tries: dict[str, int] = field(default_factory=dict)
 
 
-def read_submission(path: str | os.PathLike[str]) -> bytes:
-    """Bytes of a submitted notebook.
-
-    Raises BadSubmission for a file that is missing, a link, or too large.
-    """
-    try:
-        about = os.lstat(path)
-    except OSError:
-        raise BadSubmission("submission.missing", f"There is no file {os.path.basename(path)}.") from None
-    if stat.S_ISDIR(about.st_mode):
-        raise BadSubmission(
-            "submission.is_a_folder", f"{os.path.basename(path)} is a folder, not a notebook: submit the file itself."
-        )
-    if not stat.S_ISREG(about.st_mode):
-        raise BadSubmission(
-            "submission.not_a_file",
-            f"{os.path.basename(path)} is not a regular file (a link to another file is not followed).",
-        )
-    if about.st_size > MAX_BYTES:
-        raise BadSubmission(
-            "submission.too_large",
-            f"The notebook has {about.st_size / 1e6:.0f} MB, more than the "
-            f"{MAX_BYTES / 1e6:.0f} MB that are read. Clear the outputs and submit again.",
-        )
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def rebuild(data: bytes, unit: str) -> Rebuilt:
     """Rebuilt notebook from the bytes of a submission.
 
@@ -96,6 +66,10 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
     trusted = master(unit)
     cells = _cells(data)
     result = Rebuilt(copy.deepcopy(trusted.notebook))
+    if len(cells) > MAX_CELLS:
+        sentence = f"Of {len(cells)} cells in the file the first {MAX_CELLS} were looked at."
+        result.notes.append(Note("submission.many_cells", sentence, suspicious=True))
+        del cells[MAX_CELLS:]
     known = {_grade_id(c) or c.get("id"): c for c in result.notebook.cells}
     by_id = {c.get("id"): _grade_id(c) or c.get("id") for c in result.notebook.cells}
     for cell in result.notebook.cells:
@@ -126,6 +100,7 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
     extras = _transplant(cells, names, known, trusted, result)
     _note_missing(names, trusted, result)
     _insert(extras, result)
+    result.notes = _few(result.notes)
     return result
 
 
@@ -191,7 +166,7 @@ def _transplant(
     """Puts the answers in; returns the student's own code cells."""
     extras: Extras = {}
     taken: set[str] = set()
-    before, count = None, 0
+    before, count, own = None, 0, 0
     demos = {_squeezed(c.source) for c in known.values() if c.metadata[MARK]["role"] == "demo"}
     for cell, name in zip(cells, names, strict=True):
         source = _source(cell)
@@ -200,14 +175,15 @@ def _transplant(
                 result.notes.append(
                     Note(
                         "submission.alien_marks",
-                        f"A cell is marked {alien[:60]!r}, which the course does not have; it earns nothing.",
+                        f"A cell is marked {shown(alien, 60)!r}, which the course does not have; it earns nothing.",
                         suspicious=True,
                     )
                 )
             if cell.get("cell_type") != "code" or not source.strip() or _squeezed(source) in demos:
                 continue
             count += 1
-            if count <= MAX_EXTRA:
+            own += len(source)
+            if count <= MAX_EXTRA and own <= MAX_OWN:
                 extras.setdefault(before, []).append(_limited(source, result))
             continue
         target, before = known[name], name
@@ -234,11 +210,18 @@ def _transplant(
             )
         elif mark["role"] == "setup" and name not in taken and _squeezed(source) != _squeezed(target.source):
             # An import added to the course's import cell is the most natural thing to do: run it, after the original.
-            extras.setdefault(name, []).append(_limited(source, result))
+            own += len(source)
+            if own <= MAX_OWN:
+                extras.setdefault(name, []).append(_limited(source, result))
         if mark["role"] == "check":
             result.tries |= _tries(cell, mark["exercise"])
         taken.add(name)
         _note_marks(cell, target, mark, trusted, result)
+    if own > MAX_OWN:
+        sentence = (
+            f"The cells of your own have {own} characters; of these the first {MAX_OWN} were run, in whole cells."
+        )
+        result.notes.append(Note("submission.long_source", sentence, suspicious=True))
     if count > MAX_EXTRA:
         result.notes.append(
             Note(
@@ -340,4 +323,16 @@ def _limited(source: str, result: Rebuilt) -> str:
 
 
 def _squeezed(source: str) -> str:
-    return re.sub(r"\s+", " ", source).strip()
+    """A source whose white space does not matter; no cell of the course is as long as what is left as it is."""
+    return " ".join(source.split()) if len(source) <= MAX_SOURCE else source
+
+
+def _few(notes: list[Note]) -> list[Note]:
+    """Each remark once, and a limited number, those about odd things first."""
+    distinct = list({(n.name, n.sentence): n for n in notes}.values())
+    if len(distinct) <= MAX_NOTES:
+        return distinct
+    ranked = sorted(distinct, key=lambda n: not n.suspicious)
+    kept = {id(n) for n in ranked[: MAX_NOTES - 1]}
+    more = Note("submission.many_notes", f"{len(distinct) - len(kept)} more remarks are left out.", suspicious=True)
+    return [n for n in distinct if id(n) in kept] + [more]

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from anatomy.files import replace
+from anatomy.texts import escaped
 from anatomy.verdict import Verdict
 
 from .course import Course, load_course, write_table
@@ -24,6 +25,7 @@ from .database import GradebookError
 from .feedback import head, number
 from .gradebook import GradebookWriter, Result
 from .masters import UnknownUnit, master
+from .names import never_fails
 from .rebuild import Note
 from .signs import WORDS, Sign
 
@@ -113,7 +115,7 @@ def suspicious(results: Iterable[Result]) -> list[tuple[Result, list[Sign]]]:
 
 def page(rows: Sequence[Row], results: Sequence[Result], link: Link = lambda result: "") -> str:
     """The report as HTML."""
-    esc = html.escape
+    esc = escaped
     out = [
         head("Class report"),
         f"<h1>Class report</h1><p>{len(results)} submissions of "
@@ -148,7 +150,7 @@ def page(rows: Sequence[Row], results: Sequence[Result], link: Link = lambda res
                 f"{tries}<td><ul>{mistakes}</ul></td></tr>"
             )
         out.append("</tbody></table>")
-    out += _odd_files(results, link) + _evidence(results, link)
+    out += _odd_files(results, link) + _held(results, link) + _evidence(results, link)
     return "".join(out) + "</body></html>\n"
 
 
@@ -159,7 +161,7 @@ def _short(row: Row, name: str) -> str:
 
 
 def _student(result: Result, link: Link) -> str:
-    address, name = link(result), html.escape(result["student"])
+    address, name = link(result), escaped(result["student"])
     return f'<a href="{html.escape(address)}">{name}</a>' if address else name
 
 
@@ -168,8 +170,8 @@ def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
     if not notes:
         return []
     items = "".join(
-        f'<tr><td class="name">{_student(r, link)}</td><td class="name">{html.escape(r["unit"])}</td>'
-        f"<td>{html.escape(n.sentence)}</td></tr>"
+        f'<tr><td class="name">{_student(r, link)}</td><td class="name">{escaped(r["unit"])}</td>'
+        f"<td>{escaped(n.sentence)}</td></tr>"
         for r, n in notes
     )
     return [
@@ -179,24 +181,49 @@ def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
     ]
 
 
+def _held(results: Sequence[Result], link: Link) -> list[str]:
+    rows = [(r, h) for r in results for h in r["held"]]
+    if not rows:
+        return []
+    open_ones = sum(h.exercise not in r["decided"] for r, h in rows)
+    out = [
+        f"<h2>Points held for a look ({open_ones} open)</h2><p>These answers gave right results, and their source "
+        "calls what right answers to an exercise with forbidden built-ins do not need, or what cannot be resolved. "
+        "That is no proof of anything: look at the line, then give the points in the formgrader, or with "
+        '<code>make held ARGS="release student exercise"</code>. Elsewhere nothing was found.</p>'
+        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Exercise</th>'
+        '<th scope="col">Points</th><th scope="col" class="wide">Line</th></tr></thead><tbody>'
+    ]
+    for r, h in rows:
+        given = h.exercise in r["decided"]
+        points = f"{number(r['scores'][h.exercise])} given" if given else f"{number(h.points)} held"
+        out.append(
+            f'<tr><td class="name">{_student(r, link)}</td><td><code>{escaped(h.exercise)}</code></td>'
+            f'<td class="n">{points}</td><td>{escaped(h.where)}: {escaped(h.name)}<br>'
+            f"<code>{escaped(h.evidence)}</code></td></tr>"
+        )
+    return [*out, "</tbody></table>"]
+
+
 def _evidence(results: Sequence[Result], link: Link) -> list[str]:
     listed = suspicious(results)
     out = [
         f"<h2>Signs of cheating ({len(listed)} submissions)</h2><p>A sign is evidence to look at, not a verdict: "
-        "scores come from inputs that nobody had seen, and are right whatever is listed here.</p>"
+        "scores come from inputs that nobody had seen, and are right whatever is listed here. That a submission is not "
+        "listed means that nothing was found in it, no more.</p>"
     ]
     for result, signs in listed:
         total = sum(result["scores"].values())
         most = sum(result["most"].values())
         out.append(
-            f"<details><summary><b>{_student(result, link)}</b>, {html.escape(result['unit'])} "
-            f"({number(total)} of {number(most)} points): {html.escape(', '.join(_techniques(signs)))}</summary>"
+            f"<details><summary><b>{_student(result, link)}</b>, {escaped(result['unit'])} "
+            f"({number(total)} of {number(most)} points): {escaped(', '.join(_techniques(signs)))}</summary>"
             "<ul>"
         )
         for s in signs[:20]:
             out.append(
-                f"<li>{html.escape(WORDS[s.technique])} ({html.escape(s.where)}): "
-                f"<code>{html.escape(s.evidence)}</code></li>"
+                f"<li>{escaped(WORDS.get(s.technique, s.technique))} ({escaped(s.where)}): "
+                f"<code>{escaped(s.evidence)}</code></li>"
             )
         out.append("</ul></details>")
     return out
@@ -256,6 +283,7 @@ def write_report(course: Course, writer: GradebookWriter) -> tuple[Path, Path]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
+    never_fails(sys.stdout, sys.stderr)
     argparse.ArgumentParser(prog="python -m autograder.grading.report", description=__doc__.split("\n")[0]).parse_args(
         argv
     )

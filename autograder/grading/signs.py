@@ -1,13 +1,23 @@
 """Signs of cheating in a submission's source: evidence for the instructor's report, with the line it stands on.
 
 A sign is no verdict: honest code may carry one, and the score comes from the judge alone. The one exception is an
-exercise that forbids library built-ins: there the watch runs in the student's process, so code that can reach it
-(``evades_ban``) leaves the answer's points to the instructor.
+exercise that forbids library built-ins: what its answers may call is read from their source (``calls.py``), and code
+that can change what names mean (``evades_ban``) is part of what leaves points to the instructor there.
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
+
+from .reading.allowed import HARMLESS_DUNDERS
+from .reading.mentions import gather
+from .reading.scopes import Scope, bind
+from .reading.source import hides, parsed, without_magics
+from .reading.statements import Mention, Unit
+
+__all__ = ["EVASIONS", "WORDS", "Sign", "evades_ban", "signs_of", "without_magics"]
 
 Aliases = set[str]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -200,19 +210,39 @@ _LIBRARIES = {
     "time",
     "random",
 }
+# nn.ModuleDict().modules() and x.T.ops of one's own are common; sys.modules and torch.ops are meant.
+_COMMON = {"modules", "ops", "jit", "system", "walk", "kill", "environ"}
+# Written so, a name may stand for another one: only then is it worth resolving.
+_ROUNDABOUT = re.compile(
+    r"getattr|setattr|attrgetter|methodcaller|__(?!init__|name__|call__|len__|repr__|version__)|\bvars\b|\bcase\b|"
+    r"metaclass|"
+    r"\b(?:exec|eval|compile|globals|locals|format|type)\b|import_module|"
+    r"\.\s*(?:sys|os|builtins|importlib|inspect|types|gc|ctypes|io|threading|subprocess|traceback|linecache|torch|pickle|"
+    r"weakref|copyreg|warnings|modules)\b"
+)
+_SETTINGS = ("torch.backends", "os.environ", "numpy.random")  # that notebooks do make
+_READ = {
+    "sys.version",
+    "sys.version_info",
+    "sys.executable",
+    "sys.platform",
+    "sys.maxsize",
+    "sys.float_info",
+    "sys.path",
+}
+_READ |= {"sys.getsizeof", "sys.stdout", "sys.stderr", "sys.byteorder", "sys.exit", "sys.argv"}
 _PROTECTED = {"check", "evaluate", "isinstance", "type", "len", "print", "abs", "float", "all", "any"}
 
 
 def signs_of(source: str, where: str) -> list[Sign]:
     """Signs in one cell's source, for the cell ``where``. Source that does not parse has none: it does not run."""
-    try:
-        tree = ast.parse(without_magics(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [Sign("dynamic code", "(a cell that cannot be parsed)", where)] if len(source) > 50_000 else []
+    tree = parsed(source)
+    if tree is None:
+        unclear = hides(source) or len(source) > 50_000
+        return [Sign("dynamic code", "(a cell that cannot be parsed)", where)] if unclear else []
     lines = source.split("\n")
     found: dict[tuple[str, int], Sign] = {}
-    for technique, node in _walk(tree):
-        line = getattr(node, "lineno", 1)
+    for technique, line in chain(_walk(tree), _resolved(tree) if _ROUNDABOUT.search(source) else ()):
         evidence = lines[line - 1].strip()[:160] if line <= len(lines) else ""
         found.setdefault((technique, line), Sign(technique, evidence, f"{where}, line {line}"))
     return sorted(found.values(), key=lambda s: (list(WORDS).index(s.technique), s.where))[:MAX_SIGNS]
@@ -223,22 +253,51 @@ def evades_ban(signs: Iterable[Sign]) -> list[Sign]:
     return [s for s in signs if s.technique in EVASIONS]
 
 
-def without_magics(source: str) -> str:
-    """Cell source that ast.parse takes: lines of magics and shell commands become ``pass``, in place."""
-    kept = []
-    for line in source.split("\n"):
-        bare = line.lstrip()
-        kept.append(line[: len(line) - len(bare)] + "pass" if bare.startswith(("%", "!", "?")) else line)
-    return "\n".join(kept)
-
-
-def _walk(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """(technique, node) of every sign in a cell."""
+def _walk(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """(technique, line) of every sign in a cell."""
     aliases = _aliases(tree)
     for node in ast.walk(tree):
         techniques = _LOOK.get(type(node))
         if techniques is not None:
-            yield from ((technique, node) for technique in techniques(node, aliases))
+            yield from ((technique, getattr(node, "lineno", 1)) for technique in techniques(node, aliases))
+
+
+def _resolved(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The same for what is written in a roundabout way: constant ``getattr``, aliases, chains from one module into
+    another, patterns of ``match``, fields of ``format``."""
+    top = Scope(tree)
+    units = [Unit("", statement) for statement in tree.body]
+    try:
+        bind(tree.body, top)
+        # Which lists grow is not looked at here: a sign too many is no accusation.
+        yield from (("dynamic code", unit.node.lineno) for unit in gather(units, top))
+    except RecursionError:
+        yield "dynamic code", 1
+    for m in (m for unit in units for m in unit.mentions):
+        yield from ((technique, m.line) for technique in _mentioned(m))
+
+
+def _mentioned(m: Mention) -> Iterator[str]:
+    root, *parts = m.name.split(".")
+    if m.kind in ("library", "module", "library store"):
+        yield from _module(m.name)
+        for part in parts:
+            if root in ("sys", "torch", "os") or part not in _COMMON:
+                yield from _listed(part, _ATTRIBUTES)
+            if part.startswith("__") and part not in HARMLESS_DUNDERS:
+                yield "introspection"
+        if root == "builtins":
+            yield from _listed(parts[0] if parts else "", _CALLS)
+        if m.kind == "library store" and root in _LIBRARIES and not m.name.startswith(_SETTINGS):
+            yield "patching"
+        if root in ("sys", "builtins", "importlib") and m.name not in _READ and not (root == "builtins" and parts):
+            yield "introspection"
+    elif m.kind in ("attribute", "own class", "own") and m.name not in _COMMON:
+        yield from _listed(m.name, _ATTRIBUTES)
+    elif m.kind == "odd" and (m.name in ("type", "attrgetter") or m.name.startswith("metaclass")):
+        yield "dynamic code"
+    elif m.kind == "odd" and m.name == "getattr" and m.owner == "library":
+        yield "dynamic code"
 
 
 def _import(node: ast.Import, aliases: Aliases) -> Iterator[str]:
@@ -269,7 +328,7 @@ def _name(node: ast.Name, aliases: Aliases) -> Iterator[str]:
 def _attribute(node: ast.Attribute, aliases: Aliases) -> Iterator[str]:
     if not _innocent(node):
         yield from _listed(node.attr, _ATTRIBUTES)
-    if not isinstance(node.ctx, ast.Load) and _root(node) in aliases:
+    if not isinstance(node.ctx, ast.Load) and _root(node) in aliases and not _text(node).startswith(_SETTINGS):
         yield "patching"
 
 
@@ -336,8 +395,7 @@ def _aliases(tree: ast.Module) -> Aliases:
 
 
 def _innocent(node: ast.Attribute) -> bool:
-    # nn.ModuleDict().modules() and x.T.ops of one's own are common; sys.modules and torch.ops are meant.
-    return node.attr in ("modules", "ops", "jit", "system", "walk", "kill", "environ") and _root(node) not in (
+    return node.attr in _COMMON and _root(node) not in (
         "sys",
         "torch",
         "os",

@@ -4,8 +4,8 @@
 straight to an operator (``torch.ops``, ``torch._C``). The operator itself is out of their reach: during a question
 it refuses (see asked.py).
 
-The refusal happens in the student's process, where a determined student can undo it: it detects, it does not prove.
-The grader's search for signs of tampering (autograder.grading.signs) is the second half.
+The refusal happens in the student's process, where a determined student can undo it: it explains, it does not decide.
+What an answer may call is decided outside, from its source (autograder.grading.reading.calls).
 """
 
 import re

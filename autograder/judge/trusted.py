@@ -8,12 +8,13 @@ is ever shown.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from anatomy import judging, runner
+from anatomy.naming import functions_of
 from anatomy.records import CaseRecord, ExerciseRecord
 from anatomy.runner import Outcomes
 from anatomy.verdict import CaseResult, Mistake, Verdict
@@ -39,26 +40,46 @@ SECONDS = 10.0  # for all cases of one exercise; honest answers take millisecond
 TOGETHER_SECONDS = 6.0  # for all exercises of a unit in one question; the slow ones are then asked alone
 SPARE_BYTES = 16 << 20  # a wrong shape is larger than the right one, and still deserves a verdict
 
+Begin = Callable[[str], None]  # told the id of each exercise whose reply is about to be looked at
+Done = Callable[[Verdict], None]  # told each verdict when nothing about it changes any more
 Answer = bytes | StudentError | MalformedReply  # what came of one exercise's question
 
 _public: dict[tuple[str, str], ExerciseRecord] = {}
 
 
+def _nothing(about: object) -> None:
+    pass
+
+
 def judge_exercises(
-    exercises: Sequence[Exercise], session: Session, key: bytes, timeout: float = SECONDS, device: str = "cpu"
+    exercises: Sequence[Exercise],
+    session: Session,
+    key: bytes,
+    timeout: float = SECONDS,
+    device: str = "cpu",
+    begin: Begin = _nothing,
+    done: Done = _nothing,
 ) -> list[Verdict]:
     """Verdicts on all exercises of a unit, in order: those of ``judge_exercise`` for each, at a fraction of the cost.
 
     One question asks for all of them, a second one for the examples of those that fail. Where such a question brings
     the process to its end, each of its exercises is asked alone, so that no exercise suffers from another one.
+    begin, done: told what is being looked at, and what is settled; a caller that may be ended in the middle knows then.
     """
+    if not exercises:
+        return []
     records = [draw_record(e, key, device, with_mutants=False) for e in exercises]
     together = min(timeout, TOGETHER_SECONDS)
     try:
         answers = _ask(records, session, together)
     except SessionError:
-        return [_judge(e, r, session, timeout, device) for e, r in zip(exercises, records, strict=True)]
-    found = [_verdict(r, a, 0.0) for r, a in zip(records, answers, strict=True)]
+        return [_alone(e, r, session, timeout, device, begin, done) for e, r in zip(exercises, records, strict=True)]
+    found = []
+    for record, answer in zip(records, answers, strict=True):
+        begin(record.id)
+        found.append(_verdict(record, answer, 0.0))
+        if found[-1][0].passed:
+            done(found[-1][0])
     failed = [i for i, (verdict, _) in enumerate(found) if not verdict.passed]
     verdicts = [verdict for verdict, _ in found]
     if not failed:
@@ -69,12 +90,29 @@ def judge_exercises(
         )
     except SessionError:
         examples = [None] * len(failed)
-    for i, answer in zip(failed, examples, strict=True):
-        if answer is None:
-            verdicts[i] = _judge(exercises[i], records[i], session, timeout, device)
+    for i, example in zip(failed, examples, strict=True):
+        if example is None:
+            verdicts[i] = _alone(exercises[i], records[i], session, timeout, device, begin, done)
         else:
-            verdicts[i] = _explained(exercises[i], records[i], *found[i], answer, device)
+            begin(exercises[i].id)
+            verdicts[i] = _explained(exercises[i], records[i], *found[i], example, device)
+            done(verdicts[i])
     return verdicts
+
+
+def _alone(
+    exercise: Exercise,
+    fresh: ExerciseRecord,
+    session: Session,
+    timeout: float,
+    device: str,
+    begin: Begin,
+    done: Done,
+) -> Verdict:
+    begin(exercise.id)
+    verdict = _judge(exercise, fresh, session, timeout, device)
+    done(verdict)
+    return verdict
 
 
 def judge_exercise(
@@ -149,6 +187,16 @@ def public_record(exercise: Exercise, device: str = "cpu") -> ExerciseRecord:
     if (exercise.id, device) not in _public:
         _public[exercise.id, device] = draw_record(exercise, None, device, with_mutants=False)
     return _public[exercise.id, device]
+
+
+def warm(exercises: Sequence[Exercise], failed: Container[str] = (), device: str = "cpu") -> None:
+    """Makes beforehand what judging these exercises needs and what does not depend on a submission: the public cases,
+    and for those whose ids are in ``failed`` the known mistakes' outcomes on them."""
+    for exercise in exercises:
+        ban_of(exercise.forbidden)
+        record = public_record(exercise, device)
+        if exercise.id in failed:
+            _run_mutants(record, exercise, device)
 
 
 def zero(exercise: Exercise | ExerciseRecord, name: str, sentence: str, seconds: float = 0.0) -> Verdict:
@@ -232,21 +280,25 @@ def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str) -> Non
 def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: ExerciseRecord) -> None:
     """Cases with a fixed answer, or that only ask for an error, earn points beside one whose answer is drawn.
 
-    Their answers can be learned by heart (or had by always raising); alone they show nothing.
+    Their answers can be learned by heart (or had by always raising); alone they show nothing. Where an exercise asks
+    for several functions, the drawn case has to be one of the same function.
     """
-    drawn = [w for w, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if f.weight and is_drawn(f, p)]
-    if not drawn or any(verdict.cases[i].passed for i in drawn) or not verdict.score:
+    cases = list(zip(fresh.cases, public.cases, strict=True))
+    drawn = [i for i, (f, p) in enumerate(cases) if f.weight and is_drawn(f, p)]
+    functions = [functions_of(f) for f, _ in cases]
+    lost = 0.0
+    for i, case in enumerate(verdict.cases):
+        beside = [k for k in drawn if functions[k] & functions[i]] or drawn
+        if beside and case.points and not any(verdict.cases[k].passed for k in beside):
+            lost += case.points
+            case.points = 0.0
+    if not lost:
         return
-    for case in verdict.cases:
-        case.points = 0.0
-    verdict.score = 0.0
-    verdict.mistakes.append(
-        Mistake(
-            "generic.examples_alone",
-            "No points yet: the cases that pass have fixed numbers, "
-            "and count once a case with other numbers passes too.",
-        )
-    )
+    verdict.score = round(sum(c.points for c in verdict.cases), 6)
+    which = "the cases that pass have" if not verdict.score else "some cases that pass earn nothing: they have"
+    start = "No points yet: " if not verdict.score else ""
+    sentence = f"{start}{which} fixed numbers, and count once a case with other numbers passes too."
+    verdict.mistakes.append(Mistake("generic.examples_alone", sentence[:1].upper() + sentence[1:]))
 
 
 def is_drawn(fresh: CaseRecord, public: CaseRecord) -> bool:

@@ -1,0 +1,179 @@
+"""``grade_bytes``, ``rebuild``, ``grade_rebuilt`` as in ``grade.py`` and ``rebuild.py``, in a child that may be lost.
+
+All that reads a submission or what its code answered happens in the child (``autograder.sandbox.disposable``): parsing
+the notebook, looking at its source, comparing replies, wording verdicts. The session stays the parent's, who closes it.
+
+Where the child is lost, the part that it was at is settled (an exercise with zero points and the reason; another part
+by leaving it out), and the rest is graded in a new child. What had been settled before stays. Results come back as
+JSON; ``passing.py`` checks its form.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+from anatomy.verdict import Verdict
+
+from autograder.judge.drawing import submission_key
+from autograder.judge.trusted import warm, zero
+from autograder.sandbox import Session, disposable
+from autograder.sandbox.disposable import Budget, ChildEnded, Line
+
+from . import grade as direct
+from . import rebuild as rebuilding
+from .grade import UNREADABLE_SOURCE, GradedNotebook, ungraded
+from .masters import UnknownUnit, master
+from .passing import graded_from, rebuilt_from, to_json, verdict_from
+from .rebuild import BadSubmission, Rebuilt
+from .work import CELLS, NOTEBOOK, PARTS, Work
+
+BUDGET = Budget()
+# All attempts on one submission together. Whatever is not settled by then earns nothing.
+TOTAL_SECONDS = 150.0
+_UNREADABLE = (
+    "submission.unreadable",
+    "The notebook cannot be read within the grader's limits on time and memory. Open it in JupyterLab, clear the "
+    "outputs, take out cells that do not belong to the course, and submit it again.",
+)
+TOO_COMPLICATED = (
+    "Your results could not be compared with the right ones: {}. Return the plain numbers, tensors or expressions "
+    "that the text asks for, no larger than it asks for."
+)
+_OUT_OF_TIME = "The time for this submission was used up before this exercise could be judged."
+
+_warmed: dict[str, set[str]] = {}  # unit → exercises whose known mistakes were run
+
+
+def grade_bytes(
+    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+) -> GradedNotebook:
+    """``grade.grade_bytes`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
+    if not disposable.available():
+        return direct.grade_bytes(data, unit, student, key, session_factory)
+    try:
+        master(unit)
+    except UnknownUnit as error:
+        return ungraded(unit, student, "submission.unknown_unit", str(error))
+    key = submission_key(key, hashlib.sha256(data).hexdigest())
+    return _attempts(lambda: rebuilding.rebuild(data, unit), unit, student, key, session_factory)
+
+
+def grade_rebuilt(
+    rebuilt: Rebuilt, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+) -> GradedNotebook:
+    """``grade.grade_rebuilt`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
+    if not disposable.available():
+        return direct.grade_rebuilt(rebuilt, unit, student, key, session_factory)
+    return _attempts(lambda: rebuilt, unit, student, key, session_factory)
+
+
+def rebuild(data: bytes, unit: str) -> Rebuilt:
+    """``rebuild.rebuild`` in a child. Raises BadSubmission, UnknownUnit, and ChildFailed for a mistake of ours."""
+    master(unit)  # here, so that every later child finds it made
+    if not disposable.available():
+        return rebuilding.rebuild(data, unit)
+
+    def inside(line: Line) -> bytes:
+        try:
+            return json.dumps(to_json(rebuilding.rebuild(data, unit))).encode()
+        except BadSubmission as error:
+            return _bad(error)
+
+    try:
+        return rebuilt_from(_read(disposable.run(inside, BUDGET)))
+    except ChildEnded:
+        raise BadSubmission(*_UNREADABLE) from None
+
+
+def _attempts(
+    read: Callable[[], Rebuilt], unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+) -> GradedNotebook:
+    exercises = {e.id: e for e in master(unit).exercises}
+    settled: dict[str, Verdict] = {}
+    skipped: set[str] = set()
+    _warm(unit)
+    deadline = time.monotonic() + TOTAL_SECONDS
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            work = _Attempt(read, unit, student, key, settled, skipped)
+            graded = _in_a_child(work, session_factory, replace(BUDGET, wall_seconds=left))
+            _warm(unit, {v.exercise for v in graded.verdicts if v.cases and not v.passed})
+            return graded
+        except BadSubmission as error:
+            return ungraded(unit, student, error.name, str(error))
+        except ChildEnded as end:
+            settled |= {v.exercise: v for v in map(verdict_from, map(json.loads, end.notes))}
+            part = end.step if end.step in PARTS else CELLS
+            if end.step in exercises and end.step not in settled:
+                settled[end.step] = zero(exercises[end.step], "generic.too_complicated", TOO_COMPLICATED.format(end))
+            elif part == NOTEBOOK:
+                return ungraded(unit, student, *_UNREADABLE)
+            elif part in skipped:
+                break
+            else:
+                skipped.add(part)
+    verdicts = [settled.get(i) or zero(e, "generic.too_complicated", _OUT_OF_TIME) for i, e in exercises.items()]
+    return GradedNotebook(student, unit, verdicts, signs=[UNREADABLE_SOURCE])
+
+
+class _Attempt(Work):
+    """One attempt at a submission, in the child."""
+
+    def __init__(
+        self,
+        read: Callable[[], Rebuilt],
+        unit: str,
+        student: str,
+        key: bytes,
+        settled: Mapping[str, Verdict],
+        skipped: Collection[str],
+    ):
+        super().__init__(settled, skipped)
+        self.read, self.about = read, (unit, student, key)
+
+    def run(self, session: Session, line: Line) -> bytes:
+        """The result as JSON."""
+        # A parallel loop would wait for threads that this process did not inherit.
+        torch.set_num_threads(1)
+        self.line = line
+        self.step(NOTEBOOK)
+        try:
+            rebuilt = self.read()
+        except BadSubmission as error:
+            return _bad(error)
+        return json.dumps(to_json(direct.grade_in(session, rebuilt, *self.about, self))).encode()
+
+    def step(self, name: str) -> None:
+        self.line.step(name)
+
+    def done(self, verdict: Verdict) -> None:
+        self.line.note(json.dumps(asdict(verdict)).encode())
+
+
+def _in_a_child(work: _Attempt, session_factory: Callable[[], Session], budget: Budget) -> GradedNotebook:
+    with session_factory() as session:
+        answer = disposable.run(lambda line: work.run(session, line), budget, keep=session.lend())
+    return graded_from(_read(answer))
+
+
+def _bad(error: BadSubmission) -> bytes:
+    return json.dumps({"bad": [error.name, str(error)]}).encode()
+
+
+def _read(answer: bytes) -> dict[str, Any]:
+    """What a child sent. Raises BadSubmission where that is what it found."""
+    found = json.loads(answer)
+    if "bad" in found:
+        raise BadSubmission(*map(str, found["bad"]))
+    return found
+
+
+def _warm(unit: str, failed: Collection[str] = ()) -> None:
+    """Makes in this process what every child would otherwise make anew."""
+    if unit not in _warmed or not _warmed[unit].issuperset(failed):
+        warm(master(unit).exercises, failed)
+        _warmed.setdefault(unit, set()).update(failed)

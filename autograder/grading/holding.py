@@ -1,0 +1,93 @@
+"""Points that wait for a person: right answers to exercises with forbidden built-ins whose source calls for a look.
+
+``waiting.py`` is the instructor's side.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from anatomy.verdict import Mistake, Verdict
+
+from autograder.judge.spec import Exercise
+
+from .reading.calls import UNRESOLVED, Finding, read_calls
+from .rebuild import Rebuilt
+
+if TYPE_CHECKING:
+    from .grade import GradedNotebook
+
+MAX_EVIDENCE = 160  # characters of a line
+
+
+@dataclass(frozen=True)
+class Held:
+    """Computed points of one exercise that do not count until somebody looked.
+
+    name: dotted name of what is called, or "cannot be resolved". evidence: the line. where: cell id and line.
+    """
+
+    exercise: str
+    points: float
+    name: str
+    evidence: str
+    where: str
+
+
+def hold(graded: "GradedNotebook", rebuilt: Rebuilt, exercises: Sequence[Exercise], readable: bool = True) -> None:
+    """Takes the points of answers that call what right ones do not need, and notes them in ``graded.held``.
+
+    What is plainly a forbidden built-in is a wrong answer. readable: False where the source was too much for the
+    grader; then everything with a ban is held. Never raises on account of the student's source.
+    """
+    banned = [(i, e) for i, e in enumerate(exercises) if e.forbidden and graded.verdicts[i].score]
+    if not banned:
+        return
+    for i, exercise, finding in _found(rebuilt, banned, readable):
+        verdict = graded.verdicts[i]
+        cases = [replace(c, points=0.0) for c in verdict.cases]
+        mistakes = [_mistake(exercise, verdict, finding), *verdict.mistakes]
+        graded.verdicts[i] = replace(verdict, passed=False, score=0.0, cases=cases, mistakes=mistakes)
+        if not finding.forbidden:
+            evidence = finding.evidence[:MAX_EVIDENCE]
+            graded.held.append(Held(exercise.id, verdict.score, finding.name[:MAX_EVIDENCE], evidence, finding.where))
+
+
+def _found(
+    rebuilt: Rebuilt, banned: Iterable[tuple[int, Exercise]], readable: bool
+) -> list[tuple[int, Exercise, Finding]]:
+    """The worst finding of each exercise that has one."""
+    nothing = Finding(UNRESOLVED, "(source that cannot be examined within the grader's limits)", "the notebook", 1)
+    if not readable:
+        return [(i, e, nothing) for i, e in banned]
+    found = []
+    try:
+        calls = read_calls(rebuilt.notebook)
+        for i, exercise in banned:
+            findings = calls.findings(exercise.targets, exercise.forbidden)
+            found += [(i, exercise, findings[0])] if findings else []
+    except Exception:  # source that the reader stumbles over is source for a person
+        return [(i, e, nothing) for i, e in banned]
+    return found
+
+
+def _mistake(exercise: Exercise, verdict: Verdict, finding: Finding) -> Mistake:
+    own = finding.cell.startswith("extra-")
+    place = f"Line {finding.line} of {'a cell of your own' if own else 'cell ' + finding.cell}"
+    if finding.forbidden:
+        return Mistake(
+            "forbidden_builtin", f"{place} uses {finding.name}. {exercise.forbidden_message} ({finding.evidence[:80]})"
+        )
+    what = (
+        "does something that the grader cannot follow"
+        if finding.name == UNRESOLVED
+        else f"uses {finding.name[:80]}, or something it cannot be told from"
+        if finding.name.startswith(".")
+        else f"uses {finding.name[:80]}"
+    )
+    return Mistake(
+        "held",
+        f"{place} {what} ({finding.evidence[:80]}); right answers to this exercise do not need it. The computed points "
+        f"({verdict.score:g} of {verdict.max_score:g}) wait until a person has looked. If you do not want to wait, "
+        f"take that line out and submit again. {exercise.forbidden_message}",
+    )

@@ -1,0 +1,97 @@
+"""Names that others gave to files and folders: which may stand for a student, and how any of them is shown.
+
+A name is what ``os.fsdecode`` makes of its bytes, so that it still opens the file; shown or stored is only what comes
+out of here.
+"""
+
+import os
+import re
+import unicodedata
+from typing import TextIO
+
+MAX_NAME = 100  # bytes of a student's name in UTF-8; the gradebook has room for 128
+MAX_SHOWN = 100  # characters of any name in a line
+# No reader sees them, or they change what the reader sees: control and direction characters, marks and letters without
+# any ink, tags, halves of a surrogate pair (bytes that are no UTF-8), code points that are no characters.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# Separators of paths, and what would be markup in those pages of nbgrader that show names as they are.
+_NO_NAME = re.compile(r'[/\\<>"]')
+# What systems leave in folders and archives; nobody submitted it.
+_JUNK = {"__macosx", "thumbs.db", "desktop.ini", "ehthumbs.db", "icon\r", "$recycle.bin", "system volume information"}
+ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".gz", ".xz")
+
+
+class NoName(ValueError):
+    """A name that can stand for nobody; the message is one sentence that says why and what to do."""
+
+
+def shown(name: str, most: int = MAX_SHOWN) -> str:
+    """Any name or text on one line, safe to print, store and read: what is hidden in it is written out.
+
+    >>> shown("a\\x1b[31m")
+    'a\\\\x1b[31m'
+    """
+    return cut(_HIDDEN.sub(lambda m: _spelled(m[0]), name[: most + 1]), most)
+
+
+def cut(text: str, most: int) -> str:
+    """At most ``most`` characters; an ellipsis says that there were more."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as os.fsdecode keeps it
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def identifier(name: str) -> str:
+    """The student that a folder's name stands for, or the unit: the name in Unicode's composed form (NFC).
+
+    macOS and archives made there spell é as e and an accent; the gradebook would take that for somebody else.
+    Raises NoName.
+    """
+    try:
+        text = os.fsencode(name).decode("utf-8")
+    except UnicodeError:
+        raise NoName(
+            "its name is not UTF-8, as in an archive from another system: unpack it again with the right encoding, "
+            "or rename it"
+        ) from None
+    text = unicodedata.normalize("NFC", text)
+    if _HIDDEN.search(text):
+        raise NoName("its name has characters that cannot be seen or that change the reading direction: rename it")
+    if _NO_NAME.search(text) or text in ("", ".", ".."):
+        raise NoName("its name has a slash, a quotation mark or an angle bracket: rename it")
+    if text != text.strip():
+        raise NoName("its name begins or ends with a space: rename it")
+    if len(text.encode()) > MAX_NAME:
+        raise NoName(f"its name is longer than {MAX_NAME} bytes: rename it")
+    return text
+
+
+def is_junk(name: str) -> bool:
+    """Was this left by a system or a program (also: every hidden file), so that nobody misses a word about it?"""
+    return name.startswith(".") or name.lower() in _JUNK
+
+
+def is_archive(name: str) -> bool:
+    """Does the name end like an archive's?"""
+    return name.lower().endswith(ARCHIVES)
+
+
+def is_notebook(name: str) -> bool:
+    """Does the name end like a notebook's?"""
+    return name.lower().endswith(".ipynb")
+
+
+def never_fails(*streams: TextIO) -> None:
+    """Makes consoles print ``\\xe9`` where their encoding has no é, instead of raising UnicodeEncodeError."""
+    for stream in streams:
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
