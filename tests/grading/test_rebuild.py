@@ -2,11 +2,12 @@
 
 import copy
 import json
+import time
 
 import pytest
 
 from autograder.grading.masters import UnknownUnit, gradable_units, master
-from autograder.grading.rebuild import MARK, BadSubmission, read_submission, rebuild
+from autograder.grading.rebuild import MARK, MAX_NOTES, BadSubmission, read_submission, rebuild
 
 from .cheats.base import ATTENTION, CHECK, SOLVE, START, code_cell, find, insert_before, released
 from .classroom import notebook
@@ -213,3 +214,83 @@ def test_many_and_long_cells_are_cut():
 def test_the_number_of_tries_is_read_from_the_output_of_the_check(claimed, believed):
     tries = rebuild(notebook(tries=claimed), START).tries
     assert tries == ({} if believed is None else {"start.weighted_average": believed})
+
+
+def test_a_file_of_a_million_cells_is_looked_at_in_part():
+    book = released()
+    find(book, SOLVE)["source"] = "mine = 1"
+    book["cells"] += [
+        {"cell_type": "code", "source": "x", "metadata": {"nbgrader": {"grade_id": f"a{i}"}}} for i in range(20_000)
+    ]
+    result = built(book)
+    assert by_grade_id(result, SOLVE).source == "mine = 1"
+    assert len(result.notes) <= MAX_NOTES and len(extras(result)) <= 500
+    names = [n.name for n in result.notes]
+    assert "submission.many_cells" in names and names[-1] == "submission.many_notes"
+    assert "more remarks are left out" in result.notes[-1].sentence
+
+
+def test_the_source_of_own_cells_is_limited_as_a_whole():
+    book = released()
+    book["cells"] += [code_cell("#" * 150_000) for _ in range(100)]
+    result = built(book)
+    assert 500_000 < sum(map(len, extras(result))) <= 1_000_000
+    (note,) = [n for n in result.notes if n.name == "submission.long_source"]
+    assert "15000000 characters" in note.sentence and note.suspicious
+
+
+def test_a_setup_cell_that_is_a_flood_is_not_run():
+    book = released()
+    setup = next(c for c in book["cells"] if "setup" in c["metadata"].get("tags", []))
+    book["cells"] += [{**copy.deepcopy(setup), "source": f"x = {i}\n" + "#" * 190_000} for i in range(50)]
+    assert sum(map(len, extras(built(book)))) <= 1_000_000
+
+
+def test_marks_are_quoted_legibly_and_each_remark_stands_once():
+    book = released()
+    for _ in range(30):
+        cell = code_cell("1")
+        cell["metadata"] = {"nbgrader": {"grade_id": "\x1b[31m\u202e" + "y" * 10_000}}
+        book["cells"].append(cell)
+    (note,) = built(book).notes
+    assert note.name == "submission.alien_marks" and note.sentence.isprintable() and len(note.sentence) < 250
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" * 3_000_000,
+        b'{"cells":' * 100_000,
+        b'{"cells": [' + b"9" * 100_000 + b"]}",
+        b'{"cells": [1e999999, NaN, -Infinity]}',
+        b'{"cells": [], "cells": [], "cells": 3}',
+        b'{"cells": ["' + b"\\ud800" * 1_000 + b'"]}',
+    ],
+)
+def test_odd_json_is_refused_in_one_sentence(data):
+    with pytest.raises(BadSubmission) as caught:
+        rebuild(data, START)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
+def test_a_long_source_takes_time_in_proportion(cpu_of):
+    def seconds(size):
+        book = released()
+        check = find(book, CHECK)
+        book["cells"] += [{**copy.deepcopy(check), "source": " \n\t" * (size // 3)} for _ in range(50)]
+        data = json.dumps(book).encode()
+        return min(cpu_of(lambda: rebuild(data, START)) for _ in range(3))
+
+    assert seconds(200_000) < 40 * seconds(20_000) + 0.5
+
+
+@pytest.fixture
+def cpu_of():
+    """Seconds of this process's own time that a call takes."""
+
+    def measure(call):
+        began = time.process_time()
+        call()
+        return time.process_time() - began
+
+    return measure

@@ -6,6 +6,7 @@ The answers in them are wrong on purpose (apart from those that have a forbidden
 import copy
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from autograder import ROOT
@@ -19,7 +20,8 @@ WRONG = "def weighted_average(values, weights):\n    return values[0] * 0\n"
 @dataclass(frozen=True)
 class Cheat:
     """name and technique; book: the submission's notebook (dict); slow: runs into a limit; seen: technique of the
-    sign that the instructor's report must show, None where nothing can be seen; solve: the answer cell it uses."""
+    sign that the instructor's report must show, None where nothing can be seen; solve: the answer cell it uses; raw:
+    makes the bytes of a submission that is no book, or too large a one to keep."""
 
     name: str
     technique: str
@@ -28,11 +30,12 @@ class Cheat:
     solve: str = SOLVE
     slow: bool = False
     seen: str | None = ""
+    raw: Callable[[], bytes] | None = None
 
     @property
     def data(self):
         """The submission's bytes."""
-        return json.dumps(self.book).encode()
+        return self.raw() if self.raw else json.dumps(self.book).encode()
 
 
 CHEATS: list[Cheat] = []
@@ -79,9 +82,26 @@ def notebook(name, technique, seen=""):
     """Decorator: a function that changes the released notebook (with a wrong answer in it) in place."""
 
     def register(change):
-        book = released()
-        find(book, SOLVE)["source"] = WRONG
-        change(book)
+        book = wrong(change)
         CHEATS.append(Cheat(name, technique, book, seen=technique if seen == "" else seen))
 
     return register
+
+
+def sent(name, technique, slow=False):
+    """Decorator: a function that makes the bytes of the submission. It runs when they are needed, as they are many."""
+
+    def register(make):
+        CHEATS.append(Cheat(name, technique, {}, slow=slow, seen=None, raw=make))
+        return make
+
+    return register
+
+
+def wrong(change=None):
+    """The released notebook with a wrong answer, after ``change(book)``."""
+    book = released()
+    find(book, SOLVE)["source"] = WRONG
+    if change:
+        change(book)
+    return book

@@ -152,3 +152,172 @@ def squared_relu(x):
     unit="04-ffn-and-gating",
     solve="solve-activation-family",
 )
+
+# ---- seen in the source alone: nothing that is forbidden runs, or nothing that a watch in the same process can see
+_RIGHT = """
+import math
+def right(x, dim=-1):
+    e = torch.exp(x - x.amax(dim, keepdim=True))
+    return e / e.sum(dim, keepdim=True)
+"""
+HELD = {
+    "softmax as the gradient of logsumexp": """
+def softmax(x, dim=-1):
+    with torch.enable_grad():
+        y = x if x.requires_grad else x.detach().requires_grad_()
+        return torch.autograd.grad(torch.logsumexp(y, dim).sum(), y, create_graph=True)[0]
+""",
+    "softmax as the gradient of logsumexp, with torch.func": """
+def softmax(x, dim=-1):
+    return torch.func.grad(lambda y: torch.logsumexp(y, dim).sum())(x)
+""",
+    "softmax as a vector-Jacobian product": """
+def softmax(x, dim=-1):
+    _, pull = torch.func.vjp(lambda y: y.logsumexp(dim), x)
+    return pull(torch.ones_like(x.sum(dim)))[0]
+""",
+    "softmax from text": """
+def softmax(x, dim=-1):
+    e = eval("torch.exp(x - x.amax(dim, keepdim=True))")
+    return e / e.sum(dim, keepdim=True)
+""",
+    "softmax from a list that grows": _RIGHT
+    + """
+names = ["logsumexp"]
+names[0] = "amax"
+def softmax(x, dim=-1):
+    e = torch.exp(x - getattr(x, names[0])(dim, keepdim=True))
+    return e / e.sum(dim, keepdim=True)
+""",
+    "softmax from a dictionary that another function fills": _RIGHT
+    + """
+table = {}
+def put(f):
+    table["f"] = f
+def put_twice(f):
+    put(f)
+put_twice(torch.vmap(torch.exp))
+def softmax(x, dim=-1):
+    e = table["f"]((x - x.amax(dim, keepdim=True)).movedim(dim, -1).reshape(1, -1)).reshape(x.movedim(dim, -1).shape)
+    e = e.movedim(-1, dim)
+    return e / e.sum(dim, keepdim=True)
+""",
+    "softmax through a pattern of match": """
+def softmax(x, dim=-1):
+    match x:
+        case torch.Tensor(exponential_=_, logcumsumexp=running):
+            return (x - running(dim).select(dim, -1).unsqueeze(dim)).exp()
+""",
+    "softmax by a method caller": """
+import operator
+def softmax(x, dim=-1):
+    return (x - operator.methodcaller("logcumsumexp", dim)(x).select(dim, -1).unsqueeze(dim)).exp()
+""",
+    "softmax with a new exponential": """
+torch.exp = lambda y: math.e ** y
+def softmax(x, dim=-1):
+    e = torch.exp(x - x.amax(dim, keepdim=True))
+    return e / e.sum(dim, keepdim=True)
+""",
+    "softmax with a loop as setter": """
+for torch.exp in [lambda y: math.e ** y]:
+    pass
+def softmax(x, dim=-1):
+    e = torch.exp(x - x.amax(dim, keepdim=True))
+    return e / e.sum(dim, keepdim=True)
+""",
+    "softmax with the runner within reach": """
+g = getattr
+runner = g(g(torch, "sys"), "modules")["anatomy.runner"]
+def softmax(x, dim=-1):
+    e = torch.exp(x - x.amax(dim, keepdim=True))
+    return e / e.sum(dim, keepdim=True)
+""",
+}
+for _name, _source in HELD.items():
+    answer(_name, "ban", "import math, torch" + _source, unit=ATTENTION, solve=SOLVE_SOFTMAX, seen="ban")
+
+for _name, _unit, _solve, _source in (
+    (
+        "logsumexp by NumPy",
+        "10-stability",
+        "solve-stability-logsumexp",
+        """
+import numpy, torch
+def logsumexp(x, dim=-1):
+    return torch.from_numpy(numpy.asarray(numpy.logaddexp.reduce(x.detach().numpy(), dim))).to(x.dtype)
+""",
+    ),
+    (
+        "logsumexp in powers of two",
+        "10-stability",
+        "solve-stability-logsumexp",
+        """
+import functools, math, torch
+def logsumexp(x, dim=-1):
+    return functools.reduce(torch.logaddexp2, (x / math.log(2)).unbind(dim)) * math.log(2)
+""",
+    ),
+    (
+        "swish as a gated linear unit",
+        "04-ffn-and-gating",
+        "solve-activation-swish",
+        """
+import torch
+def swish(x, beta=1.0):
+    return torch.nn.functional.glu(torch.cat([x, beta * x], -1), -1)
+""",
+    ),
+    (
+        "swish by the logarithm of the sigmoid",
+        "04-ffn-and-gating",
+        "solve-activation-swish",
+        """
+import torch
+def swish(x, beta=1.0):
+    return x * torch.nn.functional.logsigmoid(beta * x).exp()
+""",
+    ),
+    (
+        "GELU by a distribution",
+        "04-ffn-and-gating",
+        "solve-activation-gelu",
+        """
+import math, torch
+def gelu(x):
+    return x * torch.distributions.Normal(x.new_zeros(()), x.new_ones(())).cdf(x)
+def gelu_tanh(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+""",
+    ),
+    (
+        "ReLU as a loss",
+        "04-ffn-and-gating",
+        "solve-activation-family",
+        """
+import torch
+def relu(x):
+    zero = torch.zeros_like(x)
+    return torch.nn.functional.margin_ranking_loss(x, zero, zero - 1, reduction="none")
+def leaky_relu(x, slope=0.01):
+    return torch.where(x > 0, x, slope * x)
+def elu(x, alpha=1.0):
+    return torch.where(x > 0, x, alpha * torch.expm1(x))
+def squared_relu(x):
+    return relu(x) ** 2
+""",
+    ),
+    (
+        "dropout as the way back through dropout",
+        "10-stability",
+        "solve-stability-dropout",
+        """
+import torch
+def dropout(x, keep, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p must be a probability")
+    return torch.ops.aten.native_dropout_backward(x, keep, 0.0 if p == 1 else 1 / (1 - p)) if training else x
+""",
+    ),
+):
+    answer(_name, "ban", _source, unit=_unit, solve=_solve, seen="ban")

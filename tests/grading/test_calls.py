@@ -1,0 +1,197 @@
+"""What an answer may call is read from its source: evasions are seen, right answers are not held."""
+
+import ast
+import functools
+import importlib
+import inspect
+import pkgutil
+import re
+import textwrap
+import time
+
+import nbformat
+import pytest
+
+from autograder import ROOT, exercises
+from autograder.grading.masters import gradable_units, master
+from autograder.grading.reading.calls import read_calls
+from autograder.grading.rebuild import MARK, rebuild
+
+from ..course import wrong_answers
+from .answers import EVASIONS, PLAYING, RIGHT
+
+BANNED = {e.id: e for e in exercises.all_exercises() if e.forbidden}
+
+
+def read(exercise, answer, *own):
+    """Calls of the solved notebook of an exercise's unit with another answer, and cells of the student's own."""
+    cells = [
+        (name, mark, answer if mark.get("exercise") == exercise else source)
+        for name, mark, source in solved(BANNED[exercise].unit)
+    ]
+    return read_calls(notebook_with(cells, own))
+
+
+@functools.cache
+def solved(unit):
+    """(id, mark, source) of the cells of a solved notebook that are run."""
+    book = rebuild((ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes(), unit).notebook
+    marked = [(c.id, dict(c.metadata[MARK]), c.source) for c in book.cells if c.cell_type == "code"]
+    return [(name, mark, source) for name, mark, source in marked if mark["role"] in ("setup", "answer")]
+
+
+def notebook_with(cells, own=()):
+    cells = [*cells, *((f"extra-{i}", {"role": "extra"}, source) for i, source in enumerate(own))]
+    plain = [
+        {"cell_type": "code", "id": name, "metadata": {MARK: mark}, "source": source} for name, mark, source in cells
+    ]
+    return nbformat.from_dict({"cells": plain})
+
+
+def findings(exercise, answer, *own):
+    spec = BANNED[exercise]
+    return read(exercise, answer, *own).findings(spec.targets, spec.forbidden)
+
+
+@pytest.mark.parametrize("evasion", EVASIONS, ids=lambda e: f"{e[0]}-{e[1]}"[:70])
+def test_an_evasion_is_seen_from_its_source(evasion):
+    exercise, _, answer, own = evasion
+    found = findings(exercise, answer, *own)
+    assert found and found[0].line >= 1 and found[0].cell
+
+
+@pytest.mark.parametrize("answer", RIGHT, ids=lambda a: f"{a[0]}-{a[1]}"[:70])
+def test_a_right_answer_is_not_held(answer):
+    exercise, _, source, own = answer
+    assert findings(exercise, source, *own) == []
+
+
+@pytest.mark.parametrize("cell", [entry[2] for entry in PLAYING], ids=range(len(PLAYING)))
+def test_a_cell_that_only_plays_holds_nothing(cell):
+    for unit in gradable_units():
+        calls = read_calls(notebook_with(solved(unit), [cell]))
+        for e in master(unit).exercises:
+            if e.forbidden:
+                assert calls.findings(e.targets, e.forbidden) == [], e.id
+
+
+SETUP = "import math\nimport torch\nfrom torch import nn, Tensor\nimport torch.nn.functional as F\nINF = math.inf\n"
+
+
+def implementations():
+    """(exercise, its functions' module as a learner could have written it) of references and alternatives."""
+    for e in BANNED.values():
+        for number, one in enumerate([e.reference, *e.alternatives]):
+            for f in one if isinstance(one, tuple) else (one,):
+                yield pytest.param(e, f, id=f"{e.id}-{number}-{f.__name__}")
+
+
+@pytest.mark.parametrize("spec, function", implementations())
+def test_references_and_alternatives_are_not_held(spec, function):
+    name, module = function.__name__, inspect.getmodule(function)
+    tree, setup, kept, ours = ast.parse(inspect.getsource(module)), SETUP, [], "ref"
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and (
+            statement.level or re.match("autograder|anatomy", statement.module or "")
+        ):
+            setup += "".join(f"def {a.asname or a.name}(*a, **k): pass\n" for a in statement.names)
+            ours += "".join(f"|{a.asname or a.name}" for a in statement.names)
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            setup += ast.unparse(statement) + "\n"
+        elif not re.search(
+            r"EXERCISE|\btype\(\"|setattr\(projection|_Wrong|MUTANT", ast.unparse(statement).replace("'", '"')
+        ):
+            kept.append(ast.unparse(statement))
+    ours = rf"\b(?:{ours})\.(\w+)"
+    source = re.sub(ours, r"\1", "\n".join(kept))
+    if f"def {name}(" not in source and f"class {name}(" not in source:  # a lambda, or made by a function
+        line = inspect.getsource(function).strip().rstrip(",")
+        line = line[line.index("lambda") :] if "lambda" in line else line
+        name, source = (
+            "target",
+            f"{source}\ntarget = {line}" if "lambda" in line else f"{source}\n{textwrap.dedent(line)}",
+        )
+        name = name if "lambda" in line else function.__name__
+    courses = re.findall(ours, "\n".join(kept))
+    setup += "".join(f"def {c}(*a, **k): pass\n" for c in set(courses) - {name})
+    try:
+        book = notebook_of(setup, source)
+    except SyntaxError:
+        pytest.skip("part of a longer expression")
+    assert book.findings((name,), spec.forbidden) == []
+
+
+def notebook_of(setup, *answers):
+    book = nbformat.v4.new_notebook()
+    for role, source in [("setup", setup), *(("answer", a) for a in answers)]:
+        ast.parse(source)
+        cell = nbformat.v4.new_code_cell(source)
+        cell["id"], cell.metadata[MARK] = f"cell-{len(book.cells)}", {"role": role, "exercise": ""}
+        book.cells.append(cell)
+    return read_calls(book)
+
+
+WRONG = [
+    pytest.param(exercise, source, id=f"{exercise}-{title}")
+    for module in pkgutil.iter_modules(wrong_answers.__path__)
+    for title, exercise, source, _ in importlib.import_module(f"{wrong_answers.__name__}.{module.name}").WRONG_ANSWERS
+    if exercise in BANNED
+]
+
+
+@pytest.mark.parametrize("name, source", WRONG)
+def test_ordinary_wrong_answers_are_no_evasions(name, source):
+    assert findings(name, source) == []
+
+
+@pytest.mark.parametrize("unit", gradable_units())
+def test_solved_notebooks_hold_nothing(unit):
+    calls = read_calls(notebook_with(solved(unit)))
+    for exercise in master(unit).exercises:
+        if exercise.forbidden:
+            assert calls.findings(exercise.targets, exercise.forbidden) == []
+    assert not calls.unread
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = " + "1+" * 60_000 + "1",
+        "x = " + "(" * 90 + ")" * 90,
+        "x = y" + ".a" * 50_000,
+        "x = [" + "f(" * 80 + ")" * 80 + "]",
+        "x = " + "lambda: " * 300 + "0",
+        "s = 'a'\n" + "s = s + s\n" * 2_000 + "getattr(torch, s)",
+        "s = 'a' * 99 * 99 * 99 * 99\ngetattr(torch, s)",
+        "s = '%9999999d' % 3\ngetattr(torch, s)",
+        "s = f'{3:9999999}'\ngetattr(torch, s)",
+        "a = b\nb = a\na.c",
+        "x = [" + "torch.exp, " * 12_000 + "]",
+        "\n".join(f"a{i} = a{i - 1} if x else a{i - 2}" for i in range(2, 600)) + "\na599.exp",
+        "\n".join("if x:" if not i else " " * i + "if x:" for i in range(90)) + "\n" + " " * 90 + "pass",
+        "x = 1" + "\\\n" * 50_000,
+        "\x00",
+        "\ud800",
+    ],
+    ids=range(16),
+)
+def test_hostile_source_costs_little(source):
+    cell = source[:200_000]
+    began = time.process_time()
+    found = findings("attention.softmax", cell, cell)
+    assert time.process_time() - began < 5
+    if "getattr(torch, s)" in source or "1+1+1" in source:
+        assert found
+
+
+def test_what_a_finding_says():
+    (one, *_) = findings("attention.softmax", "def softmax(x, dim=-1):\n    return torch.special.softmax(x, dim)\n")
+    assert (one.name, one.line, one.forbidden) == ("torch.special.softmax", 2, True)
+    assert one.evidence == "return torch.special.softmax(x, dim)" and one.where.endswith("softmax, line 2")
+    (one, *_) = findings("stability.logsumexp", "def logsumexp(x, dim):\n    return torch.logaddexp2(x, x)\n")
+    assert not one.forbidden
+
+
+def test_there_are_enough_of_them():
+    assert len(EVASIONS) >= 200 and len(RIGHT) >= 60 and len(PLAYING) >= 15
+    assert {e[0] for e in RIGHT} == set(BANNED)

@@ -1,0 +1,160 @@
+"""The judge is disposable too: what hangs, crashes or fills it costs one exercise or one part, never the class.
+
+Known bombs are defused by bounded printers (``test_fuzz.py``). Here the judge is given mistakes of its own, so that the
+limits are tried by what nobody has thought of.
+"""
+
+import ctypes
+import dataclasses
+import json
+import time
+
+import pytest
+
+from autograder import ROOT
+from autograder.grading import contained, execution, grade, sessions
+from autograder.grading import rebuild as rebuilding
+from autograder.grading.masters import gradable_units
+from autograder.grading.passing import graded_from, to_json, verdict_from
+from autograder.grading.rebuild import BadSubmission
+from autograder.judge import trusted
+from autograder.judge.drawing import student_key
+from autograder.sandbox import disposable
+from autograder.sandbox.disposable import Budget
+
+from .cheats.base import ATTENTION, START, released
+
+KEY = student_key("secret", "ada", START)
+pytestmark = pytest.mark.skipif(not disposable.available(), reason="needs Linux")
+
+
+def loop(*args, **kwargs):
+    while True:
+        pass
+
+
+def fill(*args, **kwargs):
+    return [bytearray(64 << 20) for _ in range(1000)]
+
+
+def crash(*args, **kwargs):
+    ctypes.string_at(0)
+
+
+@pytest.fixture
+def strict(monkeypatch):
+    """Small limits, so that a loss costs the test a second."""
+    monkeypatch.setattr(contained, "BUDGET", Budget(step_seconds=1.0))
+
+
+def solved(unit=ATTENTION):
+    return (ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes()
+
+
+def plain(graded):
+    return to_json(dataclasses.replace(graded, seconds=0.0, verdicts=[_still(v) for v in graded.verdicts]))
+
+
+def _still(verdict):
+    return dataclasses.replace(verdict, seconds=0.0)
+
+
+@pytest.mark.parametrize("unit", gradable_units()[:3])
+@pytest.mark.parametrize("kind", ["solved", "released"])
+def test_the_result_is_the_same_as_without_a_child(unit, kind, sandbox):
+    data = solved(unit) if kind == "solved" else json.dumps(released(unit)).encode()
+    assert plain(contained.grade_bytes(data, unit, "ada", KEY, sandbox)) == plain(
+        grade.grade_bytes(data, unit, "ada", KEY, sandbox)
+    )
+
+
+@pytest.mark.parametrize("harm", [loop, fill, crash])
+def test_two_poisoned_replies_cost_their_exercises_alone(harm, sandbox, strict, monkeypatch):
+    poisoned, real = {"attention.softmax", "attention.cost"}, trusted._verdict
+
+    def verdict(record, answer, seconds):
+        if record.id in poisoned:
+            harm()
+        return real(record, answer, seconds)
+
+    monkeypatch.setattr(trusted, "_verdict", verdict)
+    graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+    lost = {v.exercise: v for v in graded.verdicts if not v.passed}
+    assert {v.mistakes[0].name for v in lost.values()} == {"generic.too_complicated"}
+    assert all("Return the plain numbers" in v.mistakes[0].message for v in lost.values())
+    assert set(lost) == poisoned and all(v.score == 0 for v in lost.values())
+    assert graded.notebook is not None and any(s.technique == "resources" for s in graded.signs)
+
+
+@pytest.mark.parametrize("harm", [loop, crash])
+def test_a_notebook_that_cannot_be_read_within_the_limits_is_one_line(harm, sandbox, strict, monkeypatch):
+    monkeypatch.setattr(rebuilding, "_cells", harm)
+    graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+    assert graded.problem and graded.problem[0] == "submission.unreadable" and graded.score == 0
+    with pytest.raises(BadSubmission, match="within the grader's limits"):
+        contained.rebuild(solved(), ATTENTION)
+
+
+@pytest.mark.parametrize("harm", [loop, crash])
+@pytest.mark.parametrize("name", ["order_matters", "signs_of", "_with_outputs"])
+def test_a_part_that_is_lost_leaves_the_points(name, harm, sandbox, strict, monkeypatch):
+    monkeypatch.setattr(execution if name == "order_matters" else grade, name, harm)
+    graded = contained.grade_bytes(solved(START), START, "ada", KEY, sandbox)
+    assert graded.score == 1 and not graded.problem
+    if name == "signs_of":
+        assert "cannot be examined" in graded.signs[0].evidence
+    assert (graded.notebook is None) is (name == "_with_outputs")
+
+
+def test_time_that_is_used_up_ends_the_submission_and_says_so(sandbox, strict, monkeypatch):
+    monkeypatch.setattr(contained, "TOTAL_SECONDS", 2.0)
+    monkeypatch.setattr(trusted, "parse_reply", loop)
+    began = time.monotonic()
+    graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+    assert graded.score == 0 and all(v.mistakes for v in graded.verdicts)
+    assert any("was used up before this exercise" in v.mistakes[0].message for v in graded.verdicts)
+    assert time.monotonic() - began < 60
+
+
+def test_the_class_goes_on_and_the_session_is_closed(sandbox, strict, monkeypatch):
+    opened = []
+
+    def factory():
+        opened.append(sandbox())
+        return opened[-1]
+
+    monkeypatch.setattr(trusted, "parse_reply", crash)
+    contained.grade_bytes(solved(START), START, "ada", KEY, factory)
+    monkeypatch.undo()
+    assert contained.grade_bytes(solved(START), START, "ada", KEY, factory).score == 1
+    assert len(opened) >= 3 and not any(s.alive for s in opened)
+    assert sessions.zygote().healthy()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"score": "1"},
+        {"score": 2.0},
+        {"score": -1.0},
+        {"score": float("nan")},
+        {"passed": 1},
+        {"exercise": None},
+        {"mistakes": [{"name": "x"}]},
+        {"mistakes": [{"name": "x", "message": 3}]},
+        {"cases": [{"name": "x", "other": 1}]},
+        {"seconds": True},
+    ],
+    ids=str,
+)
+def test_a_result_of_another_form_is_refused(change):
+    right = {"exercise": "a.b", "passed": True, "score": 1.0, "max_score": 1.0, "mistakes": [], "cases": []}
+    right |= {"seconds": 0.5}
+    assert verdict_from(right).passed
+    with pytest.raises((TypeError, ValueError, KeyError)):
+        verdict_from(right | change)
+
+
+def test_a_result_survives_the_way(sandbox):
+    graded = grade.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+    assert graded_from(json.loads(json.dumps(to_json(graded)))) == graded

@@ -1,0 +1,247 @@
+"""What stock nbgrader reads and writes with this configuration, in a class of odd folders: the notebook alone."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import unicodedata
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from traitlets.config import Config
+
+from autograder import ROOT
+from autograder.grading.nbgrader_steps import InertOutputs
+
+from .cheats.base import START
+from .classroom import ANSWERS, course, environment, notebook, query, submit
+
+pytestmark = [
+    pytest.mark.xdist_group("nbgrader-files"),  # the class is set up once
+    pytest.mark.skipif(sys.platform == "win32", reason="the folders of this test need POSIX"),
+]
+SECRET = "5e" * 32
+NFD = unicodedata.normalize("NFD", "Zoë")
+LIVE = r"$\href{javascript:alert(1)}{x}$ <img src=x onerror=alert(1)> [x](javascript:alert(1)) \(\href{x}{y}\)"
+PRINTS = f"print({LIVE!r})\nprint('\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07 \\u202egnp')\n"
+
+
+def run(root, *arguments, timeout=300, **more):
+    """A finished nbgrader command, with what it said."""
+    command = [sys.executable, "-m", "nbgrader", *arguments]
+    env = {k: v for k, v in environment(**more).items() if v is not None}
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, errors="replace", timeout=timeout)
+
+
+def beside(root, student, data):
+    """Submits and returns the folder, for more to be laid beside the notebook."""
+    return submit(root, student, data).parent
+
+
+def instead(root, student):
+    """The place of a notebook that is not there."""
+    folder = root / "submitted" / student / START
+    folder.mkdir(parents=True)
+    return folder / f"{START}.ipynb"
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory, sandbox):
+    """generate_assignment, autograde and generate_feedback, each once, on odd students and three ordinary ones."""
+    root = course(tmp_path_factory.mktemp("files"))
+    shutil.copytree(ROOT / "solutions" / START, root / "solutions" / START)
+    assert run(root, "generate_assignment", START).returncode == 0
+    (root / ".secret").write_text(f"{SECRET}\n")
+    right = notebook(ANSWERS["right"])
+    submit(root, "right", right, timestamp="2030-01-01 12:00:00 UTC")
+    (root / "submitted" / "right" / START / "submission_secret.txt").write_text("0a" * 64)
+    submit(root, NFD, right, timestamp="2030-01-01 12:00:00 UTC")
+    submit(root, "printing", notebook(PRINTS + ANSWERS["right"]))
+    folder = beside(root, "leaking", right)
+    (folder / "leak.txt").symlink_to(root / ".secret")
+    (folder / "submission_secret.txt").symlink_to(root / ".secret")
+    (folder / "leaks").symlink_to(root / "solutions")
+    os.mkfifo(folder / "timestamp.txt")
+    folder = beside(root, "endless", right)
+    (folder / "timestamp.txt").symlink_to("/dev/zero")
+    folder = beside(root, "crowded", right)
+    for i in range(2_000):
+        (folder / f"{i}.txt").write_text("x")
+        (folder / f"{i}.ipynb").write_text("x")
+    (folder / "deep").mkdir()
+    instead(root, "linked").symlink_to(root / "submitted" / "right" / START / f"{START}.ipynb")
+    os.mkfifo(instead(root, "waiting"))
+    (root / "submitted" / "copying").mkdir()
+    (root / "submitted" / "copying" / START).symlink_to(root / "submitted" / "right" / START)
+    (root / "submitted" / "alias").symlink_to(root / "submitted" / "right")
+    submit(root, "bad\x1b[31mname", right)
+    with contextlib.suppress(OSError):  # macOS takes nothing that is not UTF-8
+        submit(root, os.fsdecode(b"\xc0\xee\xc4\xc8"), right)
+    said = [run(root, step, START, LC_ALL="C", PYTHONIOENCODING="ascii") for step in ("autograde",)]
+    for student in ("right", "printing"):  # as an earlier version left them there
+        (root / "autograded" / student / START / "leak.txt").write_text(SECRET)
+    said.append(run(root, "generate_feedback", START))
+    return root, said
+
+
+def scores(root):
+    rows = query(
+        root,
+        """SELECT s.student_id, sum(g.auto_score) FROM grade g JOIN submitted_notebook n ON g.notebook_id = n.id
+           JOIN submitted_assignment s ON n.assignment_id = s.id GROUP BY s.student_id""",
+    )
+    return {student: score for student, score in rows}
+
+
+def test_each_odd_folder_costs_itself_alone(school):
+    root, said = school
+    assert [d.returncode for d in said] == [0, 0], said[0].stderr[-3000:]
+    zero = dict.fromkeys(("linked", "waiting", "copying", "alias"), 0)
+    whole = dict.fromkeys(("right", "Zoë", "printing", "leaking", "endless", "crowded"), 1)
+    assert scores(root) == {**zero, **whole}
+    reasons = dict(query(root, "SELECT student_id, result FROM anatomy_graded"))
+    for student in ("linked", "waiting", "copying", "alias"):
+        assert json.loads(reasons[student])["problem"][0] == "submission.not_a_file"
+    for student in ("leaking", "endless"):
+        assert "submission.timestamp" in [n["name"] for n in json.loads(reasons[student])["notes"]]
+    stamps = dict(query(root, "SELECT student_id, timestamp FROM submitted_assignment"))
+    assert stamps["Zoë"].startswith("2030-01-01 12") and stamps["leaking"] is stamps["endless"] is None
+
+
+def test_names_that_are_none_are_left_out_with_a_legible_line(school):
+    _, said = school
+    lines = [line for line in said[0].stderr.splitlines() if "was left out" in line]
+    assert len(lines) >= 1 and all("\x1b" not in line for line in lines)
+    assert any(r"bad\x1b[31mname" in line for line in lines)
+    assert "UnicodeEncodeError" not in said[0].stderr and "Traceback" not in said[0].stderr
+
+
+def test_nothing_but_the_notebook_is_copied(school):
+    root, _ = school
+    left = {str(p.relative_to(root)) for p in (root / "autograded").rglob("*") if p.is_file()}
+    left -= {f"autograded/{s}/{START}/leak.txt" for s in ("right", "printing")}  # laid there by this test
+    assert {os.path.basename(p) for p in left} == {f"{START}.ipynb", "timestamp.txt", "submission_secret.txt"}
+    pages = {str(p.relative_to(root)) for p in (root / "feedback").rglob("*") if p.is_file()}
+    assert {os.path.basename(p) for p in pages} == {f"{START}.html", "timestamp.txt", "submission_secret.txt"}
+    for step in ("autograded", "feedback"):  # what nbgrader's exchange needs, of the one who has it
+        assert [str(p.relative_to(root)) for p in (root / step).rglob("submission_secret.txt")] == [
+            f"{step}/right/{START}/submission_secret.txt"
+        ]
+        assert not any(
+            SECRET in p.read_text() for p in (root / step).rglob("*") if p.is_file() and p.name != "leak.txt"
+        )
+
+
+def test_pages_hold_nothing_that_is_alive(school):
+    root, _ = school
+    page = BeautifulSoup((root / "feedback" / "printing" / START / f"{START}.html").read_text(), "html.parser")
+    assert "javascript:alert" in page.get_text(), "it was printed"
+    assert not page.select("[onerror], [onload], base, iframe, object, embed, meta[http-equiv]")
+    for element in page.select("[href], [src], [action]"):
+        assert not any("javascript" in str(element.get(a, "")).lower() for a in ("href", "src", "action"))
+    for text in page.find_all(string=lambda t: "javascript:" in t):
+        assert {"pre", "style"} & {p.name for p in text.parents}, "a typesetter goes over everything else"
+    whole = str(page)
+    assert "\x1b" not in whole and "\x07" not in whole and "\u202e" not in whole
+
+
+def test_feedback_again_takes_only_the_page(school):
+    root, _ = school
+    assert run(root, "generate_feedback", START, "--student", "right", "--force").returncode == 0
+    assert not (root / "feedback" / "right" / START / "leak.txt").exists()
+
+
+def test_the_formgraders_api_does_the_same(school):
+    root, _ = school
+    script = f"""
+import json
+from autograder.grading.course import load_course
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+course = load_course(".")
+api = NbGraderAPI(course.directory, config=course.config)
+print(json.dumps([
+    [bool(api.autograde({START!r}, s, force=True)["success"]) for s in ("leaking", "waiting", "../right", "nobody")],
+    bool(api.generate_feedback({START!r}, "leaking", force=True)["success"]),
+    str(api.get_submitted_timestamp({START!r}, "right")),
+    [str(api.get_submitted_timestamp({START!r}, s)) for s in ("leaking", "endless", "..")],
+    sorted(s["student"] for s in api.get_submissions({START!r}) if s["score"]),
+]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=root, env=environment(), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    graded, page, stamp, none, good = json.loads(done.stdout.splitlines()[-1])
+    assert graded == [True, True, False, False] and page and stamp == "2030-01-01 12:00:00"
+    assert set(none) == {"None"} and {"leaking", "right"} <= set(good)
+    assert scores(root)["leaking"] == 1 and scores(root)["waiting"] == 0
+    assert not (root / "right").exists() and not (root / "autograded" / ".." / "right").exists()
+    names = {p.name for p in (root / "feedback" / "leaking" / START).iterdir()}
+    assert names == {f"{START}.html"}
+
+
+@pytest.mark.parametrize("student", ["..", "../../elsewhere", "right/../right", "."])
+def test_a_students_name_never_leads_elsewhere(student, school):
+    root, _ = school
+    outside = root.parent / "elsewhere" / START
+    outside.mkdir(parents=True, exist_ok=True)
+    (outside / f"{START}.ipynb").write_bytes(notebook(ANSWERS["right"]))
+    before = scores(root)
+    assert run(root, "autograde", START, "--student", student, "--force").returncode == 1
+    assert scores(root) == before and {p.name for p in outside.iterdir()} == {f"{START}.ipynb"}
+
+
+def outputs(*found):
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x")])
+    book.cells[0].outputs = list(found)
+    return InertOutputs(config=Config(), enabled=True).preprocess(book, {})[0].cells[0].outputs
+
+
+def test_only_text_is_left_of_outputs():
+    new = nbformat.v4.new_output
+    stream, error, shown = outputs(
+        new("stream", name="stdout", text="\x1b[31mred\x1b[0m\x1b[2J\u202e"),
+        new("error", ename="E\x1b", evalue="\x07", traceback=["\x1b[1;32mx\x9b"]),
+        new(
+            "display_data",
+            data={
+                "text/html": f"<p>{LIVE}</p>",
+                "text/plain": "a\x00",
+                "application/javascript": "alert(1)",
+                "text/latex": LIVE,
+                "image/svg+xml": "<svg onload=alert(1)>",
+                "application/vnd.jupyter.widget-view+json": {},
+            },
+            metadata={"text/html": {"isolated": True}},
+        ),
+    )
+    assert stream.text == "\x1b[31mred\x1b[0m[2J"
+    assert error.ename == "E" and error.evalue == "" and error.traceback == ["\x1b[1;32mx"]
+    assert set(shown.data) == {"text/html", "text/plain"} and shown.data["text/plain"] == "a" and not shown.metadata
+    page = BeautifulSoup(shown.data["text/html"], "html.parser")
+    assert page.div["class"] == ["tex2jax_ignore", "mathjax_ignore"]
+    assert "$\\href{javascript:alert(1)}{x}$" in page.get_text(), "it reads as before"
+    assert all(len(t) == 1 or not {"$", "\\"} & set(t) for t in page.find_all(string=True))
+
+
+def test_a_socket_in_the_notebooks_place_is_no_notebook(tmp_path, sandbox):
+    """Once more without a class: the exporter's own part, which nbgrader calls with a path."""
+    from nbgrader.coursedir import CourseDirectory
+
+    from autograder.grading.opening import BadSubmission
+    from autograder.grading.stamps import opened
+
+    directory = CourseDirectory(config=Config(CourseDirectory={"root": str(tmp_path)}))
+    folder = tmp_path / "submitted" / "eve" / START
+    folder.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(folder):
+        server.bind("s.ipynb")
+    with opened(directory, str(folder)) as here, pytest.raises(BadSubmission, match="a socket"):
+        here.read("s.ipynb")
+    with pytest.raises(BadSubmission, match="no folder"), opened(directory, str(folder.parent / "nothing")):
+        pass
