@@ -128,9 +128,9 @@ def test_it_writes_nothing_and_sees_no_descriptor_of_its_parent(tmp_path):
                     found.append(str(tried()))
                 except OSError:
                     found.append("refused")
-            return ",".join(found).encode()
+            return "|".join(found).encode()
 
-        answers = run(work, SMALL).decode().split(",")
+        answers = run(work, SMALL).decode().split("|")
         ours.setblocking(False)
         with pytest.raises(BlockingIOError):
             ours.recv(1)

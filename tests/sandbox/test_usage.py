@@ -1,13 +1,16 @@
 """The watcher: what it counts, when it acts, and that its reason is what the grader hears."""
 
+import contextlib
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 
 import pytest
 
+from autograder import ROOT
 from autograder.sandbox import DeadSession, Limits, cgroups, usage
 from tests.waiting import PATIENCE, wait_until
 
@@ -95,19 +98,33 @@ def test_the_clock_counts_children_that_nobody_waits_for():
     clock.close()
 
 
-@pytest.fixture
-def family():
-    """family(work, count) -> process ids of so many forks that do the work; they end with the test."""
+@contextlib.contextmanager
+def forks():
+    """family(work, count) -> process ids of so many forks that do the work; they end with the context."""
     pids = []
 
     def start(work, count):
         pids.extend(child(work) for _ in range(count))
         return pids
 
-    yield start
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+    try:
+        yield start
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def alone(test):
+    """Runs a test in a small process of its own: what this one holds already, its forks would share too."""
+
+    def run():
+        code = f"from tests.sandbox import test_usage as t\nwith t.forks() as family: t.{test.__name__}.body(family)"
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr[-3_000:]
+
+    run.__name__, run.body = test.__name__, test
+    return run
 
 
 def measured(memory, pids):
@@ -115,6 +132,7 @@ def measured(memory, pids):
     return memory.used(pids)
 
 
+@alone
 def test_memory_shared_with_the_parent_counts_once(family):
     memory = usage.Memory(os.getpid())
     kept = bytearray(b"1") * (200 * MIB)
@@ -124,6 +142,7 @@ def test_memory_shared_with_the_parent_counts_once(family):
     assert memory.used(pids) < 250 * MIB and len(kept)
 
 
+@alone
 def test_memory_of_their_own_counts_for_each(family):
     def fill():
         kept = bytearray(b"1") * (60 * MIB)
@@ -135,6 +154,7 @@ def test_memory_of_their_own_counts_for_each(family):
     wait_until(lambda: usage.Memory(os.getpid()).used(pids) > 290 * MIB)  # also unmeasured
 
 
+@alone
 def test_what_is_changed_after_a_fork_is_found_by_measuring_again(family):
     kept = bytearray(b"1") * (100 * MIB)
 
@@ -149,6 +169,7 @@ def test_what_is_changed_after_a_fork_is_found_by_measuring_again(family):
     wait_until(lambda: memory.measure(memory.oldest(1)) or memory.used(pids) > 290 * MIB)
 
 
+@alone
 def test_another_program_shares_nothing(family):
     cell = "import time; x = bytearray(b'1') * (50 << 20); time.sleep(60)"
     memory = usage.Memory(os.getpid())
@@ -167,6 +188,7 @@ def test_the_tree_is_found_without_lists_of_children(monkeypatch):
     os.waitpid(pid, 0)
 
 
+@alone
 def test_what_only_seems_to_be_too_much_is_stopped_for_a_moment(family):
     kept = bytearray(b"1") * (100 * MIB)
     pids = family(lambda: time.sleep(60), 4)
