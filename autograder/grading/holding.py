@@ -11,6 +11,7 @@ from anatomy.verdict import Mistake, Verdict
 
 from autograder.judge.spec import Exercise
 
+from .names import cut
 from .reading.calls import UNRESOLVED, Finding, read_calls
 from .rebuild import Rebuilt
 
@@ -76,7 +77,8 @@ def _mistake(exercise: Exercise, verdict: Verdict, finding: Finding) -> Mistake:
     place = f"Line {finding.line} of {'a cell of your own' if own else 'cell ' + finding.cell}"
     if finding.forbidden:
         return Mistake(
-            "forbidden_builtin", f"{place} uses {finding.name}. {exercise.forbidden_message} ({finding.evidence[:80]})"
+            "forbidden_builtin",
+            f"{place} uses {finding.name}. {exercise.forbidden_message} ({cut(finding.evidence, 80)})",
         )
     what = (
         "does something that the grader cannot follow"
@@ -85,9 +87,10 @@ def _mistake(exercise: Exercise, verdict: Verdict, finding: Finding) -> Mistake:
         if finding.name.startswith(".")
         else f"uses {finding.name[:80]}"
     )
+    computed = f"{round(verdict.score, 2):g} of {round(verdict.max_score, 2):g}"
     return Mistake(
         "held",
-        f"{place} {what} ({finding.evidence[:80]}); right answers to this exercise do not need it. The computed points "
-        f"({verdict.score:g} of {verdict.max_score:g}) wait until a person has looked. If you do not want to wait, "
-        f"take that line out and submit again. {exercise.forbidden_message}",
+        f"{place} {what} ({cut(finding.evidence, 80)}); right answers to this exercise do not need it. The computed "
+        f"points ({computed}) wait until a person has looked. If you do not want to wait, take that line out and "
+        f"submit again. {exercise.forbidden_message}",
     )

@@ -28,7 +28,7 @@ def waiting(writer: GradebookWriter) -> list[tuple[str, str, Held]]:
 
 def _lines(rows: Iterable[tuple[str, str, Held]]) -> str:
     return "\n".join(
-        f"{shown(student, 80)}  {h.exercise}  {h.points:g} points  {h.where}: {shown(h.name, 60)}\n"
+        f"{shown(student, 80)}  {h.exercise}  {round(h.points, 2):g} points  {h.where}: {shown(h.name, 60)}\n"
         f"    {shown(h.evidence, 160)}"
         for student, _, h in rows
     )

@@ -7,7 +7,7 @@ beside an answer (``torch.softmax`` to compare with) is neither.
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -114,27 +114,15 @@ class Calls:
 
     @cached_property
     def _binding(self) -> dict[str, list[Unit]]:
-        found: dict[str, list[Unit]] = {}
-        for unit in self.units:
-            for name in unit.binds:
-                found.setdefault(name, []).append(unit)
-        return found
+        return _by_name((name, u) for u in self.units for name in u.binds)
 
     @cached_property
     def _given(self) -> dict[str, list[Unit]]:
-        found: dict[str, list[Unit]] = {}
-        for unit in self.units:
-            for name, part in unit.gives if not unit.trusted else ():
-                found.setdefault(name, []).append(part)
-        return found
+        return _by_name((name, part) for u in self.units if not u.trusted for name, part in u.gives)
 
     @cached_property
     def _forwarding(self) -> dict[str, list[Unit]]:
-        found: dict[str, list[Unit]] = {}
-        for unit in self.units:
-            for name in unit.forwards:
-                found.setdefault(name, []).append(unit)
-        return found
+        return _by_name((name, u) for u in self.units for name in u.forwards)
 
     def _imported(self, targets: Sequence[str], forbidden: tuple[str, ...]) -> list[Finding]:
         """Targets that are a library's function under their own name."""
@@ -241,6 +229,13 @@ class Calls:
 _ATTRIBUTES = ("attribute", "own", "own class")
 _NEVER_ALONE = {"getattr", "setattr", "delattr", "vars"}  # bound to another name, or handed to map
 _ON_SELF = {"getattr", "setattr"}  # setattr(self, f"{name}_proj", …)
+
+
+def _by_name(pairs: Iterable[tuple[str, Unit]]) -> dict[str, list[Unit]]:
+    found: dict[str, list[Unit]] = {}
+    for name, unit in pairs:
+        found.setdefault(name, []).append(unit)
+    return found
 
 
 def read_calls(notebook: nbformat.NotebookNode) -> Calls:
