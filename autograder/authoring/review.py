@@ -122,7 +122,7 @@ def _too_long(cell: NotebookNode) -> str | None:
     if cell.cell_type == "code":
         lines = len(cell.source.split("\n"))
         return f"this code cell has {lines} lines; at most {MAX_CODE_LINES}" if lines > MAX_CODE_LINES else None
-    if cell["id"].startswith(("hint-", "questions")):
+    if cell["id"].startswith(("hint-", "questions", "written-")):
         return None
     count = words(re.sub(r"\n\n\*Evidence: .*$", "", cell.source))
     return f"this text cell has {count} words; at most {MAX_TEXT_WORDS}" if count > MAX_TEXT_WORDS else None

@@ -41,6 +41,11 @@ EXERCISE = Exercise(
             lambda g: call(g.randn(3, 4)),
             weight=2,
         ),
+        Case(
+            "gradients",
+            "TODO(author): what is trained through the result; leave this case out where nothing is",
+            lambda g: call(g.randn(3, 4, dtype=torch.float64), grad=[0]),
+        ),
     ],
     mutants=[
         Mutant(

@@ -22,6 +22,8 @@ KEPT = {
     "mark": r"\*\*(?=Verdict)",
     "item": r"^\d+\. ",
     "heading": r"^#+ ",
+    "edge": r"^### (?:BEGIN|END) MARK SCHEME$",
+    "points": r"^- \d points?: ",
 }
 ASKING = ("predict(", "reveal(", "quiz(")
 

@@ -36,18 +36,24 @@ def submission_key(key: bytes, digest: str) -> bytes:
 
 
 def draw_record(
-    exercise: Exercise, key: bytes | None = None, device: str = "cpu", with_mutants: bool = True
+    exercise: Exercise,
+    key: bytes | None = None,
+    device: str = "cpu",
+    with_mutants: bool = True,
+    graded: bool = False,
 ) -> ExerciseRecord:
     """ExerciseRecord of freshly built cases.
 
     key: None for the public cases, or ``submission_key(...)``. device: where the reference runs; inputs are always
     drawn on the CPU, so that every device sees the same numbers. with_mutants: also run the known mistakes, always on
-    the CPU: they are compared with what a learner's CPU gives, and know nothing of devices.
+    the CPU: they are compared with what a learner's CPU gives, and know nothing of devices. graded: take the sizes
+    of grading (``Source.size``); the known mistakes, some of which cannot afford them, do not run on those cases.
     Raises RuntimeError when the reference raises on that device only, or only elsewhere.
     """
     cases = []
     for case in exercise.cases:
-        program = case.build(Source(case_seed(exercise.id, case.name, key)))
+        source = Source(case_seed(exercise.id, case.name, key), graded)
+        program = case.build(source)
         steps = program.finish(exercise.targets[0])
         inputs = {n: runner.plain(t) for n, t in program.tensors.items()}
         expected = _run(exercise, exercise.reference, steps, inputs, device)
@@ -59,7 +65,7 @@ def draw_record(
                 _run(exercise, exercise.reference, steps, inputs, "cpu"),
             )
         outcomes = {"expected": expected}
-        if with_mutants:
+        if with_mutants and not source.is_large:
             outcomes |= {m.name: _run(exercise, m.fn, steps, inputs, "cpu") for m in exercise.mutants}
         cases.append(
             CaseRecord(
@@ -69,8 +75,11 @@ def draw_record(
                 steps,
                 inputs,
                 outcomes,
-                _tolerances(exercise, steps, inputs, expected, device),
-                case.rtol,
+                _tolerances(exercise, steps, inputs, expected, device)
+                if case.rounding is None
+                else _few_roundings(expected, case.rounding),
+                case.rtol if case.rounding is None else 0.0,
+                is_large=source.is_large,
             )
         )
     return ExerciseRecord(
@@ -84,6 +93,7 @@ def draw_record(
         exercise.forbidden_message,
         {m.name: m.message for m in exercise.mutants},
         cases,
+        exercise.extension,
     )
 
 
@@ -140,4 +150,24 @@ def _tolerances(
             if gap.numel():
                 tolerance = max(tolerance, min(16 * gap.max().item(), 1e-2 * scale))
         result[name] = tolerance
+    for together in _gradients(outcome):
+        # One that is zero but for rounding (of a bias that the softmax cancels) is measured by those beside it.
+        scales = [tensors[n].abs().max().item() for n in together if tensors[n].numel() and tensors[n].isfinite().all()]
+        for name in together:
+            result[name] = max(result[name], 4 * torch.finfo(tensors[name].dtype).eps * max(scales, default=0.0))
     return result
+
+
+def _few_roundings(expected: tuple[Outcome, Tensors], rounding: float) -> dict[str, float]:
+    """Absolute tolerance per output tensor where a case says how many rounding steps it may be off."""
+    return {
+        n: rounding * torch.finfo(t.dtype).eps * (t.double()[t.isfinite()].abs().max().item() if t.numel() else 0.0)
+        for n, t in expected[1].items()
+        if t.is_floating_point()
+    }
+
+
+def _gradients(outcome: Outcome) -> list[list[str]]:
+    """Names of the gradients of each step that has any."""
+    trees = [r["grads"]["dict"] for r in outcome["results"] if "grads" in r]
+    return [[v["tensor"] for _, v in tree if isinstance(v, dict) and "tensor" in v] for tree in trees]

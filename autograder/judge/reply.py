@@ -54,26 +54,13 @@ def parse_reply(data: bytes, programs: Sequence[Program]) -> list[tuple[Outcome,
     Raises:
         MalformedReply: not safetensors, too many tensors, or no list of outcomes of the right length.
     """
-    header = _header(data)
-    names = [n for n in header if n != "__metadata__"]
-    if len(names) > MAX_TENSORS:
-        raise MalformedReply(f"it holds {len(names)} tensors")
-    for name in names:
-        entry = header[name]
-        shape = entry.get("shape") if isinstance(entry, dict) else None
-        if not isinstance(shape, list) or len(shape) > MAX_DIMS:
-            raise MalformedReply("a tensor has an impossible shape")
-    meta = header.get("__metadata__")
-    text = meta.get("reply") if isinstance(meta, dict) else None
+    meta, tensors = opened(data)
+    text = meta.get("reply")
     if not isinstance(text, str):
         raise MalformedReply("it holds no list of results")
-    listed = _json(text)
+    listed = plain_json(text)
     if not isinstance(listed, list) or len(listed) != len(programs):
         raise MalformedReply("it holds another number of results than was asked for")
-    try:
-        tensors = load(data)
-    except Exception as error:  # whatever the parser objects to, and shapes that torch cannot make
-        raise MalformedReply(f"its tensors cannot be read ({type(error).__name__})") from None
     groups: dict[str, Tensors] = {}
     for name, tensor in tensors.items():
         number, _, own = name.partition("/")
@@ -84,12 +71,31 @@ def parse_reply(data: bytes, programs: Sequence[Program]) -> list[tuple[Outcome,
     ]
 
 
+def opened(data: bytes) -> tuple[dict[str, Any], Tensors]:
+    """(metadata, tensors) of safetensors bytes whose number the caller has bounded. Raises MalformedReply."""
+    header = _header(data)
+    names = [n for n in header if n != "__metadata__"]
+    if len(names) > MAX_TENSORS:
+        raise MalformedReply(f"it holds {len(names)} tensors")
+    for name in names:
+        entry = header[name]
+        shape = entry.get("shape") if isinstance(entry, dict) else None
+        if not isinstance(shape, list) or len(shape) > MAX_DIMS:
+            raise MalformedReply("a tensor has an impossible shape")
+    try:
+        tensors = load(data)
+    except Exception as error:  # whatever the parser objects to, and shapes that torch cannot make
+        raise MalformedReply(f"its tensors cannot be read ({type(error).__name__})") from None
+    meta = header.get("__metadata__")
+    return meta if isinstance(meta, dict) else {}, tensors
+
+
 def _header(data: bytes) -> dict[str, Any]:
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(MAX_HEADER, len(data) - 8):
         raise MalformedReply("it is not in the safetensors format")
     try:
-        header = _json(data[8 : 8 + size].decode("utf-8"))
+        header = plain_json(data[8 : 8 + size].decode("utf-8"))
     except UnicodeDecodeError:
         raise MalformedReply("its header is not text") from None
     if not isinstance(header, dict):
@@ -97,8 +103,11 @@ def _header(data: bytes) -> dict[str, Any]:
     return header
 
 
-def _json(text: str) -> Any:
-    """json.loads without its surprises: no endless integers, and deep nesting is an error like any other."""
+def plain_json(text: str) -> Any:
+    """json.loads without its surprises: no endless integers, and deep nesting is an error like any other.
+
+    Raises MalformedReply.
+    """
     try:
         return json.loads(text, parse_int=_short_int)
     except (ValueError, RecursionError) as error:
@@ -137,7 +146,7 @@ def _result(result: Any) -> dict[str, Any]:
         return {"skipped": True}
     if "value" not in result:
         return _UNREADABLE
-    return {k: result[k] for k in ("value", "grads") if k in result}
+    return {k: result[k] for k in ("value", "grads", "carries", "cost") if k in result}
 
 
 def _texts(value: Any, limit: int) -> list[str]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import torch
-from anatomy import codec, runner
+from anatomy import codec, cost, runner
 from anatomy.codec import Fn, Ref, Tensors, Tree
+from anatomy.laws import Law
 from torch import Tensor
 
 __all__ = ["Case", "Exercise", "Fn", "Implementation", "Mutant", "Program", "Ref", "Source", "call"]
@@ -20,19 +21,32 @@ Implementation = Target | tuple[Target, ...]  # a tuple where an exercise asks f
 Item = TypeVar("Item")
 
 
+# Forbidden as a whole, whatever it is called by.
+_WORDS = {"autograd": "autograd (`backward`, `torch.autograd`, `torch.func`)"}
+
+
 class Source:
     """Seeded tensors for a case. The same seed gives the same case on every machine (CPU generator)."""
 
-    def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
+    def __init__(self, seed: int, graded: bool = False) -> None:
+        self.generator, self.graded = torch.Generator().manual_seed(seed), graded
+        self.is_large = False  # has a size been drawn that wrong ways cannot afford?
+
+    def size(self, shown: int, graded: int) -> int:
+        """``shown`` in a check; in grading ``graded``, a size at which a way that costs too much runs out of memory.
+
+        What a check counts can be forged; this cannot. Known mistakes do not run at such a size.
+        """
+        self.is_large |= self.graded
+        return graded if self.graded else shown
 
     def randn(self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
         """Normal values of standard deviation ``scale``."""
-        return (torch.randn(*shape, generator=self.generator) * scale).to(dtype)
+        return (torch.randn(*shape, generator=self.generator, dtype=_drawn_as(dtype)) * scale).to(dtype)
 
     def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
         """Uniform values in [low, high)."""
-        return (low + (high - low) * torch.rand(*shape, generator=self.generator)).to(dtype)
+        return (low + (high - low) * torch.rand(*shape, generator=self.generator, dtype=_drawn_as(dtype))).to(dtype)
 
     def integers(self, low: int, high: int, *shape: int) -> Tensor:
         """int64 values in [low, high)."""
@@ -55,6 +69,11 @@ class Source:
         mask = torch.rand(*shape, generator=self.generator) < keep
         mask[..., 0] = True
         return mask
+
+
+def _drawn_as(dtype: torch.dtype) -> torch.dtype:
+    """float64 values are no float32 values with zeros behind; half precision is cut from float32."""
+    return dtype if dtype == torch.float64 else torch.float32
 
 
 class Program:
@@ -96,8 +115,9 @@ class Program:
     ) -> Self:
         """Calls a function (``fn``; default the first target) or the module made last.
 
-        grad: positions (int) or keyword names whose gradient is wanted; needs ``cotangent``, the gradient of the
-        first output. params: also return the gradient of every named parameter.
+        grad: positions (int) or keyword names whose gradient is wanted. cotangent: the gradient of the first output;
+        default: weights for the entries of all floating outputs. params: also return the gradient of every named
+        parameter.
         """
         on = self._module if fn is None else None
         step: runner.Step = {
@@ -115,16 +135,64 @@ class Program:
                     wrt[f"argument {g}"] = step["args"]["list"][g]["tensor"]
                 else:
                     wrt[g] = dict(step["kwargs"]["dict"])[g]["tensor"]
-            step["grad"] = {"wrt": wrt, "params": params, "cotangent": self._tree(cotangent)["tensor"]}
+            given = None if cotangent is None else self._tree(cotangent)["tensor"]
+            step["grad"] = {"wrt": wrt, "params": params, "cotangent": given}
         self.steps.append(step)
         return self
 
+    def drawn_from(self, law: Law) -> Self:
+        """The numbers of the last step are judged by the law they come from; nobody's can be the reference's.
+
+        law: from ``anatomy.laws``.
+        """
+        self.steps[-1]["law"] = law
+        return self
+
+    def within(
+        self,
+        *,
+        because: str,
+        of: Sequence[str | int] = (),
+        **limits: int,
+    ) -> Self:
+        """States what the last step may cost; judged where its value is right.
+
+        limits: measure of ``anatomy.cost`` → the largest count that passes, e.g. ``work=190_000``. because: why that is
+        enough, as the end of a sentence. of: for ``reads``: names of parameters, and positions of arguments.
+        Raises ValueError for an unknown measure, ``reads`` without ``of``, or a step that was not called.
+        """
+        unknown = set(limits) - set(cost.MEASURES)
+        if unknown or not limits or ("reads" in limits) != bool(of):
+            raise ValueError(
+                f"limits {limits} of {list(of)}: the measures are {', '.join(cost.MEASURES)}; reads needs of"
+            )
+        step = self.steps[-1]
+        if "call" not in step:
+            raise ValueError("only a call has a cost")
+        inputs = step["args"]["list"]
+        step["cost"] = {
+            "limits": limits,
+            "of": [o if isinstance(o, str) else {"tensor": inputs[o]["tensor"]} for o in of],
+            "because": because,
+        }
+        return self
+
     def finish(self, target: str) -> runner.Program:
-        """JSON form, with the default target filled in."""
+        """JSON form, with the default target filled in, and how inputs lie in memory where that is not in order.
+
+        A case that passes ``q.transpose(1, 2)`` or ``row.expand(4, -1)`` asks for answers that work with such tensors.
+        """
         for s in self.steps:
             if "call" in s and s["call"] is None and s["on"] is None:
                 s["call"] = target
-        return {"steps": self.steps}
+        return {"steps": self.steps} | ({"strides": self.strides()} if self.strides() else {})
+
+    def strides(self) -> dict[str, list[int]]:
+        """Name → strides of the inputs that do not lie in order in memory."""
+        state = {t for s in self.steps for t in (s.get("state") or {}).values()}
+        # Complex numbers travel as pairs of reals: their strides would be those of another shape.
+        loose = {n: t for n, t in self.tensors.items() if not (n in state or t.is_contiguous() or t.is_complex())}
+        return {n: list(t.stride()) for n, t in loose.items()}
 
 
 def call(*args: Any, **kwargs: Any) -> Program:
@@ -149,7 +217,8 @@ class Case:
 
     name: short slug. shows: the sentence that a learner reads. build: Source → Program. weight: share of the
     points; 0 for a case that an identity or a stub would pass. rtol: relative tolerance where the default of 64
-    rounding steps does not fit (an approximation, a measured number).
+    rounding steps does not fit (an approximation, a measured number). rounding: how many rounding steps of its largest
+    entry a result may be off where 32 would hide the mistake: the 32nd step of bfloat16 is a quarter of the number.
     """
 
     name: str
@@ -157,6 +226,7 @@ class Case:
     build: Callable[[Source], Program]
     weight: float = 1.0
     rtol: float | None = None
+    rounding: float | None = None
 
 
 @dataclass
@@ -212,6 +282,15 @@ class Exercise:
             problems.append("difficulty is 1 to 5, points and minutes are positive")
         if problems:
             raise ValueError(f"exercise {self.id}: {'; '.join(problems)}")
+
+    def not_allowed(self) -> str:
+        """One line that says in the notebook what is forbidden, from the list that the judge uses; "" for nothing."""
+        # In-place twins and torch's inner names go without saying.
+        names = [n for n in self.forbidden if n not in _WORDS and not n.startswith(("_", "native_")) and n[-1] != "_"]
+        listed = ["torch's " + ", ".join(f"`{n}`" for n in names)] * bool(names) + [
+            _WORDS[n] for n in self.forbidden if n in _WORDS
+        ]
+        return f"**Not allowed here:** {', '.join(listed)}. {self.forbidden_message}".strip() if listed else ""
 
     def functions(self, implementation: Implementation) -> dict[str, Target]:
         """dict target → function for a reference, alternative or mutant."""

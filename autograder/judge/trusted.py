@@ -14,26 +14,19 @@ from pathlib import Path
 
 import torch
 from anatomy import judging, runner
+from anatomy.codec import Tensors
 from anatomy.naming import functions_of
 from anatomy.records import CaseRecord, ExerciseRecord
-from anatomy.runner import Outcomes
+from anatomy.runner import Outcome, Outcomes
 from anatomy.verdict import CaseResult, Mistake, Verdict
 from safetensors.torch import save
 
 from autograder.judge.ban import ban_of, note_refusals
 from autograder.judge.drawing import draw_record
+from autograder.judge.reasons import reason
 from autograder.judge.reply import MalformedReply, parse_reply, split_replies
 from autograder.judge.spec import Exercise
-from autograder.sandbox import (
-    AskDied,
-    AskFailed,
-    AskTimeout,
-    DeadSession,
-    ReplyTooLarge,
-    Session,
-    SessionError,
-    StudentError,
-)
+from autograder.sandbox import AskTimeout, Session, SessionError, StudentError
 
 ASKED = (Path(__file__).parent / "asked.py").read_text(encoding="utf-8")
 SECONDS = 10.0  # for all cases of one exercise; honest answers take milliseconds
@@ -68,7 +61,7 @@ def judge_exercises(
     """
     if not exercises:
         return []
-    records = [draw_record(e, key, device, with_mutants=False) for e in exercises]
+    records = [draw_record(e, key, device, with_mutants=False, graded=True) for e in exercises]
     together = min(timeout, TOGETHER_SECONDS)
     try:
         answers = _ask(records, session, together)
@@ -77,7 +70,7 @@ def judge_exercises(
     found = []
     for record, answer in zip(records, answers, strict=True):
         begin(record.id)
-        found.append(_verdict(record, answer, 0.0))
+        found.append(_verdict(record, answer, 0.0, judging.scored))
         if found[-1][0].passed:
             done(found[-1][0])
     failed = [i for i, (verdict, _) in enumerate(found) if not verdict.passed]
@@ -130,24 +123,52 @@ def judge_exercise(
     Never raises on account of the student's process: a hang, a crash or a forged reply is a score of zero with a
     sentence that says why.
     """
-    return _judge(exercise, draw_record(exercise, key, device, with_mutants=False), session, timeout, device)
+    return _judge(
+        exercise, draw_record(exercise, key, device, with_mutants=False, graded=True), session, timeout, device
+    )
 
 
 def _judge(exercise: Exercise, fresh: ExerciseRecord, session: Session, timeout: float, device: str) -> Verdict:
     began = time.perf_counter()
     try:
-        (answer,) = _ask([fresh], session, timeout)
-        verdict, outcomes = _verdict(fresh, answer, time.perf_counter() - began)
+        verdict, outcomes = _answered(fresh, session, timeout)
         if verdict.passed or outcomes is None:
             return verdict
     except SessionError as error:
-        return zero(exercise, *_reason(error, timeout), time.perf_counter() - began)
+        return zero(exercise, *reason(error, timeout), time.perf_counter() - began)
     try:
         # A question of its own: what the process saw in the first one is forgotten.
         (examples,) = _ask([public_record(exercise, device)], session, timeout)
     except SessionError as error:
-        return _without_details(verdict, [Mistake(*_reason(error, timeout))])
+        return without_details(verdict, [Mistake(*reason(error, timeout))])
     return _explained(exercise, fresh, verdict, outcomes, examples, device)
+
+
+def _answered(fresh: ExerciseRecord, session: Session, timeout: float) -> tuple[Verdict, Outcomes | None]:
+    """(verdict, outcomes) on fresh inputs; outcomes is None where there are none to look at. Raises SessionError.
+
+    A case that is too large for the answer's way costs this case alone, even where it takes too long.
+    """
+    began = time.perf_counter()
+    try:
+        (answer,) = _ask([fresh], session, timeout)
+        return _verdict(fresh, answer, time.perf_counter() - began, judging.scored)
+    except AskTimeout:
+        rest = replace(fresh, cases=[c for c in fresh.cases if not c.is_large])
+        if len(rest.cases) == len(fresh.cases):
+            raise
+    (answer,) = _ask([rest], session, timeout)
+    verdict, outcomes = _verdict(rest, answer, time.perf_counter() - began, judging.scored)
+    if outcomes is None:
+        return verdict, None
+    answered = iter(outcomes)
+    outcomes = [_too_slow(c, timeout) if c.is_large else next(answered) for c in fresh.cases]
+    return judging.scored(fresh, outcomes, verdict.seconds), outcomes
+
+
+def _too_slow(case: CaseRecord, timeout: float) -> tuple[Outcome, Tensors]:
+    raised = {"raises": ["TimeoutError", f"not finished within {timeout:g} seconds", ""]}
+    return {"results": [raised] * len(case.program["steps"]), "used": [], "mutated": []}, {}
 
 
 def _explained(
@@ -165,13 +186,28 @@ def _explained(
     no_points_for_examples(verdict, fresh, public)
     shown, public_outcomes = _verdict(public, answer, verdict.seconds)
     if public_outcomes is None:  # the examples went wrong where the fresh inputs did not: the score is what is known
-        return _without_details(verdict, shown.mistakes)
+        return without_details(verdict, shown.mistakes)
+    return worded(exercise, fresh, verdict, outcomes, shown, public_outcomes, device)
+
+
+def worded(
+    exercise: Exercise,
+    fresh: ExerciseRecord,
+    verdict: Verdict,
+    outcomes: Outcomes,
+    shown: Verdict,
+    public_outcomes: Outcomes,
+    device: str = "cpu",
+) -> Verdict:
+    """A failed verdict on fresh inputs, in the words of the public cases (``shown``) where that one fails too."""
+    public = public_record(exercise, device)
     if not shown.passed:
-        _run_mutants(public, exercise, device)
-        return _shown_by_examples(verdict, judging.judge(public, public_outcomes, verdict.seconds))
+        if _run_mutants(public, exercise, device):  # else ``shown`` has seen them
+            shown = judging.judge(public, public_outcomes, verdict.seconds)
+        return _shown_by_examples(verdict, shown)
     _run_mutants(fresh, exercise, device)
     named = judging.judge(*_drawn_alone(fresh, public, outcomes)).mistakes
-    return _without_details(verdict, [_beyond_examples(m, verdict) for m in named[:1]])
+    return without_details(verdict, [_beyond_examples(m, verdict) for m in named[:1]])
 
 
 def _drawn_alone(fresh: ExerciseRecord, public: ExerciseRecord, outcomes: Outcomes) -> tuple[ExerciseRecord, Outcomes]:
@@ -179,7 +215,7 @@ def _drawn_alone(fresh: ExerciseRecord, public: ExerciseRecord, outcomes: Outcom
     passes their fixed answers too, and that speaks against no mistake."""
     drawn = [i for i, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if is_drawn(f, p)]
     chosen = replace(fresh, cases=[fresh.cases[i] for i in drawn]), [outcomes[i] for i in drawn]
-    return (fresh, outcomes) if judging.judge(*chosen).passed else chosen
+    return (fresh, outcomes) if judging.passes(*chosen) else chosen
 
 
 def public_record(exercise: Exercise, device: str = "cpu") -> ExerciseRecord:
@@ -213,17 +249,23 @@ def _ask(records: Sequence[ExerciseRecord], session: Session, timeout: float) ->
     return split_replies(session.ask(code, payload, timeout, SPARE_BYTES + 8 * expected), len(records))
 
 
-def _verdict(record: ExerciseRecord, answer: Answer, seconds: float) -> tuple[Verdict, Outcomes | None]:
-    """(verdict, outcomes); outcomes is None where there are none to look at."""
+def _verdict(
+    record: ExerciseRecord,
+    answer: Answer,
+    seconds: float,
+    judge: Callable[[ExerciseRecord, Outcomes, float], Verdict] = judging.judge,
+) -> tuple[Verdict, Outcomes | None]:
+    """(verdict, outcomes); outcomes is None where there are none to look at. judge: ``judging.scored`` for fresh
+    inputs, whose words nobody reads: students are told about the public cases."""
     try:
         if isinstance(answer, Exception):
             raise answer
         outcomes = parse_reply(answer, [c.program for c in record.cases])
         for outcome, _ in outcomes:
             note_refusals(outcome, record.forbidden)
-        return judging.judge(record, outcomes, seconds), outcomes
+        return judge(record, outcomes, seconds), outcomes
     except (SessionError, MalformedReply) as error:
-        return zero(record, *_reason(error, 0), seconds), None
+        return zero(record, *reason(error, 0), seconds), None
     except Exception as error:
         # The judge met a reply that it was not written for. That is this student's doing, not the class's.
         sentence = f"Your results could not be compared ({type(error).__name__})."
@@ -246,35 +288,17 @@ def payload_of(record: ExerciseRecord) -> bytes:
     return save(tensors, metadata={"request": json.dumps(request)})
 
 
-def _reason(error: Exception, timeout: float) -> tuple[str, str]:
-    if isinstance(error, AskTimeout):
-        return "generic.timeout", (
-            f"Your code did not finish within {timeout:g} seconds. Look for a loop that never "
-            "ends, or for a loop over entries where one tensor operation would do."
-        )
-    if isinstance(error, AskDied):
-        return "generic.process_ended", f"Your code ended its Python process: {error}."
-    if isinstance(error, ReplyTooLarge):
-        return "generic.too_large", "Your results are far larger than the ones asked for. Print their shapes."
-    if isinstance(error, DeadSession):
-        return "generic.no_session", f"This exercise could not be run: {error}."
-    if isinstance(error, StudentError) and error.name in ("MemoryError", "PanicException"):
-        # What packs the reply ran out of memory: safetensors reports it as a panic.
-        return "generic.too_large", "Your results are far larger than the ones asked for. Print their shapes."
-    if isinstance(error, StudentError):
-        return "generic.unreadable", f"Your results could not be sent back ({error.name})."
-    if isinstance(error, AskFailed):
-        return "generic.malformed", f"Your results could not be sent back ({error})."
-    return "generic.malformed", f"Your results did not come back in the form asked for: {error}."
-
-
-def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str) -> None:
-    """Adds the known mistakes' outcomes to a record. Only an answer that fails is worth their time."""
+def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str) -> bool:
+    """Adds the known mistakes' outcomes to a record, where it lacks some; says whether it did. Only an answer that
+    fails is worth their time."""
+    added = False
     for case in record.cases:
         for mutant in exercise.mutants:
-            if mutant.name not in case.outcomes:
+            if mutant.name not in case.outcomes and not case.is_large:
                 inputs = {n: t.to(device) for n, t in case.tensors.items()}
                 case.outcomes[mutant.name] = runner.run_program(case.program, inputs, exercise.functions(mutant.fn))
+                added = True
+    return added
 
 
 def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: ExerciseRecord) -> None:
@@ -317,7 +341,8 @@ def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:
         if not scored.passed and not seen.passed:
             case.sentence, case.call, case.expected, case.got = seen.sentence, seen.call, seen.expected, seen.got
         elif not scored.passed:
-            case.sentence = "your code passes this example of the check, but not other inputs"
+            failing = f"{_excess(scored)} on a larger one" if _excess(scored) else "not other inputs"
+            case.sentence = f"your code passes this example of the check, but {failing}"
         cases.append(case)
     mistakes = [*shown.mistakes, *_examples_alone(verdict)]
     return Verdict(verdict.exercise, False, verdict.score, verdict.max_score, mistakes, cases, verdict.seconds)
@@ -331,10 +356,20 @@ def _beyond_examples(mistake: Mistake, verdict: Verdict) -> Mistake:
     if mistake.name == "forbidden_builtin":
         return mistake
     failure = next(c for c in verdict.cases if not c.passed)
+    if _excess(failure):
+        name, shows = f"generic.{_excess(failure).replace(' ', '_')}", failure.shows
+        return Mistake(name, f"Your code {_excess(failure)} where the inputs are larger than in the check: {shows}.")
     return Mistake("generic.only_examples", f"{start}{failure.shows}.")
 
 
-def _without_details(verdict: Verdict, mistakes: list[Mistake]) -> Verdict:
+def _excess(case: CaseResult) -> str:
+    """What a failed case shows the code to need too much of, or "". (torch has no class of its own for memory.)"""
+    if "allocate memory" in case.sentence or "raised MemoryError" in case.sentence:
+        return "runs out of memory"
+    return "takes too long" if "raised TimeoutError" in case.sentence else ""
+
+
+def without_details(verdict: Verdict, mistakes: list[Mistake]) -> Verdict:
     """The verdict without anything that a hidden input could be read from."""
     cases = [CaseResult(c.name, c.shows, c.passed, c.points, c.max_points) for c in verdict.cases]
     mistakes = [*mistakes, *_examples_alone(verdict)]

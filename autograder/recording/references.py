@@ -28,7 +28,7 @@ from safetensors.torch import save
 from autograder import ROOT, exercises
 from autograder.judge.drawing import PUBLIC_SEED, draw_record
 from autograder.judge.spec import Exercise
-from autograder.recording.keep import Before, same_device
+from autograder.recording.keep import Before, same_device, shared
 
 Made = dict[str, Any]  # an entry of a manifest
 
@@ -125,7 +125,7 @@ def record_unit(
                 "atol": c.atol,
                 "rtol": c.rtol,
             }
-            case, written = before.settle(record.id, case, fresh)
+            case, written = shared(*before.settle(record.id, case, fresh))
             cases.append(case)
             store |= {f"{record.id}/{case['slug']}/{n}": t for n, t in written.items()}
         fields = {
@@ -140,6 +140,7 @@ def record_unit(
                 "forbidden",
                 "forbidden_message",
                 "mistakes",
+                "extension",
             )
         }
         listed.append({**fields, "cases": cases})
@@ -153,12 +154,23 @@ def write_unit(unit: str, out: Path, device: str = "cpu", before: Before | None 
     """
     data, tensors = record_unit(unit, device, before=before)
     pairs = [
-        (out / f"{unit}.json", (json.dumps(data, ensure_ascii=False, sort_keys=True, indent=0) + "\n").encode()),
+        (out / f"{unit}.json", written_out(data).encode()),
         (out / f"{unit}.safetensors", save(dict(sorted(tensors.items())))),
     ]
     for path, content in pairs:
         files.replace(path, content)
     return len(data["exercises"]), sum(len(content) for _, content in pairs)
+
+
+def written_out(data: dict[str, Any]) -> str:
+    """JSON with a line for each case, so that what changed can be seen in a diff."""
+    compact = lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    listed = []
+    for exercise in data["exercises"]:
+        head = compact({k: v for k, v in exercise.items() if k != "cases"})
+        cases = ",\n".join(compact(c) for c in exercise["cases"])
+        listed.append(f'{head[:-1]},"cases":[\n{cases}\n]}}')
+    return f'{{"unit":{compact(data["unit"])},"exercises":[\n' + ",\n".join(listed) + "\n]}\n"
 
 
 def demand(device: str) -> None:

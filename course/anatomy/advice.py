@@ -129,8 +129,6 @@ def raised(problem: Difference, name: str, message: str) -> str:
     """One or two sentences for a learner's exception. problem: the Difference; name, message: of the exception."""
     if "Error(s) in loading state_dict" in message:
         return _loading(message)
-    if message.startswith("the result is cut off"):  # the runner's own words
-        return f"{message[:1].upper()}{message[1:]}. Stay with torch operations on the inputs themselves."
     said = problem.sentence.rstrip()
     said += "" if said.endswith((".", "!", "?")) else "."
     advice = advice_for(name, message)

@@ -18,7 +18,7 @@ HEADING = """## Kept from your earlier notebook
 The course has changed, and these cells of yours have no place in it any more. Nothing runs them. To run one, \
 click it, press Esc and then Y: that makes it a code cell again."""
 LOCKS = ("nbgrader", "deletable", "editable")  # the release's alone: a learner's copy may be out of date
-GENERATED = re.compile(r"(c-[0-9a-f]{12}(-\d+)?|(say|hint|solve|check)-.+)")
+GENERATED = re.compile(r"(c-[0-9a-f]{12}(-\d+)?|(say|hint|solve|check|written)-.+)")
 VALID_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -142,6 +142,8 @@ class _Merge:
         self.anchor = new["id"]
         if text_of(cell).strip() and not self._is_untouched(cell, new):
             new["source"] = cell.get("source", "")
+            if "attachments" in cell:  # a picture in a written answer
+                new["attachments"] = cell["attachments"]
             self.report.answers += 1
         if mark(new) == mark(cell):
             _adopt(new, cell)
@@ -201,7 +203,9 @@ def _key(cell):
 
 
 def _is_answer(cell):
-    return bool(_nbgrader(cell).get("solution")) or not _nbgrader(cell) and str(cell.get("id")).startswith("solve-")
+    """A cell for an answer, in code or in words."""
+    named = str(cell.get("id")).startswith(("solve-", "written-"))
+    return bool(_nbgrader(cell).get("solution")) or not _nbgrader(cell) and named
 
 
 def _is_check(cell):

@@ -1,5 +1,6 @@
 """``case("attention.softmax", 3)``: one case of an exercise, to look at and to run by hand."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from . import codec, records, runner
 from .compare import show
+from .cost import Counts, excess
 from .symbolic import Expression
 
 
@@ -80,8 +82,37 @@ class Case:
                 break
         return value
 
+    def cost(self, *functions: Callable[..., Any]) -> Counts:
+        """What your functions cost in this case: dict measure → count.
+
+        The measures that the case limits, of the first call that passes one or else of the last limited call; without
+        limits the work, the multiplications and additions, and the largest tensor of the last call.
+
+        Args:
+            functions: what ``check`` gets, in the same order.
+
+        Raises:
+            TypeError: another number of functions than the exercise asks for. RuntimeError: the call raised an error.
+        """
+        targets = self._record.targets
+        if len(functions) != len(targets):
+            raise TypeError(f"this case needs {', '.join(targets)}: {len(targets)} given to it, not {len(functions)}")
+        steps = copy.deepcopy(self._steps)
+        if not any("cost" in s for s in steps):
+            steps[-1]["cost"] = {"limits": dict.fromkeys(("work", "flops", "largest"), 0)}
+        named = dict(zip(targets, functions, strict=True))
+        outcome, _ = runner.run_program({**self._case.program, "steps": steps}, self._case.tensors, named)
+        raised = next((r["raises"] for r in outcome["results"] if "raises" in r), None)
+        if raised:
+            raise RuntimeError(f"the call raised {raised[0]}: {raised[1]}")
+        pairs = [
+            (s["cost"]["limits"], r["cost"]) for s, r in zip(steps, outcome["results"], strict=True) if "cost" in s
+        ]
+        limits, counts = next((p for p in pairs if excess(*p)), pairs[-1])
+        return {m: counts[m] for m in limits}
+
     def _decoded(self, tree):
-        return codec.decode(tree, {n: t.clone() for n, t in self._case.tensors.items()}, self._lookup)
+        return codec.decode(tree, runner.laid_out(self._case.program, self._case.tensors), self._lookup)
 
     def _lookup(self, kind, body):
         if kind == "fn":

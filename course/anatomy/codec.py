@@ -226,7 +226,8 @@ def decode(tree: Tree, tensors: Mapping[str, Tensor], lookup: Callable[[str, Any
             t = tensors.get(body)
             if t is None or not (t.is_complex() or t.dtype in _PARTS and t.ndim and t.shape[-1] == 2):
                 raise MalformedTree("not a complex tensor")
-            return t if t.is_complex() else torch.view_as_complex(t.contiguous())
+            # A copy: in a file, pairs of float64 may start where torch's complex128 arithmetic crashes.
+            return t if t.is_complex() else torch.view_as_complex(t.contiguous().clone())
         if kind == "int" and isinstance(body, str) and _INTEGER.fullmatch(body):
             return int(body)
         if kind == "float" and body in ("nan", "inf", "-inf"):

@@ -115,14 +115,16 @@ def difference(
         return _sequence_difference(expected, got, atol, rtol, where)
     if isinstance(expected, dict):
         return _dict_difference(expected, got, atol, rtol, where)
-    if isinstance(got, torch.Tensor) and got.numel() == 1:
-        got = got.item()
     if isinstance(expected, bool) or isinstance(got, bool) or not isinstance(expected, int | float):
         same = type(expected) is type(got) and expected == got
     elif not isinstance(got, int | float):
         same = False
     elif isinstance(expected, int):
         same = got == expected
+        if same and isinstance(got, float):
+            # A count, a size or an index: as an index 2.0 is an error.
+            sentence = f"{where} is the float {_float_text(got)}, expected the int {expected}"
+            return Difference("type", sentence, str(expected), _float_text(got))
     else:
         same = got == expected or _is_close(got, expected, rtol or 1e-6)
     if same:
@@ -131,6 +133,11 @@ def difference(
         sentence = f"{where} is {_kind(got)}, expected {_kind(expected)}"
         return Difference("type", sentence, show(expected), show(got))
     return Difference("values", f"{where} is {show(got)}, expected {show(expected)}", show(expected), show(got))
+
+
+def _float_text(value: float) -> str:
+    """A float that is a whole number, as Python writes it."""
+    return repr(value) if abs(value) < 1e16 else f"{value:.6g}"
 
 
 def _is_close(got, expected, rtol):
@@ -170,28 +177,35 @@ def _tensor_difference(expected, got, atol, rtol, where):
             dtype_name(expected),
             dtype_name(got),
         )
-    if not expected.is_floating_point() and not expected.is_complex():
-        wrong = expected != got
-        if not wrong.any():
-            return None
-    else:
-        e, g = _wide(expected), _wide(got)
-        same_special = (e == g) | (e.isnan() & g.isnan())
-        if (g.isnan() & ~e.isnan()).any():
-            count = int((g.isnan() & ~e.isnan()).sum())
-            return Difference(
-                "nan",
-                f"{where} has {count} NaN where a number is expected",
-                *_side_by_side(expected, got, g.isnan() & ~e.isnan()),
-            )
-        eps = torch.finfo(expected.dtype).eps
-        allowed = atol + (rtol if rtol is not None else 64 * eps) * e.abs()
-        # Beside an infinity every number is within a relative tolerance, zero and the other infinity too.
-        wrong = ~(((e - g).abs() <= allowed) & e.isfinite() | same_special)
-        if not wrong.any():
-            return None
+    nan = got.isnan() & ~expected.isnan() if expected.is_floating_point() or expected.is_complex() else None
+    if nan is not None and nan.any():
+        return Difference(
+            "nan",
+            f"{where} has {int(nan.sum())} NaN where a number is expected",
+            *_side_by_side(expected, got, nan),
+        )
+    wrong = _wrong(expected, got, atol, rtol)
+    if not wrong.any():
+        return None
     share = f"{int(wrong.sum())} of {wrong.numel()} entries differ" if wrong.numel() > 1 else "the entry differs"
     return Difference("values", f"{where}: {share}", *_side_by_side(expected, got, wrong))
+
+
+def equal_tensors(expected: torch.Tensor, got: torch.Tensor, atol: float, rtol: float | None) -> bool:
+    """Is there no ``difference`` between two tensors? Without the words for one."""
+    alike = got.shape == expected.shape and got.dtype == expected.dtype
+    return alike and not _wrong(expected, got, atol, rtol).any()
+
+
+def _wrong(expected, got, atol, rtol):
+    """Which entries differ, of two tensors of one shape and dtype."""
+    if not expected.is_floating_point() and not expected.is_complex():
+        return expected != got
+    e, g = _wide(expected), _wide(got)
+    same_special = (e == g) | (e.isnan() & g.isnan())
+    allowed = atol + (64 * torch.finfo(expected.dtype).eps if rtol is None else rtol) * e.abs()
+    # Beside an infinity every number is within a relative tolerance, zero and the other infinity too.
+    return ~(((e - g).abs() <= allowed) & e.isfinite() | same_special)
 
 
 def _wide(t):
@@ -199,15 +213,22 @@ def _wide(t):
 
 
 def _side_by_side(expected, got, wrong):
-    if expected.numel() <= 24:
-        return show(expected), show(got)
     index = tuple(int(i) for i in wrong.nonzero()[0])
+    if expected.numel() <= 24:
+        texts = show(expected), show(got)
+        return texts if texts[0] != texts[1] else _digits(expected, got, index)
     # The rest of that row tells more than one number (a shifted row, a swapped half), but not all of a long one.
     row, at = (index[:-1], index[-1]) if index else ((), 0)
     low = max(0, min(at - 3, expected.shape[-1] - 8))
     label = ", ".join(map(str, row)) + (", " if row else "") + f"{low}:{min(low + 8, expected.shape[-1])}"
     cut = slice(low, low + 8)
     return tuple(f"[{label}] = {show(t[row][cut])}" for t in (expected, got))
+
+
+def _digits(expected, got, index):
+    """The entries at an index, with so many digits that a difference of rounding is seen."""
+    label = f"{list(index)} = " if index else ""
+    return tuple(f"{label}{t[index].item():.17g}" for t in (expected, got))
 
 
 def _expression_difference(expected, got, where):

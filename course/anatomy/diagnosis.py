@@ -1,19 +1,22 @@
 """What can be said of a wrong result that no fingerprint fits: claims that hold in every failed case, or none."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
 import torch
 
-from . import advice, contrast, relations
-from .codec import Memory, Opaque
+from . import advice, contrast, forms, relations
+from .codec import Memory
 from .compare import Difference, difference
-from .naming import expects_error, functions_of
+from .naming import blamed, expects_error, functions_of
 from .records import ExerciseRecord
 from .runner import Outcomes
 from .verdict import Mistake
 
-_PLAIN = ("missing", "signature", "mutated", "length", "keys", "expression", "gradient")
+_PLAIN = ("missing", "signature", "mutated", "length", "keys", "expression", "gradient", "law", "cost")
+_ORDINALS = ("first", "second", "third", "fourth")
+_ARGUMENTS = {f"argument {i}": f"the {n} argument" for i, n in enumerate(_ORDINALS)}
 _WORK = "Work the smallest failing case by hand, and print each intermediate value."
 
 
@@ -28,16 +31,21 @@ def generic(
     record: ExerciseRecord. outcomes: as for ``judging.judge``. problems: for each case its Difference, or None; at
     least one is a Difference. memory: where decoded values are kept.
     """
+    memory = memory or Memory()
     try:
-        failure = _Failure(record, outcomes, problems, memory or Memory())
-        main = failure.main()
+        return explained(record, outcomes, problems, memory)
     except Exception:  # an outcome of a hostile process that only fails when looked at closely
         problem = next(p for p in problems if p is not None)
         return [Mistake(f"generic.{problem.kind}", _sentence(problem.sentence or "The result is wrong"))]
-    try:
-        more = failure.more(main.name)
-    except Exception:
-        more = ""
+
+
+def explained(
+    record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None], memory: Memory
+) -> list[Mistake]:
+    """As ``generic``; raises whatever an outcome that is none makes it raise."""
+    failure = _Failure(record, outcomes, problems, memory)
+    main = failure.main()
+    more = failure.more(main.name)
     return [main, Mistake("generic.where", more)] if more else [main]
 
 
@@ -60,36 +68,39 @@ class _Failure:
         if kind == "not_written":
             return Mistake("generic.not_written", _not_written(self.record, self.case, self._error(), self._at()))
         if kind == "raised":
-            return Mistake("generic.raised", advice.raised(self.problem, *self._error()[:2]))
+            return Mistake("generic.raised", self._raised())
         if kind == "raises":
             return Mistake("generic.raises", self._raises())
+        if kind == "cost":
+            return Mistake("generic.cost", _but(self.problem.sentence))
+        if kind == "gradient":
+            return Mistake("generic.gradient", _but(self.problem.sentence))
         if kind in _PLAIN:
             return Mistake(f"generic.{kind}", _sentence(self.problem.sentence) + self._hint())
-        if kind == "type":
-            return Mistake("generic.type", _sentence(self.problem.sentence) + self._type_hint())
-        if kind == "shape":
-            return self._shape()
-        if kind == "dtype":
-            return Mistake(
-                "generic.dtype",
-                _sentence(self.problem.sentence) + f" Cast it to {self.problem.expected} before you return it.",
-            )
+        if kind in ("type", "shape", "dtype"):
+            want, got = self._pair(self.first)[1:] or (None, None)
+            return getattr(forms, f"of_{kind}")(_sentence(self.problem.sentence), want, got)
         if kind == "nan":
             return Mistake(
                 "generic.nan",
                 _sentence(self.problem.sentence) + " Look for 0/0, ∞ − ∞, or the exponential of a large number.",
             )
-        return self._values()
+        if self.problem.gradient is not None:
+            return Mistake("generic.gradients", self._gradients())
+        found = self._values()
+        found.message = " ".join(t for t in (self._right_functions(), found.message) if t)
+        return found
 
     def more(self, name):
         """Sentences on which function, which cases and which entries; empty where nothing is sure."""
         if name in ("generic.not_written", "generic.missing", "generic.signature"):
             return ""
-        parts = [self._right_functions(), self._raised_elsewhere()]
+        is_of_numbers = self.problem.kind == "values" and self.problem.gradient is None
+        parts = ["" if is_of_numbers else self._right_functions(), self._raised_elsewhere()]
+        if is_of_numbers or name == "generic.nan":
+            parts.append(self._where())
         if name not in ("generic.raises", "generic.mutated", "generic.type"):
             parts += [self._contrast(), self._in_place(name)]
-        if name in ("generic.partly", "generic.values", "generic.nan", "generic.nearly", "generic.order"):
-            parts.append(self._where())
         return " ".join(p for p in parts if p)
 
     def _error(self):
@@ -98,80 +109,55 @@ class _Failure:
     def _at(self):
         return next((i for i, r in enumerate(self.outcomes[self.first][0]["results"]) if "raises" in r), 0)
 
+    def _raised(self):
+        """An error where a result was asked for."""
+        name, message, line = (str(p) for p in self._error())
+        told = advice.raised(self.problem, name, message)
+        if line.startswith(("raise ", "assert ")):
+            return f"{told} Your own check refuses here what is allowed: {self.case.shows}."
+        return told
+
     def _raises(self):
         """An error that was asked for did not come."""
         told = _sentence(self.problem.sentence)
-        others = all(expects_error(c) for c, p in zip(self.record.cases, self.problems, strict=True) if p is not None)
-        if not others:
+        got = self._error()[0]
+        if got == "AssertionError":
+            told += " An assert raises AssertionError: write if …: raise ValueError(…) in its place."
+        elif got:
+            told += " Look at what comes in before you work with it."
+        if not all(expects_error(c) for c, p in zip(self.record.cases, self.problems, strict=True) if p is not None):
             return told
-        return f"{told} All numbers are right; only the check of what comes in is missing: {self.case.shows}."
+        missing = "only the kind of error is not" if got else "only the check of what comes in is missing"
+        return f"{told} All numbers are right; {missing}: {self.case.shows}."
+
+    def _gradients(self):
+        """Which gradients are wrong where the result itself is right."""
+        at = self.problem.step
+        (want, tensors), (have, theirs) = self.case.outcomes["expected"], self.outcomes[self.first]
+        want = self.memory.value(want["results"][at]["grads"], tensors)
+        have = self.memory.value(have["results"][at]["grads"], theirs)
+        wrong = [k for k, g in want.items() if difference(g, have[k], rtol=1e-4) and not _close(g, have[k])]
+        zero = [k for k in wrong if have[k] is not None and not have[k].any()]
+        right = [k for k in want if k not in wrong]
+        told = f"The numbers are right, but {_gradients_for(wrong or [self.problem.gradient])} not"
+        told += f" ({_gradients_for(right)} right)." if right else "."
+        if zero:
+            told += f" {_gradients_for(zero).capitalize()} 0 everywhere."
+        return told + " Is a part of the result cut off (detach, .data, torch.tensor, no_grad), or changed afterwards?"
 
     def _hint(self):
         if self.problem.kind != "length":
             return ""
         return " Count what you return, in the order of the text."
 
-    def _type_hint(self):
-        if self.problem.sentence.endswith("is a return missing?"):
-            return " print only shows a value, return hands it back."
-        want, got = self._pair(self.first)[1:] or (None, None)
-        if isinstance(want, torch.Tensor):
-            if isinstance(got, list | tuple) and got and all(isinstance(v, torch.Tensor) for v in got):
-                for i, v in enumerate(got[:8]):
-                    if difference(want, v, rtol=1e-4) is None:
-                        return f" Item {i} of it is right: return that one alone."
-                if want.ndim and want.shape[:1] == (len(got),):
-                    return " Put the items together with torch.stack or torch.cat."
-            if (
-                isinstance(got, list | tuple)
-                or isinstance(got, Opaque)
-                and got.type_name.startswith(("list ", "tuple "))
-            ):
-                return " Stay with tensors all the way, or wrap it at the end: torch.tensor(…), torch.stack(…)."
-            if isinstance(got, bool | int | float):
-                return " Leave out .item() and float(…), or wrap it: torch.tensor(…)."
-            if isinstance(got, Opaque) and "numpy" in got.type_name:
-                return " Use torch's functions in place of numpy's; torch.from_numpy(…) turns an array into a tensor."
-        if isinstance(want, list | tuple) and isinstance(got, torch.Tensor):
-            return " Return the values one after the other: return a, b."
-        if isinstance(want, float | int) and isinstance(got, torch.Tensor):
-            return " One number is asked for: sum or average over all axes."
-        if isinstance(want, float | int) and isinstance(got, list | tuple):
-            return " Return one number. Which of these is asked for?"
-        return ""
-
-    def _shape(self):
-        want, got = self._pair(self.first)[1:]
-        told, theirs, right = _sentence(self.problem.sentence), tuple(got.shape), tuple(want.shape)
-        if got.ndim == want.ndim and sorted(theirs) == sorted(right):
-            return Mistake(
-                "generic.axes",
-                f"The axes are in another order: {theirs} instead of {right}. Look at "
-                "transpose, permute and the order of reshape.",
-            )
-        if got.numel() == want.numel():
-            return Mistake(
-                "generic.reshape",
-                f"The right number of values in the wrong shape: {theirs} instead of {right}." + _ones(theirs, right),
-            )
-        if got.ndim == 0:
-            return Mistake(
-                "generic.shape", f"{told} One number is left: does a sum or mean run over all axes? Say which: dim=-1."
-            )
-        if got.ndim == want.ndim - 1:
-            return Mistake(
-                "generic.shape", f"{told} One axis was lost: in a sum, a mean or an index. keepdim=True keeps it."
-            )
-        if got.ndim > want.ndim:
-            return Mistake(
-                "generic.shape",
-                f"{told} It has {got.ndim - want.ndim} axis too many: broadcasting adds "
-                "axes on the left. Print the shapes at each line.",
-            )
-        return Mistake("generic.shape", f"{told} Print the shapes at each line.")
-
     def _pair(self, i):
-        """(path, expected, got) of the first value that differs in a case; () where there is none to compare."""
+        """(path, expected, got) of the first value that differs in a case; () where there is none to compare.
+
+        What differs by more than rounding goes first.
+        """
+        return self._first_unlike(i, _is_same) or self._first_unlike(i, _is_nearly_the_same)
+
+    def _first_unlike(self, i, same):
         (want, want_tensors), (have, have_tensors) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
         for n, (step, theirs) in enumerate(zip(want["results"], have["results"], strict=True)):
             for part in ("value", "grads"):
@@ -180,16 +166,19 @@ class _Failure:
                         self.memory.value(step[part], want_tensors),
                         self.memory.value(theirs[part], have_tensors),
                         (n, part),
+                        same,
                     )
                     if found:
                         return found
         return ()
 
     def _values(self):
+        items = self._items()
+        if "in another order" in items:
+            return Mistake("generic.items", items)
         found = self._relation()
         if found:
             return Mistake(f"generic.{found[0]}", found[1])
-        items = self._items()
         if not self.passed:
             return Mistake("generic.values", f"Type and shape are right, the numbers are not. {items or _WORK}")
         right = self.record.cases[self.passed[0]].shows
@@ -200,22 +189,28 @@ class _Failure:
         )
 
     def _items(self):
-        """Which of several results are right wherever the others are not."""
-        right = None
+        """Which of several results are right wherever the others are not, or in which order they come."""
+        right, order, number = None, None, 0
         for i in self.failed:
             (want, tensors), (have, theirs) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
             pairs = (want, tensors), (have, theirs)
             want, have = (self.memory.value(o["results"][-1].get("value"), t) for o, t in pairs)
             if not isinstance(want, tuple) or not isinstance(have, list | tuple) or not 1 < len(want) == len(have) < 5:
                 return ""
-            same = [difference(a, b, rtol=1e-4) is None or _close(a, b) for a, b in zip(want, have, strict=True)]
-            right = same if right is None else [a and b for a, b in zip(right, same, strict=False)]
-        if not right or not any(right) or all(right):
+            number = len(want)
+            same = {(k, n) for k, a in enumerate(want) for n, b in enumerate(have) if _is_same(a, b)}
+            right = {k for k in range(number) if (k, k) in same and (right is None or k in right)}
+            orders = {p for p in itertools.permutations(range(number)) if all((p[n], n) in same for n in range(number))}
+            order = orders if order is None else order & orders
+        if order:
+            places = sorted(min(order))
+            told = _listed([_ORDINALS[min(order)[n]] for n in places])
+            return f"The {number} results are right, but in another order: yours are the {told} of those asked for."
+        if not right or len(right) == number:
             return ""
-        names = ("first", "second", "third", "fourth")
-        good, bad = ([n for n, r in zip(names, right, strict=False) if r is k] for k in (True, False))
+        good, bad = ([_ORDINALS[n] for n in range(number) if (n in right) is k] for k in (True, False))
         return (
-            f"Of the {len(right)} results the {_listed(good)} {'is' if len(good) == 1 else 'are'} always right, "
+            f"Of the {number} results the {_listed(good)} {'is' if len(good) == 1 else 'are'} always right, "
             f"the {_listed(bad)} {'is' if len(bad) == 1 else 'are'} not."
         )
 
@@ -235,7 +230,10 @@ class _Failure:
             return None
         pairs, inputs, paths = [], [], set()
         for i in self.failed:
-            path, want, got = self._pair(i)
+            found = self._numbers(i) or self._pair(i)
+            if not found:
+                return None
+            path, want, got = found
             want, got = _as_tensor(want), _as_tensor(got)
             if want is None or got is None or want.shape != got.shape:
                 return None
@@ -243,6 +241,18 @@ class _Failure:
             pairs.append((want, got))
             inputs.append(list(self.record.cases[i].tensors.values()))
         return relations.relation(pairs, inputs) if len(paths) == 1 else None
+
+    def _numbers(self, i):
+        """As ``_pair``, where each of several calls gives one number: those of all calls."""
+        (want, want_tensors), (have, have_tensors) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
+        numbers = [
+            (self.memory.value(a.get("value"), want_tensors), self.memory.value(b.get("value"), have_tensors))
+            for a, b in zip(want["results"], have["results"], strict=True)
+        ]
+        alone = all(isinstance(v, int | float) and not isinstance(v, bool) for pair in numbers for v in pair)
+        if len(numbers) < 2 or not alone:
+            return ()
+        return (0, "value"), [a for a, _ in numbers], [b for _, b in numbers]
 
     def _right_functions(self):
         """Which of several functions pass everything, and which one is left."""
@@ -254,10 +264,10 @@ class _Failure:
             if p is None:
                 right |= functions_of(c)
             else:
-                wrong |= _blamed(c, p)
+                wrong |= blamed(c, p)
         fine, wrong = (
             [t for t in targets if t in right - wrong],
-            [t for t in targets if t in _blamed(self.case, self.problem)],
+            [t for t in targets if t in blamed(self.case, self.problem)],
         )
         if not fine or not wrong:
             return ""
@@ -277,46 +287,50 @@ class _Failure:
 
     def _where(self):
         """Where the largest failed case is wrong: two entries differ in some simple pattern by chance."""
-        best = ("", 0)
+        pairs = []
         for i in self.failed:
             found = self._pair(i) if self.problems[i].kind in ("values", "nan") else ()
             want, got = (_as_tensor(v) for v in found[1:]) if found else (None, None)
-            if want is not None and got is not None and want.shape == got.shape and want.numel() > max(best[1], 3):
-                best = (relations.where(want, got) or "", want.numel())
-        if not best[0]:
+            if want is not None and got is not None and want.shape == got.shape and want.numel() > 3:
+                pairs.append((want, got))
+        if not pairs:
             return ""
-        return f"The entries are wrong {best[0]}" + (" (in the largest failed case)." if len(self.failed) > 1 else ".")
-
-
-def _blamed(case, problem):
-    """The function whose step went wrong in a failed case; all that it calls where this is not known."""
-    steps = case.program["steps"]
-    step = steps[problem.step] if problem.step is not None else {}
-    step = steps[step["on"]] if step.get("on") is not None else step
-    name = step.get("call") or step.get("new")
-    return frozenset([name]) if name else functions_of(case)
+        want, got = max(pairs, key=lambda pair: pair[0].numel())  # the first of the largest
+        largest = " (in the largest failed case)" if len(self.failed) > 1 else ""
+        pattern = relations.where(want, got)
+        if pattern:
+            return f"The entries are wrong {pattern}{largest}."
+        return relations.first_wrong(want, got, largest)
 
 
 def _listed(names):
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
-def _leaf(want, got, path):
+def _leaf(want, got, path, same):
     """(path, expected, got) of the first part that differs; lists of numbers count as one part."""
-    if difference(want, got, rtol=1e-4) is None or _close(want, got):
+    if same(want, got):
         return None
     deeper = isinstance(want, list | tuple) and isinstance(got, list | tuple) and len(want) == len(got)
     if deeper and _as_tensor(want) is None:
         for i, (a, b) in enumerate(zip(want, got, strict=True)):
-            found = _leaf(a, b, (*path, i))
+            found = _leaf(a, b, (*path, i), same)
             if found:
                 return found
     if isinstance(want, dict) and isinstance(got, dict) and set(want) == set(got):
         for key in want:
-            found = _leaf(want[key], got[key], (*path, key))
+            found = _leaf(want[key], got[key], (*path, key), same)
             if found:
                 return found
     return path, want, got
+
+
+def _is_same(a, b):
+    return difference(a, b, rtol=1e-4) is None or _close(a, b)
+
+
+def _is_nearly_the_same(a, b):
+    return difference(a, b) is None
 
 
 def _close(a, b):
@@ -343,17 +357,6 @@ def _as_tensor(value):
     return t if isinstance(value, list | tuple) else t[0]
 
 
-def _ones(theirs, right):
-    """What to do where only axes of length 1 differ."""
-    if [n for n in theirs if n != 1] != [n for n in right if n != 1]:
-        return " Look at the order of reshape and transpose."
-    return (
-        " An axis of length 1 is too many: squeeze it, or leave out keepdim or None."
-        if len(theirs) > len(right)
-        else " An axis of length 1 is missing: keepdim=True, unsqueeze or None puts it there."
-    )
-
-
 def _not_written(record, case, error, at):
     """Which function is missing: the one called, another of the exercise's, or an earlier exercise that it uses."""
     step = case.program["steps"][at] if at < len(case.program["steps"]) else {}
@@ -362,6 +365,18 @@ def _not_written(record, case, error, at):
     if other != record.id and re.fullmatch(r"[a-z_]+\.[a-z0-9_]{1,40}", other):
         return f"{name} uses your answer to {other}, which is not written yet. Solve that exercise first."
     return f"{name} is not written yet: replace the line that raises NotImplementedError."
+
+
+def _but(sentence):
+    """A sentence about what is wrong beside the numbers."""
+    start = "the numbers are right"
+    return _sentence(sentence if sentence.startswith(start) else f"{start}, but {sentence}")
+
+
+def _gradients_for(labels):
+    """Gradients in words, with their verb: ``the gradient for x is``."""
+    words = _listed([_ARGUMENTS.get(label, label.removeprefix("parameter ")) for label in labels[:4]])
+    return f"the gradient for {words} is" if len(labels) == 1 else f"the gradients for {words} are"
 
 
 def _sentence(text):

@@ -5,10 +5,12 @@ references run live by the grader). Outcomes are data that may come from a hosti
 failed case with a sentence, never an exception.
 """
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from . import codec, diagnosis, naming, runner
+from . import codec, cost, diagnosis, laws, naming, runner
 from .codec import Memory, Tensors
 from .compare import Difference, difference, show
 from .records import CaseRecord, ExerciseRecord
@@ -24,6 +26,23 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
     record: ExerciseRecord. outcomes: for each case ``(outcome, tensors)`` as ``runner.run_program`` returns them, or
     ``({"missing": [names]}, {})``.
     """
+    verdict, problems, memory = _scored(record, outcomes, seconds)
+    if any(p is not None for p in problems):
+        named = naming.named(record, outcomes, problems, memory)
+        told = [named] if named else diagnosis.generic(record, outcomes, problems, memory)
+        return replace(verdict, mistakes=verdict.mistakes + told)  # a new one: its texts have a bound together
+    return verdict
+
+
+def scored(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> Verdict:
+    """``judge`` without a look for what is wrong with an answer that fails, which is most of the work: of the mistakes
+    it has a forbidden call alone."""
+    return _scored(record, outcomes, seconds)[0]
+
+
+def _scored(
+    record: ExerciseRecord, outcomes: Outcomes, seconds: float
+) -> tuple[Verdict, list[Difference | None], Memory]:
     memory = Memory()
     problems = [_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True)]
     used = _forbidden_used(record, outcomes)
@@ -36,16 +55,22 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
             cases.append(CaseResult(case.name, case.shows, True, points, worth))
             continue
         call = spelled(record, number, problem.step, problem.gradient)
+        if problem.kind == "cost":
+            call = f'case("{record.id}", {number}).cost({", ".join(record.targets)})'
         said = problem.sentence, call, problem.expected, problem.got
         cases.append(CaseResult(case.name, case.shows, False, points, worth, *said))
     mistakes = [_forbidden(record, used)] if used else []
-    failed = any(p is not None for p in problems)
-    if failed:
-        named = naming.named(record, outcomes, problems, memory)
-        mistakes += [named] if named else diagnosis.generic(record, outcomes, problems, memory)
-    passed = not used and not failed
+    passed = not used and all(p is None for p in problems)
     score = record.points if passed else sum(c.points for c in cases)
-    return Verdict(record.id, passed, round(score, 6), record.points, mistakes, cases, seconds)
+    verdict = Verdict(record.id, passed, round(score, 6), record.points, mistakes, cases, seconds, record.extension)
+    return verdict, problems, memory
+
+
+def passes(record: ExerciseRecord, outcomes: Outcomes) -> bool:
+    """Would ``judge`` pass it? Without a look at the known mistakes."""
+    memory = Memory()
+    problems = (_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True))
+    return not _forbidden_used(record, outcomes) and all(p is None for p in problems)
 
 
 def _forbidden_used(record: ExerciseRecord, outcomes: Outcomes) -> list[str]:
@@ -57,9 +82,11 @@ def _forbidden_used(record: ExerciseRecord, outcomes: Outcomes) -> list[str]:
 
 
 def _forbidden(record: ExerciseRecord, used: list[str]) -> Mistake:
+    derivatives = runner.forbidden_names(["autograd"]) if "autograd" in record.forbidden else frozenset()
+    names = [n for n in used if n not in derivatives] + ["autograd"] * any(n in derivatives for n in used)
     return Mistake(
         "forbidden_builtin",
-        f"This exercise asks you to write it yourself, but {', '.join(used)} ran. {record.forbidden_message}".strip(),
+        f"This exercise asks you to write it yourself, but {', '.join(names)} ran. {record.forbidden_message}".strip(),
     )
 
 
@@ -94,16 +121,33 @@ def outcome_difference(
     allowed = {id(want_tensors[n]): a for n, a in atol.items()}
     for i, step in enumerate(want["results"]):
         where = _where(case.program["steps"], i)
-        found = _step_difference(step, want_tensors, have["results"][i], have_tensors, allowed, rtol, where, memory)
+        law = case.program["steps"][i].get("law")
+        theirs = have["results"][i]
+        found = _step_difference(step, want_tensors, theirs, have_tensors, allowed, rtol, where, memory, law)
         if found:
             found.step = i
             return found
         if "raises" in step:
             break
-    if have.get("mutated") and not want.get("mutated"):
-        return Difference(
-            "mutated", "your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)"
-        )
+    changed = have.get("mutated", [])
+    if changed and not want.get("mutated"):
+        which = next((c for c in ("the dict", "the list") if c in changed), "")
+        container = f"your code changes {which} that it was given; work on a copy of it: {which[4:]}(…)"
+        tensor = "your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)"
+        return Difference("mutated", container if which else tensor)
+    return _cost_difference(case.program["steps"], have["results"])
+
+
+def _cost_difference(steps: list[Step], results: list[dict[str, Any]]) -> Difference | None:
+    """The first call whose right value cost more than its limit."""
+    calls = [i for i, s in enumerate(steps) if "call" in s]
+    for i, step in enumerate(steps):
+        if "cost" not in step or "raises" in results[i] or results[i].get("skipped"):
+            continue
+        number = calls.index(i) + 1 if len(calls) > 1 else None
+        found = cost.sentence(step["cost"]["limits"], results[i].get("cost"), step["cost"]["because"], number)
+        if found:
+            return Difference("cost", *found, step=i)
     return None
 
 
@@ -122,12 +166,18 @@ def _step_difference(
     rtol: float | None,
     where: str,
     memory: Memory,
+    law: laws.Law | None = None,
 ) -> Difference | None:
     if "raises" in step or "raises" in theirs:
         return _raise_difference(step, theirs, want_tensors, memory)
     want, have = memory.value(step["value"], want_tensors), memory.value(theirs["value"], have_tensors)
+    if law is not None:
+        return _law_difference(law, want, have, where)
     found = difference(want, have, allowed, rtol, where)
     if found or "grads" not in step:
+        return found
+    found = _cut_off(step.get("carries"), theirs.get("carries"))
+    if found:
         return found
     want, have = memory.value(step["grads"], want_tensors), memory.value(theirs["grads"], have_tensors)
     for label, gradient in want.items():
@@ -147,6 +197,40 @@ def _step_difference(
             found.gradient = label
             return found
     return None
+
+
+def _law_difference(law: laws.Law, want: Any, have: Any, where: str) -> Difference | None:
+    """As for values, with numbers that may be any draws from the law."""
+    loose = {id(t): math.inf for t in runner.floating(want)}
+    found = difference(want, have, loose, 0.0, where)
+    if found:
+        return found
+    for t, asked in zip(runner.floating(have), runner.floating(want), strict=True):
+        said = laws.problem(law, t)
+        if said:
+            return Difference("law", f"{where} is drawn from another distribution: {said}", show(asked), show(t))
+    return None
+
+
+def _cut_off(wanted: Any, carried: Any) -> Difference | None:
+    """A result that no gradient flows back from, of several that it should."""
+    if not isinstance(wanted, list) or not isinstance(carried, list) or len(carried) != len(wanted):
+        return None  # what the gradients themselves are is compared anyway
+    lost = [i for i, (w, c) in enumerate(zip(wanted, carried, strict=True)) if w and c is not True]
+    if not lost:
+        return None
+    which = f"{_ordinal(lost[0])} of the {len(wanted)} floating results" if len(wanted) > 1 else "result"
+    return Difference(
+        "gradient",
+        f"the numbers are right, but no gradient flows back from the {which}: it was cut off "
+        "(detach, .data, torch.tensor, numpy, no_grad). Stay with torch operations on the inputs themselves",
+        "part of the graph",
+        "cut off",
+    )
+
+
+def _ordinal(i: int) -> str:
+    return ("first", "second", "third", "fourth")[i] if i < 4 else f"{i + 1}th"
 
 
 def _place(label: str) -> str:

@@ -4,36 +4,29 @@ A wrong name sends a learner looking where nothing is wrong, so a coincidence mu
 evidence for what it shows: equal wrong numbers for much, an error that happens to be of the same type for nothing.
 """
 
-import re
-from collections.abc import Collection, Sequence
-from enum import Enum, IntEnum
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import IntEnum
 from typing import Any
 
 import torch
 
 from .codec import Memory, Tensors
 from .compare import Difference, difference
+from .likeness import Likeness, as_numbers, costs_alike, of_outcomes
 from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes
 from .verdict import Mistake
 
 
-class Likeness(Enum):
-    """How the outcome of a case is like a fingerprint."""
+class Weight(IntEnum):
+    """How much it says that a failed case gave what a mistake gives."""
 
-    VALUE = "the same wrong numbers"
-    ERROR = "the same error, one that is raised on purpose or says the same"
-    ACCIDENT = "an error of the same type, which may come from anywhere"
-
-
-class Explained(IntEnum):
-    """How much of a failed check a mistake explains; less is better."""
-
-    EVERY_CASE = 0
-    EVERY_FAILED_CASE = 1
-    FIRST_FUNCTION = 2  # each failed case of it: an exercise may ask for several functions, each with its own mistake
-    MOST = 3  # the first failed case and most of the others: a second, smaller mistake lies on top
-    TOO_LITTLE = 4
+    CHANCE = 0  # one small whole number, or a yes or no: the next mistake gives it too
+    NOTHING = 1  # NaN comes from anywhere, and so does an error that torch raises
+    LITTLE = 2  # a few counts, zeros, twice the expected numbers: what other mistakes give too
+    MUCH = 3
 
 
 def named(
@@ -52,7 +45,10 @@ def named(
     convicted = [s for s in suspects if s.is_convicted()]
     if not convicted:
         return None
-    best = min(convicted, key=_Suspect.rank)  # of equals the one that the exercise lists first
+    best = max(convicted, key=_Suspect.rank)
+    equals = [s for s in convicted if s.rank() == best.rank()]
+    if not all(best.is_same_as(s) for s in equals):  # the cases do not tell which of them it is
+        return None
     return Mistake(best.name, record.mistakes[best.name])
 
 
@@ -67,162 +63,192 @@ def expects_error(case: CaseRecord) -> bool:
     return any("raises" in r for r in case.outcomes["expected"][0]["results"])
 
 
+def blamed(case: CaseRecord, problem: Difference) -> frozenset[str]:
+    """The function whose step went wrong in a failed case; all that it calls where this is not known."""
+    steps = case.program["steps"]
+    step = steps[problem.step] if problem.step is not None else {}
+    step = steps[step["on"]] if step.get("on") is not None else step
+    name = step.get("call") or step.get("new")
+    return frozenset([name]) if name else functions_of(case)
+
+
 class _FailedCheck:
-    """What a check gave. failed, passed: indices of its cases."""
+    """What a check gave, as far as it is about the function that failed first.
+
+    failed: indices of all failed cases. mine: of those in which that function went wrong. passed: of the passed cases
+    that call it. only_errors: is an error that was asked for all that is missing?
+    """
 
     def __init__(
         self, record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None], memory: Memory
     ) -> None:
         self.cases, self.outcomes, self.problems, self.memory = record.cases, outcomes, problems, memory
-        self.failed = [i for i, p in enumerate(problems) if p is not None]
-        self.passed = [i for i, p in enumerate(problems) if p is None]
-        first = self.functions(self.failed[0])
-        self.failed_of_first_function = [i for i in self.failed if self.functions(i) == first]
+        found = {i: blamed(record.cases[i], p) for i, p in enumerate(problems) if p is not None}
+        self.failed = list(found)
+        first = found[self.failed[0]]
+        self.mine = [i for i, functions in found.items() if functions & first]
+        self.passed = [i for i, c in enumerate(self.cases) if i not in found and functions_of(c) & first]
+        self.only_errors = all(expects_error(self.cases[i]) for i in self.mine)
+        # A check that is missing as well is a mistake of its own.
+        self.to_explain = [i for i in self.mine if self.only_errors or not expects_error(self.cases[i])]
         # Errors that an exercise asks for are written on purpose; what torch raises is an accident.
         asked_for = [r for c in self.cases for r in c.outcomes["expected"][0]["results"] if "raises" in r]
         self.deliberate = {"ValueError"} | {r["raises"][0] for r in asked_for}
 
-    def functions(self, i: int) -> frozenset[str]:
-        return functions_of(self.cases[i])
-
-    def expects_error(self, i: int) -> bool:
-        return expects_error(self.cases[i])
-
 
 class _Suspect:
-    """A known mistake that a failed check may be due to. like: for each case its Likeness, or None."""
+    """A known mistake that a failed check may be due to.
+
+    explains: is it alike in all failed cases of the function? like: then, for each case, its Likeness or None.
+    """
 
     def __init__(self, name: str, check: _FailedCheck) -> None:
         self.name, self.check = name, check
-        self.like = [self._likeness(i) for i in range(len(check.cases))]
-        self.explained = self._explained()
+        first: dict[int, Likeness | None] = {}
+        self.explains = all(first.setdefault(i, self._likeness(i)) for i in check.to_explain)  # most end here, early
+        everything = range(len(check.cases)) if self.explains else ()
+        self.like = [first[i] if i in first else self._likeness(i) for i in everything]
 
     def is_convicted(self) -> bool:
         """Is there enough evidence, and none against?"""
-        return self.explained < Explained.TOO_LITTLE and self._is_shown() and not self._is_contradicted()
+        return self.explains and not self._is_contradicted() and self._is_shown()
 
     def rank(self) -> tuple[int, int]:
-        """The less, the better. Of two that explain as much, the one that is alike in more cases: a missing check at
-        the end looks the same in every mistake without it."""
-        return self.explained, -sum(k in (Likeness.VALUE, Likeness.ERROR) for k in self.like)
+        """The more, the better: failed cases explained, then cases alike (a missing check at the end looks the same in
+        every mistake without it)."""
+        solid = [k in (Likeness.VALUE, Likeness.ERROR) for k in self.like]
+        return sum(solid[i] for i in self.check.failed), sum(solid)
+
+    def is_same_as(self, other: "_Suspect") -> bool:
+        """Do both mistakes give the same in all cases?"""
+        return all(self._matches(i, other) for i in range(len(self.check.cases)))
+
+    def _matches(self, i: int, other: "_Suspect") -> bool:
+        outcomes = self.check.cases[i].outcomes
+        return (self.name in outcomes) == (other.name in outcomes) and (
+            self.name not in outcomes or self._likeness_of(i, outcomes[other.name]) is not None
+        )
 
     def _likeness(self, i: int) -> Likeness | None:
-        case = self.check.cases[i]
-        if self.name not in case.outcomes:
+        if self.name not in self.check.cases[i].outcomes:
             return None
         try:
-            known, mine = case.outcomes[self.name], self.check.outcomes[i]
-            return _likeness(case, known, mine, self.check.deliberate, self.check.memory)
+            like = self._likeness_of(i, self.check.outcomes[i])
+            problem = self.check.problems[i]
+            is_right = problem is None or problem.kind == "cost"  # only then has the cost been looked at
+            known, mine = self.check.cases[i].outcomes[self.name], self.check.outcomes[i]
+            return None if is_right and not costs_alike(self.check.cases[i], known[0], mine[0]) else like
         except Exception:  # a malformed outcome is like no fingerprint
             return None
 
-    def _explained(self) -> Explained:
-        failed = self.check.failed
-        if all(self.like):
-            return Explained.EVERY_CASE
-        if all(self.like[i] for i in failed):
-            return Explained.EVERY_FAILED_CASE
-        if all(self.like[i] for i in self.check.failed_of_first_function):
-            return Explained.FIRST_FUNCTION
-        if self.like[failed[0]] and sum(self.like[i] is not None for i in failed) > len(failed) / 2:
-            return Explained.MOST
-        return Explained.TOO_LITTLE
-
-    def _is_shown(self) -> bool:
-        """Does a failed case show this mistake, rather than merely not speak against it?"""
-        failed = self.check.failed
-        showing = [i for i in failed if self.like[i] in (Likeness.VALUE, Likeness.ERROR)]
-        if not showing:
-            return False
-        if self.explained == Explained.EVERY_CASE or all(self.check.expects_error(i) for i in failed):
-            return True
-        # Where a result is wrong, errors alone prove nothing; nor does NaN, which comes from anywhere.
-        telling = [i for i in showing if not self.check.expects_error(i) and not self._is_nan(i)]
-        if not telling:
-            return False
-        # What speaks against it elsewhere is only outweighed by more than one number.
-        several_numbers = len(telling) > 1 or _numbers(self.check.cases[telling[0]]) > 1
-        return self.explained == Explained.EVERY_FAILED_CASE or several_numbers
-
-    def _is_nan(self, i: int) -> bool:
-        problem = self.check.problems[i]
-        return problem is not None and problem.kind == "nan"
+    def _likeness_of(self, i: int, got: tuple[Outcome, Tensors]) -> Likeness | None:
+        check, case = self.check, self.check.cases[i]
+        steps = _steps_of(case, check.problems[i])
+        return of_outcomes(case, case.outcomes[self.name], got, check.deliberate, check.memory, steps)
 
     def _is_contradicted(self) -> bool:
-        """Does the learner pass a case in which whoever has made this mistake would fail?"""
-        blamed = {self.check.functions(i) for i in self.check.failed if self.like[i]}
-        return any(self._would_fail(i) for i in self.check.passed if self.check.functions(i) in blamed)
+        """Does the learner pass a case in which whoever has made this mistake would fail? (Of cases that expect an
+        error only where nothing else is wrong: a check may be missing or not.)"""
+        return any(
+            self.name in self.check.cases[i].outcomes and not self.like[i]
+            for i in self.check.passed
+            if self.check.only_errors or not expects_error(self.check.cases[i])
+        )
 
-    def _would_fail(self, i: int) -> bool:
-        """Does this mistake give another result in a case that was passed? (Not asked of cases that expect an error: a
-        check may be missing or not.)"""
-        is_recorded = self.name in self.check.cases[i].outcomes
-        return is_recorded and not self.like[i] and not self.check.expects_error(i)
+    def _is_shown(self) -> bool:
+        """Do the failed cases show this mistake, rather than merely not speak against it?"""
+        check = self.check
+        if check.only_errors:
+            return any(self.like[i] == Likeness.ERROR or self.like[i] == Likeness.VALUE for i in check.mine)
+        weights = [self._weight(i) for i in check.mine if not expects_error(check.cases[i])]
+        if Weight.MUCH in weights or sum(w in (Weight.CHANCE, Weight.LITTLE) for w in weights) > 1:
+            return True
+        # Little is enough where the mistake goes wrong in these cases, and in no others.
+        alike = all(self.like[i] for i in (*check.mine, *check.passed))
+        solid = any(self.like[i] in (Likeness.VALUE, Likeness.NUMBERS, Likeness.ERROR) for i in check.mine)
+        return alike and solid and Weight.CHANCE not in weights
+
+    def _weight(self, i: int) -> Weight:
+        """How much the likeness in a failed case says."""
+        case, problem = self.check.cases[i], self.check.problems[i]
+        if self.like[i] == Likeness.ERROR:
+            raised = next(r["raises"] for r in self.check.outcomes[i][0]["results"] if "raises" in r)
+            return Weight.MUCH if raised[0] in self.check.deliberate else Weight.NOTHING
+        if self.like[i] not in (Likeness.VALUE, Likeness.NUMBERS) or problem is None or problem.kind == "nan":
+            return Weight.NOTHING
+        numbers = list(_wrong_numbers(case, self.check.outcomes[i], self.check.memory))
+        # A tensor of one number is like that number: it shows nothing, unless the mistake is to return it.
+        is_plain = problem.kind == "type" and not self._has_wrong_type(case)
+        if problem.kind == "values" or is_plain or self.like[i] == Likeness.NUMBERS:
+            return weight_of(numbers)
+        return Weight.MUCH  # a form in which no right answer comes: a shape, a dtype, a cost
+
+    def _has_wrong_type(self, case: CaseRecord) -> bool:
+        (right, right_tensors), (known, known_tensors) = case.outcomes["expected"], case.outcomes[self.name]
+        value = self.check.memory.value
+        found = [
+            difference(value(a["value"], right_tensors), value(b["value"], known_tensors))
+            for a, b in zip(right["results"], known["results"], strict=True)
+            if "value" in a and "value" in b
+        ]
+        return any(d is not None and d.kind == "type" for d in found)
 
 
-def _numbers(case: CaseRecord) -> int:
-    """How many numbers the last step of a case gives."""
-    outcome, tensors = case.outcomes["expected"]
-    value = outcome["results"][-1].get("value")
-    (items,) = value.values() if isinstance(value, dict) else (value,)
-    return sum(t.numel() for t in tensors.values()) or (len(items) if isinstance(items, list) else 1)
+def weight_of(pairs: Sequence[tuple[float, float]]) -> Weight:
+    """How much it says that a mistake gives the same wrong numbers. pairs: (expected, got) of each wrong number."""
+    numbers = {float(f"{g:.4g}") for _, g in pairs if math.isfinite(g)}
+    if not numbers:
+        return Weight.NOTHING
+    ratios = [g / e if e else math.inf for e, g in pairs]
+    is_simple = any(all(math.isclose(r, s, rel_tol=1e-3, abs_tol=1e-9) for r in ratios) for s in _SIMPLE)
+    if all(g == int(g) for g in numbers):  # counts, places and masks are made of few numbers: it takes several
+        if len(pairs) == 1 and pairs[0][0].is_integer() and abs(pairs[0][1]) < _SMALL:
+            return Weight.CHANCE
+        return Weight.LITTLE if is_simple or len(pairs) < _FEW else Weight.MUCH
+    return Weight.LITTLE if is_simple or len(numbers) < 2 else Weight.MUCH
 
 
-def _likeness(
-    case: CaseRecord,
-    theirs: tuple[Outcome, Tensors],
-    got: tuple[Outcome, Tensors],
-    deliberate: Collection[str],
-    memory: Memory,
-) -> Likeness | None:
-    """How one outcome is like a fingerprint. Raises all kinds of errors for an outcome that is malformed."""
-    (mine, my_tensors), (known, known_tensors) = got, theirs
-    if mine.get("missing") or mine.get("signature") or bool(mine.get("mutated")) > bool(known.get("mutated")):
-        return None
-    # A fingerprint is met more loosely than an expectation: another order of summation is still the same mistake.
-    loose = {id(t): 10 * case.atol.get(n, 0.0) + 1e-6 for n, t in known_tensors.items()}
-    for a, b in zip(known["results"], mine["results"], strict=True):
-        if "raises" in a and "raises" in b:
-            return error_likeness(a["raises"], b["raises"], deliberate)
-        if "raises" in a or "raises" in b:
-            return None
+_SIMPLE = (0.0, -1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)  # what a forgotten count, sign or size multiplies by, too
+_FEW = 3
+_SMALL = 100
+
+
+def _wrong_numbers(case: CaseRecord, got: tuple[Outcome, Tensors], memory: Memory) -> Iterator[tuple[float, float]]:
+    """(expected, got) of each number that is wrong, in all steps of a case."""
+    want, want_tensors = case.outcomes["expected"]
+    mine, my_tensors = got
+    for a, b in zip(want["results"], mine["results"], strict=True):
         for part in ("value", "grads"):
-            if part in a:
-                wanted, given = memory.value(a[part], known_tensors), memory.value(b[part], my_tensors)
-                if not _same(wanted, given, loose, case.rtol or 1e-5):
-                    return None
-    return Likeness.VALUE
+            if part in a and part in b:
+                yield from _unequal(memory.value(a[part], want_tensors), memory.value(b[part], my_tensors))
 
 
-def error_likeness(known: Sequence[str], mine: Sequence[str], deliberate: Collection[str]) -> Likeness | None:
-    """How two errors are alike, each [type name, message, …]. deliberate: types that are raised on purpose."""
-    if known[0] != mine[0]:
-        return None
-    if known[0] in deliberate or _words(known[1]) == _words(mine[1]):
-        return Likeness.ERROR
-    return Likeness.ACCIDENT
+def _unequal(want: Any, mine: Any) -> Iterator[tuple[float, float]]:
+    want, mine = as_numbers(want, mine)
+    if isinstance(want, dict) and isinstance(mine, dict):
+        want, mine = list(want.values()), [mine.get(k) for k in want]
+    if isinstance(want, list | tuple) and isinstance(mine, list | tuple):
+        for a, b in zip(want, mine, strict=False):
+            yield from _unequal(a, b)
+    elif isinstance(want, torch.Tensor) and isinstance(mine, torch.Tensor):
+        if want.shape == mine.shape and not want.is_complex() and not mine.is_complex():
+            a, b = want.double().flatten(), mine.double().flatten()
+            wrong = ~torch.isclose(b, a, 1e-4, 1e-6 * _scale(a), equal_nan=True)
+            yield from zip(a[wrong].tolist(), b[wrong].tolist(), strict=True)
+    elif isinstance(want, int | float) and isinstance(mine, int | float) and want != mine:
+        yield float(want), float(mine)
 
 
-def _words(message: str) -> tuple[str, bool]:
-    """What an error says, without the numbers of the case; names that do not load apart from shapes that do not."""
-    return re.sub(r"\d+", "#", message)[:30], "size mismatch" in message
+def _scale(t: torch.Tensor) -> float:
+    finite = t[t.isfinite()]
+    return finite.abs().max().item() if finite.numel() else 0.0
 
 
-def _same(known: Any, mine: Any, loose: dict[int, float], rtol: float) -> bool:
-    known, mine = _as_numbers(known, mine)
-    return difference(known, mine, loose, rtol) is None
-
-
-def _as_numbers(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both values, with 0-d tensors as numbers where the other side has a number: the mistake is the same one."""
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b):
-        pairs = [_as_numbers(x, y) for x, y in zip(a, b, strict=True)]
-        return [p[0] for p in pairs], [p[1] for p in pairs]
-    if isinstance(a, torch.Tensor) != isinstance(b, torch.Tensor):
-        return _number(a, b), _number(b, a)
-    return a, b
-
-
-def _number(value: Any, beside: Any) -> Any:
-    plain = isinstance(value, torch.Tensor) and value.ndim == 0 and isinstance(beside, int | float)
-    return value.item() if plain else value
+def _steps_of(case: CaseRecord, problem: Difference | None) -> list[int]:
+    """Which steps of a case a mistake is looked for in: what another function makes of a wrong result is its own."""
+    number = len(case.program["steps"])
+    if problem is None or problem.step is None:
+        return list(range(number))
+    wrong = blamed(case, problem)
+    later = [i for i in range(problem.step + 1, number) if blamed(case, replace(problem, step=i)) & wrong]
+    return [*range(problem.step + 1), *later]

@@ -11,7 +11,10 @@ from . import files
 from .fingerprint import NotANotebook, is_as_built, parse
 
 FOLDERS = ("course", "assets")
-TOP_FILES = ("Makefile", "environment.yml", "requirements.lock", "README.md", "LICENSE", "LICENSE-TEXT", "CITATION.cff")
+TOP_FILES = (
+    *("Makefile", "environment.yml", "requirements.lock", "README.md", "students.md"),
+    *("LICENSE", "LICENSE-TEXT", "CITATION.cff"),
+)
 SKIPPED = ("__pycache__", ".ipynb_checkpoints", "work")
 WANTED = "FROM must be a newer student package: the zip as you got it, or the folder that it unpacks to"
 LARGEST = 2 << 30

@@ -28,6 +28,7 @@ class CaseRecord:
 
     outcomes: name → (outcome, tensors) with ``expected`` and one entry for each known mistake.
     atol: output tensor name → absolute tolerance. rtol: relative tolerance, None for 64 rounding steps.
+    is_large: drawn for grading, at a size that known mistakes cannot afford: they are not run on it.
     """
 
     name: str
@@ -38,11 +39,12 @@ class CaseRecord:
     outcomes: dict[str, tuple[Outcome, Tensors]]
     atol: dict[str, float]
     rtol: float | None = None
+    is_large: bool = False
 
 
 @dataclass
 class ExerciseRecord:
-    """Everything that is needed to judge an exercise's public cases."""
+    """Everything that is needed to judge an exercise's public cases. extension: its points count extra."""
 
     id: str
     unit: str
@@ -54,6 +56,7 @@ class ExerciseRecord:
     forbidden_message: str
     mistakes: dict[str, str]
     cases: list[CaseRecord] = field(default_factory=list)
+    extension: bool = False
 
 
 def assets_dir() -> Path:
@@ -104,9 +107,10 @@ def calls_of(exercise_id: str) -> tuple[list[str], list[set[str]]]:
     return entry["targets"], [names & set(entry["targets"]) for names in calls]
 
 
-def load(exercise_id: str) -> ExerciseRecord:
+def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     """ExerciseRecord from ``assets/recordings``.
 
+    with_mistakes: also the outcomes of the known mistakes, most of what there is to read; a right answer needs none.
     Raises MissingRecording for an unknown id (with the nearest known ones), for one that a unit has but no recording,
     or when the tensor file is missing.
     """
@@ -129,7 +133,13 @@ def load(exercise_id: str) -> ExerciseRecord:
         loaded = []
         for c in cases:
             base = f"{exercise_id}/{c['slug']}"
-            outcomes = {k: (o["outcome"], tensors(f"{base}/{k}", o["tensors"])) for k, o in c["outcomes"].items()}
+            outcomes = {}
+            for name, same in c["outcomes"].items():
+                if name != "expected" and not with_mistakes:
+                    continue
+                first = same if isinstance(same, str) else name  # a known mistake that changes nothing in this case
+                outcome = c["outcomes"][first]
+                outcomes[name] = (outcome["outcome"], tensors(f"{base}/{first}", outcome["tensors"]))
             loaded.append(
                 CaseRecord(
                     c["name"],

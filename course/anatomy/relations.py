@@ -1,5 +1,6 @@
 """How a wrong result relates to the expected one, and where it differs. Claims only what holds in every pair given."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -12,10 +13,14 @@ _FUNCTIONS = (
     ("the square of", torch.square),
     ("the square root of", torch.sqrt),
     ("one over", torch.reciprocal),
+    ("one over the square root of", torch.rsqrt),
     ("the exponential of", torch.exp),
     ("the logarithm of", torch.log),
     ("one minus", lambda x: 1 - x),
     ("the absolute value of", torch.abs),
+    ("the softmax (over the last axis) of", lambda x: x.softmax(-1) if x.ndim else x),
+    ("the logarithm to base 10 of", torch.log10),
+    ("the running sum (along the last axis) of", lambda x: x.cumsum(-1) if x.ndim else x),
 )
 
 
@@ -24,9 +29,13 @@ def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str
 
     pairs: float tensors of equal shapes, with all entries finite. inputs: for each pair the case's input tensors.
     """
+    rounded = _rounding(pairs, inputs)
+    flags = all(e.dtype == torch.bool == g.dtype for e, g in pairs)
     pairs = [(e.double(), g.double()) for e, g in pairs]
-    if not pairs or not all(e.isfinite().all() and g.isfinite().all() for e, g in pairs):
+    if not pairs or any(g.isnan().any() or e.isnan().any() for e, g in pairs):
         return None
+    if not all(e.isfinite().all() and g.isfinite().all() for e, g in pairs):
+        return _function(pairs)
     entries = torch.cat([e.flatten() for e, _ in pairs])
     if len(entries) < 2:  # one number is related to any other in many ways
         return None
@@ -37,15 +46,19 @@ def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str
         for (_, g), ts in zip(pairs, inputs, strict=True)
     ):
         return "unchanged", "The result equals an input: nothing was done to it."
-    for found in (_sign, _factor, _offset, _transposed, _shifted, _order, _function, _nearly, _slices):
+    if flags:
+        return _flags(pairs) or _transposed(pairs) or _shifted(pairs)
+    if rounded:
+        return rounded
+    for found in (_sign, _factor, _offset, _transposed, _shifted, _order, _function, _nearly):
         said = found(pairs)
         if said:
             return said
-    return None
+    return _factors(pairs, inputs) or _slices(pairs)
 
 
 def _scale(e):
-    return e.abs().max().item() if e.numel() else 0.0
+    return e[e.isfinite()].abs().max().item() if e.isfinite().any() else 0.0
 
 
 def _close(a, b):
@@ -127,19 +140,124 @@ def axis_name(axis: int) -> str:
 
 
 def _order(pairs):
-    if all(_close(g.flatten().sort().values, e.flatten().sort().values) for e, g in pairs):
-        return "order", ("The right numbers in the wrong places: the order of an axis, a reshape or an index is off.")
-    return None
+    if not all(_close(g.flatten().sort().values, e.flatten().sort().values) for e, g in pairs):
+        return None
+    ndim = min(e.ndim for e, _ in pairs)
+    for axis in range(-1, -1 - ndim, -1):
+        if all(e.shape[axis] > 1 and _close(g, e.flip(axis)) for e, g in pairs):
+            return "order", f"The right numbers in reverse order along the {axis_name(axis)}."
+    for first, second in itertools.combinations(range(-ndim, 0), 2):
+        # What a reshape makes of swapped axes: the numbers of the one order, cut into the shape of the other.
+        made = [(e.transpose(first, second), e.shape, g) for e, g in pairs]
+        axes = f"the {axis_name(first)} and the {axis_name(second)}"
+        if all(_close(g, t.reshape(shape)) for t, shape, g in made):
+            return "order", (
+                f"The right numbers in the wrong places: {axes} are swapped by a reshape, without a transpose. "
+                "reshape keeps the order of the numbers; transpose moves the axes."
+            )
+        back = [(e.reshape(_swapped(e.shape, first, second)).transpose(first, second), g) for e, g in pairs]
+        if all(_close(g, t) for t, g in back):
+            return "order", (
+                f"The right numbers in the wrong places: {axes} are swapped once too often, or after a reshape "
+                "in the other order."
+            )
+    for axis in range(-1, -1 - ndim, -1):
+        order = _moved([(e.movedim(axis, 0), g.movedim(axis, 0)) for e, g in pairs])
+        if order:
+            return "order", (
+                f"The right slices in the wrong places along the {axis_name(axis)}"
+                f" (in the largest failed case {order}): the order of that axis is off."
+            )
+    return "order", "The right numbers in the wrong places: the order of an axis, a reshape or an index is off."
+
+
+def _swapped(shape: Sequence[int], a: int, b: int) -> list[int]:
+    sizes = list(shape)
+    sizes[a], sizes[b] = sizes[b], sizes[a]
+    return sizes
+
+
+def _moved(pairs: Pairs) -> str:
+    """Whose slice stands where along the first axis, in the largest pair; empty where a slice is nobody's."""
+    for e, g in pairs:
+        if not 2 < len(e) <= 64 or e.ndim < 2 or e[0].numel() < 2:
+            return ""
+        if not all(any(_close(mine, right) for right in e) for mine in g):
+            return ""
+    e, g = max(pairs, key=lambda pair: pair[0].numel())
+    places = [next(k for k, right in enumerate(e) if _close(mine, right)) for mine in g]
+    told = [f"place {i} holds slice {k}" for i, k in enumerate(places) if i != k]
+    return ", ".join(told[:2])
 
 
 def _function(pairs):
     if not _varies(pairs):
         return None
     for words, f in _FUNCTIONS:
-        made = [f(e) for e, _ in pairs]
-        if all(m.isfinite().all() and _close(g, m) for m, (_, g) in zip(made, pairs, strict=True)):
+        if all(_close(g, f(e)) for e, g in pairs):
             return "relation", f"Your result is {words} the expected one."
+        if all(_close(f(g), e) for e, g in pairs):
+            return "relation", f"The expected result is {words} yours: is a last step missing?"
     return None
+
+
+def _flags(pairs):
+    if all(torch.equal(g, 1 - e) for e, g in pairs):
+        return "relation", "True stands where False belongs and False where True belongs, everywhere."
+    return None
+
+
+def _rounding(pairs, inputs):
+    """Differences of the size of rounding, where rounding is to be expected."""
+    if not pairs or not all(e.is_floating_point() and g.dtype == e.dtype and e.isfinite().all() for e, g in pairs):
+        return None
+    gaps = [((g.double() - e.double()).abs().max() / max(_scale(e.double()), 1e-300)).item() for e, g in pairs]
+    if not all(0 < gap < 1e-3 for gap in gaps):
+        return None
+    if all(e.dtype == torch.float64 for e, _ in pairs) and max(gaps) < 1e-5:
+        return "rounding", (
+            f"This looks like rounding: the numbers miss by {max(gaps):.1g} of the largest, the precision of float32, "
+            "and float64 is asked for. Leave out .float(), or make new tensors with the input's dtype."
+        )
+    floats = [[t.double() for t in ts if t.is_floating_point() and t.numel() > 1] for ts in inputs]
+    large = [any((t.mean().abs() > 50 * t.std()).item() for t in ts if t.isfinite().all()) for ts in floats]
+    if large and all(large):
+        return "rounding", (
+            f"This looks like rounding: the numbers miss by {max(gaps):.1g} of the largest, and the input is far "
+            "from 0 for its spread. Differences of large numbers lose digits: subtract the mean first, then square."
+        )
+    return None
+
+
+def _factors(pairs, inputs):
+    """One factor in each case, but not the same in all: a size that is missing, or too much."""
+    found = []
+    for e, g in pairs:
+        solid = (e.abs() > 1e-3 * _scale(e)) & (e.abs() > 1e-9)
+        if 2 * int(solid.sum()) < e.numel() or e.numel() < 2:
+            return None
+        factor = (g[solid] / e[solid]).median().item()
+        if not 1e-4 < abs(factor) < 1e4 or not torch.allclose(g, factor * e, 1e-3, 1e-4 * abs(factor) * _scale(e)):
+            return None
+        found.append(factor)
+    if len({round(f, 4) for f in found}) < 2:
+        return None
+    for number, axis in ((k, a) for k in range(min(map(len, inputs))) for a in (-1, -2, -3)):
+        if any(ts[number].ndim < -axis for ts in inputs):
+            continue
+        sizes = [ts[number].shape[axis] for ts in inputs]
+        for words, power in (("n", 1), ("1/n", -1), ("√n", 0.5), ("1/√n", -0.5)):
+            if all(n and math.isclose(f, n**power, rel_tol=1e-3) for f, n in zip(found, sizes, strict=True)):
+                tensor = ("first", "second", "third", "fourth")[number] if number < 4 else f"{number + 1}th"
+                return "factors", (
+                    f"In each case every entry is off by one factor ({_numbers(found)}): it is {words}, n the length "
+                    f"of the {axis_name(axis)} of the {tensor} tensor. Is it forgotten, or used twice?"
+                )
+    return None
+
+
+def _numbers(values):
+    return ", ".join(f"{v:.4g}" for v in values[:3]) + (", …" if len(values) > 3 else "")
 
 
 def _nearly(pairs):
@@ -155,6 +273,8 @@ def _nearly(pairs):
 def _slices(pairs):
     if any((e.abs() <= 1e-6 * _scale(e)).any() or not _scale(e) for e, _ in pairs):
         return None
+    if not any(((g / e).max() - (g / e).min()).item() > 1e-3 * _scale(g / e) for e, g in pairs):
+        return None  # one factor for all slices
     for axis in range(-1, -1 - min(e.ndim for e, _ in pairs), -1):
         if all(
             e.ndim >= 2
@@ -184,6 +304,17 @@ def where(expected: Tensor, got: Tensor) -> str | None:
     if found and expected.dtype == torch.bool and len(set(got[wrong].tolist())) == 1:
         found += f", where it is {got[wrong][0].item()} and should be {expected[wrong][0].item()}"
     return found or None
+
+
+def first_wrong(expected: Tensor, got: Tensor, of: str = "") -> str:
+    """How many entries of two tensors of the same shape differ, and which is the first; empty where all or none do."""
+    wrong = _wrong(expected, got)
+    if wrong.ndim == 0 or wrong.all() or not wrong.any():
+        return ""
+    number, place = int(wrong.sum()), ", ".join(map(str, wrong.nonzero()[0].tolist()))
+    if number == 1:
+        return f"One of {wrong.numel()} entries is wrong, at [{place}]{of}."
+    return f"{number} of {wrong.numel()} entries are wrong, the first at [{place}]{of}."
 
 
 def _wrong(expected, got):

@@ -7,17 +7,25 @@ A program is JSON: ``{"steps": [step]}`` with::
 
     step := {"new": fn, "args": tree, "kwargs": tree, "state": {name: tensor name} | null, "train": bool}
           | {"call": fn | null, "on": step | null, "method": name | null, "args": tree, "kwargs": tree,
-             "grad": null | {"wrt": {label: tensor name}, "params": bool, "cotangent": tensor name}}
+             "grad": null | {"wrt": {label: tensor name}, "params": bool, "cotangent": tensor name | null},
+             "law": left out, or what the numbers are drawn from (``anatomy.laws``),
+             "cost": left out, or {"limits": {measure: int}, "of": [parameter or tensor], "because": text}}
 
-The outcome of each step is ``{"value": tree}``, ``{"value": tree, "grads": tree}`` or
-``{"raises": [type name, message, line]}``; after a raise the later steps are ``{"skipped": true}``.
+``"strides": {tensor name: [stride of each axis]}`` stands beside the steps where inputs do not lie in order.
+
+A cotangent is the gradient of the first output; null weighs the entries of all floating outputs. The outcome of each
+step is ``{"value": tree}``, ``{"value": tree, "grads": tree, "carries": [bool for each floating output]}`` or
+``{"raises": [type name, message, line]}``; after a raise the later steps are ``{"skipped": true}``. With limits on its
+cost (``anatomy.cost``) a step's outcome has ``"cost": {measure: count}`` besides.
 """
 
+import contextlib
 import inspect
 import json
 import os
+import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -25,16 +33,18 @@ from safetensors.torch import load, save
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from . import codec
+from . import codec, symbolic
 from .codec import Tensors
+from .cost import Account
 
 Step = dict[str, Any]  # one step of a program, in the form above
-Program = dict[str, list[Step]]  # {"steps": [step]}
+Program = dict[str, Any]  # {"steps": [step], "strides": …}
 Outcome = dict[str, Any]  # what a program gave: "results" of its steps, "used", "mutated"; see run_program and serve
 Outcomes = Sequence[tuple[Outcome, Tensors]]  # for each case of an exercise the outcome, and the tensors named in it
 Functions = Mapping[str, Callable[..., Any]]  # a learner's functions and classes, by the names that were asked for
 
-_TORCH = os.path.dirname(torch.__file__) + os.sep
+# Where Python and its packages lie: what is raised there is raised by nobody's answer.
+_INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
 
 # Torch functions that a program may pass as arguments, as Python text: run from it, and printed for a learner from it.
 FUNCTION_TEXTS = {
@@ -57,6 +67,7 @@ FUNCTION_ARGUMENTS = {
 }
 # What computes the same, or all but a constant of it, under another name: forbidden along with it.
 RELATIVES = {
+    "autograd": ("backward", "grad", "_make_dual"),
     "softmax": ("_sparse_softmax",),
     "logsumexp": ("logcumsumexp",),
     "rms_norm": ("local_response_norm",),
@@ -87,6 +98,23 @@ class _Watch(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def laid_out(program: Program, tensors: Mapping[str, Tensor]) -> Tensors:
+    """Copies of a program's input tensors, with the strides that it asks for (a file keeps none)."""
+    strides = program.get("strides", {})
+    return {name: _strided(t.detach(), strides.get(name)) for name, t in tensors.items()}
+
+
+def _strided(t: Tensor, strides: Sequence[int] | None) -> Tensor:
+    if strides is None:
+        return t.clone()
+    # Along an axis of stride 0 all entries are one.
+    base = t[tuple(slice(None) if s else slice(0, 1) for s in strides)]
+    memory = base.new_zeros(1 + sum((n - 1) * s for n, s in zip(base.shape, strides, strict=True)))
+    laid = memory.as_strided(base.shape, list(strides))
+    laid.copy_(base)
+    return laid.expand(t.shape)
+
+
 class Execution:
     """A program under way on somebody's functions: copies of its input tensors, and what its steps made so far.
 
@@ -96,12 +124,18 @@ class Execution:
     def __init__(self, program: Program, tensors: Mapping[str, Tensor], functions: Functions) -> None:
         self.steps, self.functions = program["steps"], functions
         self.made: list[Any] = []
-        self.inputs = {name: t.detach().clone() for name, t in tensors.items()}
+        self.carries: list[bool] = []  # of the last step with gradients: which floating outputs take part in them
+        self.rewritten: set[str] = set()  # kinds of given containers that a function wrote into
+        self.inputs = laid_out(program, tensors)
+        self.account = Account(self.steps, self.inputs, self.made)
 
     def step(self) -> tuple[Any, dict[str, Tensor | None] | None]:
         """(value, gradients or None) of the next step; gradients: dict label → tensor, or None where none flowed."""
         step = self.steps[len(self.made)]
-        value, grads = self._new(step) if "new" in step else self._call(step)
+        args, kwargs = self._arguments(step)
+        with self.account.step(step):
+            value, grads = (self._new if "new" in step else self._call)(step, args, kwargs)
+        self.rewritten |= _rewritten((args, kwargs), self._arguments(step))
         self.made.append(value)
         return value, grads
 
@@ -115,13 +149,11 @@ class Execution:
         return value
 
     def _arguments(self, step):
-        return (
-            codec.decode(step["args"], self.inputs, self._lookup),
-            codec.decode(step["kwargs"], self.inputs, self._lookup),
-        )
+        args = codec.decode(step["args"], self.inputs, self._lookup)
+        kwargs = codec.decode(step["kwargs"], self.inputs, self._lookup)
+        return [a.to_sympy() if isinstance(a, symbolic.Expression) else a for a in args], kwargs
 
-    def _new(self, step):
-        args, kwargs = self._arguments(step)
+    def _new(self, step, args, kwargs):
         module = self.functions[step["new"]](*args, **kwargs)
         if step.get("state") is not None:
             module.load_state_dict({k: self.inputs[t] for k, t in step["state"].items()}, strict=True)
@@ -129,31 +161,72 @@ class Execution:
             module.train(bool(step.get("train")))
         return module, None
 
-    def _call(self, step):
-        args, kwargs = self._arguments(step)
+    def _call(self, step, args, kwargs):
         module = self.made[step["on"]] if step.get("on") is not None else None
         target = module if module is not None else self.functions[step["call"]]
         if step.get("method"):
             target = getattr(target, step["method"])
         grad = step.get("grad")
         if not grad:
-            with torch.no_grad():
+            # As in a notebook: autograd works inside, whether or not anybody asks for a gradient afterwards.
+            with torch.enable_grad():
                 return target(*args, **kwargs), None
         for name in grad["wrt"].values():
             self.inputs[name].requires_grad_(True)
         with torch.enable_grad():
             value = target(*args, **kwargs)
-            first = value[0] if isinstance(value, tuple | list) else value
-            if not isinstance(first, torch.Tensor) or not first.requires_grad:
-                raise RuntimeError(
-                    "the result is cut off from its inputs, so no gradient can flow back "
-                    "(was it detached, or made with torch.tensor?)"
-                )
-            first.backward(self.inputs[grad["cotangent"]].to(first.dtype))
+            outputs = floating(value)
+            if grad["cotangent"] is not None:
+                first = value[0] if isinstance(value, tuple | list) else value
+                outputs = [first] if isinstance(first, torch.Tensor) else []
+            carrying = [t for t in outputs if t.requires_grad]
+            cotangent = grad["cotangent"]
+            weights = [_cotangent(t) if cotangent is None else self.inputs[cotangent] for t in carrying]
+            if carrying:  # a result that is cut off has its numbers all the same
+                with torch._C.DisableTorchFunction():  # this backward is not the learner's
+                    torch.autograd.backward(carrying, [c.to(t.dtype) for c, t in zip(weights, carrying, strict=True)])
+        self.carries = [t.requires_grad for t in outputs]
         grads = {label: self.inputs[name].grad for label, name in grad["wrt"].items()}
         if grad.get("params"):
             grads |= {f"parameter {k}": p.grad for k, p in module.named_parameters()}
         return value, grads
+
+
+def _rewritten(now: Any, before: Any) -> set[str]:
+    """ "the list" and "the dict" where one among arguments is not what it was. before: the same, made afresh."""
+    if isinstance(now, dict):
+        is_changed, pairs = list(now) != list(before), zip(now.values(), before.values(), strict=False)
+    elif isinstance(now, list | tuple):
+        is_changed, pairs = len(now) != len(before), zip(now, before, strict=False)
+    else:
+        return set()
+    found: set[str] = set()
+    for a, b in pairs:
+        if isinstance(b, list | tuple | dict) and type(a) is type(b):
+            found |= _rewritten(a, b)
+        else:
+            is_changed |= not _is_still(a, b)
+    return found | ({f"the {type(now).__name__}"} if is_changed else set())
+
+
+def _is_still(now: Any, before: Any) -> bool:
+    if isinstance(before, torch.Tensor) and not before.is_complex():  # complex ones are made at each decoding
+        return now is before
+    is_plain = before is None or isinstance(before, bool | int | float | str)
+    return type(now) is type(before) and (not is_plain or now == before or before != before)
+
+
+def floating(value: Any) -> list[Tensor]:
+    """The floating and complex tensors in a result, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value] if value.is_floating_point() or value.is_complex() else []
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return [t for part in parts for t in floating(part)]
+
+
+def _cotangent(t: Tensor) -> Tensor:
+    """Weights for the entries of a result, all different, the same on every machine."""
+    return torch.cos(torch.arange(1.0, t.numel() + 1, dtype=torch.float64)).reshape(t.shape).to(t.device)
 
 
 def run_program(
@@ -169,8 +242,26 @@ def run_program(
 
     Returns:
         ``(outcome, out_tensors)``; outcome has ``results``, ``used`` (forbidden names that ran) and ``mutated``
-        (labels of input tensors that the learner's code changed in place).
+        (labels of input tensors that the learner's code changed in place, and kinds of containers, as "the dict").
     """
+    with _seeded(program):
+        return _outcome(program, tensors, functions, forbidden)
+
+
+@contextlib.contextmanager
+def _seeded(program: Program) -> Iterator[None]:
+    """Where a step is judged by the law of its numbers, the same ones are drawn at every run, and nobody else's."""
+    if not any("law" in s for s in program["steps"]):
+        yield
+        return
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(0)
+        yield
+
+
+def _outcome(
+    program: Program, tensors: Mapping[str, Tensor], functions: Functions, forbidden: Iterable[str]
+) -> tuple[Outcome, Tensors]:
     execution = Execution(program, tensors, functions)
     before = {name: t.clone() for name, t in execution.inputs.items()}
     out: Tensors = {}
@@ -193,19 +284,24 @@ def run_program(
         result = {"value": None if "new" in step else codec.encode(value, out, prefix="o")}
         if grads is not None:
             result["grads"] = codec.encode(grads, out, prefix="o")
+            result["carries"] = execution.carries
         results.append(result)
         if several:  # what a later call writes into an earlier result was not there when that call returned
             out = {name: plain(t) if name not in done else t for name, t in out.items()}
             done = set(out)
+        del value, grads
     state = {t for s in program["steps"] for t in (s.get("state") or {}).values()}
-    mutated = sorted(n for n, t in execution.inputs.items() if n not in state and not _same(t, before[n]))
+    changed = {n for n, t in execution.inputs.items() if n not in state and not _same(t, before[n])}
     out = {name: t if name in done else plain(t) for name, t in out.items()}
-    return {"results": results, "used": sorted(watch.used), "mutated": mutated}, out
+    for number, counts in execution.account.close().items():
+        if "raises" not in results[number]:
+            results[number]["cost"] = counts
+    return {"results": results, "used": sorted(watch.used), "mutated": sorted(changed | execution.rewritten)}, out
 
 
 def _describe(error):
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if f.filename != __file__ and not f.filename.startswith(_TORCH)]
+    theirs = [f for f in frames if f.filename != __file__ and not f.filename.startswith(_INSTALLED)]
     line = (theirs[-1].line or "").strip() if theirs else ""
     try:
         message = str(error)[:600]

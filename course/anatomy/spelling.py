@@ -33,6 +33,8 @@ def spelled(record: ExerciseRecord, number: int, at: int | None = None, gradient
     case = record.cases[number - 1]
     at = len(case.program["steps"]) - 1 if at is None else at
     try:
+        if case.program.get("strides"):
+            raise _TooLong  # text would put the numbers in order
         text = "\n".join(_Writer(record, case, at).lines(gradient))
         if len(text) <= MAX_CHARACTERS:
             return text

@@ -51,7 +51,8 @@ def to_tree(value: Any) -> Node:
         if isinstance(value, sympy.MatrixBase):
             return ["Matrix", *value.shape, *[tree(v, depth + 1) for v in value]]
         if isinstance(value, sympy.Symbol):
-            return ["Symbol", value.name[:MAX_NAME]]
+            # To SymPy a θ that is not declared real is another symbol than a notebook's.
+            return ["Symbol", (value.name if value.is_real else f"{value.name} (not real)")[:MAX_NAME]]
         if isinstance(value, sympy.Rational):
             # Cut off it would be another number, and Python refuses to print the longest ones at all.
             if max(abs(value.p), value.q) >= 10**30:

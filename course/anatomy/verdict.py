@@ -69,7 +69,7 @@ class Verdict:
 
     passed: True when every case passed. score, max_score: points. mistakes: named mistakes, most telling first.
     cases: every case tried, smallest first; none where the code could not be run at all; where all that they say would
-    be too much, the last ones say less. seconds: time that the learner's code took.
+    be too much, the last ones say less. seconds: time that the learner's code took. extension: its points count extra.
     """
 
     exercise: str
@@ -79,6 +79,7 @@ class Verdict:
     mistakes: list[Mistake] = field(default_factory=list)
     cases: list[CaseResult] = field(default_factory=list)
     seconds: float = 0.0
+    extension: bool = False
 
     def __post_init__(self) -> None:
         left = MAX_BYTES - sum(len(m.message.encode()) for m in self.mistakes)
@@ -118,11 +119,15 @@ class Verdict:
     def _share(self):
         return f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"
 
+    def _worth(self):
+        n = self.max_score
+        return f"{n:g} {'extra ' if self.extension else ''}point{'' if n == 1 else 's'}"
+
     def text(self) -> str:
         """Plain text, as a terminal, a screen reader or a log shows it."""
         if self.passed:
             tried = "\n".join(f"  ✓ {c.shows}" for c in self.cases)
-            return f"✓ {self.exercise}: passed ({_points(self.max_score)})\nTried:\n{tried}"
+            return f"✓ {self.exercise}: passed ({self._worth()})\nTried:\n{tried}"
         lines = [f"✗ {self.exercise}: not yet" + (f" ({self._share()})" if self.cases else "")]
         lines += [f"  {m.message}" for m in self.mistakes[:2]]
         c = self.first_failure
@@ -144,7 +149,7 @@ class Verdict:
             items = "".join(f"<li>{esc(c.shows)}</li>" for c in self.cases)
             return box(
                 GOOD,
-                f"<b>✓ <code>{esc(self.exercise)}</code> passed</b> ({_points(self.max_score)})"
+                f"<b>✓ <code>{esc(self.exercise)}</code> passed</b> ({self._worth()})"
                 f"<details><summary>{len(self.cases)} things tried</summary><ul>{items}</ul></details>" + below,
             )
         parts = [f"<b>✗ <code>{esc(self.exercise)}</code> not yet</b>" + (f": {self._share()}" if self.cases else "")]
@@ -163,10 +168,6 @@ class Verdict:
             if self._more(c):
                 parts.append(f"<p>{esc(self._more(c))}</p>")
         return box(BAD, "".join([*parts, below]))
-
-
-def _points(n):
-    return f"{n:g} point{'' if n == 1 else 's'}"
 
 
 def _capital(sentence):

@@ -1,0 +1,217 @@
+"""One change in the syntax tree of a right answer, and the code that comes of it."""
+
+import ast
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+Replacement = ast.AST | Sequence[ast.stmt]  # what stands in a node's place; statements where it is a statement
+Edits = Iterator[tuple[str, Replacement]]  # what an operator does to a node, in words, and the result
+Function = ast.FunctionDef | ast.Lambda
+
+
+class Code:
+    """Statements with their places: which node stands in which, and in which function.
+
+    statements: the top level of a cell or of a part of a module. may_change: whether a node belongs to the answer.
+    """
+
+    def __init__(self, statements: list[ast.stmt], may_change: Callable[[ast.AST, "Code"], bool]) -> None:
+        self.statements, self.may_change = statements, may_change
+        self.parent: dict[ast.AST, ast.AST] = {}
+        for statement in statements:
+            for node in ast.walk(statement):
+                self.parent |= {child: node for child in ast.iter_child_nodes(node)}
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around a node, the nearest first."""
+        while node in self.parent:
+            node = self.parent[node]
+            yield node
+
+    def function(self, node: ast.AST) -> Function | None:
+        """The function or lambda in which a node stands; None at the top level."""
+        return next((n for n in self.above(node) if isinstance(n, Function)), None)
+
+    def nodes(self, statement: ast.stmt) -> Iterator[ast.AST]:
+        """Nodes of a statement that may be changed: nothing in annotations, docstrings and what is said in errors."""
+        waiting: list[ast.AST] = [statement]
+        while waiting:
+            node = waiting.pop(0)
+            if self.may_change(node, self):
+                yield node
+            waiting += self._inside(node)
+
+    def _inside(self, node: ast.AST) -> list[ast.AST]:
+        if isinstance(node, ast.Raise | ast.JoinedStr) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
+            return []
+        outside: list[ast.AST | None] = []
+        if isinstance(node, ast.FunctionDef):
+            outside = [node.returns, *node.decorator_list]
+        elif isinstance(node, ast.arg | ast.AnnAssign):
+            outside = [node.annotation]
+        elif isinstance(node, ast.Assert):
+            outside = [node.msg]
+        return [child for child in ast.iter_child_nodes(node) if child not in outside]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A kind of mistake. quiet: it may do nothing at run time, and is no mistake where it never does anything."""
+
+    name: str
+    kinds: tuple[type[ast.AST], ...]
+    edit: Callable[[Any, Code], Edits]
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A right answer with one change.
+
+    key: tells it from every other, and stays while the function around the change does. line: in the file, from 1.
+    at: which statement of the subject it replaces; code: by what. before, after: the statement's text.
+    """
+
+    key: str
+    subject: str
+    operator: str
+    line: int
+    says: str
+    at: int
+    code: CodeType
+    before: str
+    after: str
+    quiet: bool
+
+    @property
+    def what(self) -> str:
+        """The mutant in one line, as lists of survivors give it."""
+        return f"{self.subject}, {self.operator}: {self.says}"
+
+
+def mutants(exercise: str, subject: str, code: Code, operators: Sequence[Operator], first: int = 1) -> Iterator[Mutant]:
+    """Every mutant of a subject once, in the order of the text.
+
+    exercise, subject: names that enter the keys. first: line of the file at which the code's first line stands.
+    """
+    for at, statement in enumerate(code.statements):
+        before = ast.unparse(statement)
+        seen = {before}
+        for node in list(code.nodes(statement)):
+            around = _around(node, code)
+            for operator in operators:
+                if not isinstance(node, operator.kinds):
+                    continue
+                for says, replacement in operator.edit(node, code):
+                    made = _text(statement, node, replacement, code, around)
+                    if made is None or made[0] in seen:
+                        continue
+                    after, function = made
+                    seen.add(after)
+                    compiled = _compiled(after)
+                    if compiled:
+                        key = _key(exercise, subject, operator.name, function)
+                        line = getattr(node, "lineno", 1) + first - 1
+                        said = " ".join(says.split())
+                        yield Mutant(
+                            key, subject, operator.name, line, said, at, compiled, before, after, operator.quiet
+                        )
+
+
+def _around(node: ast.AST, code: Code) -> list[ast.ClassDef | ast.FunctionDef]:
+    """The class and the function on the top level in which a node stands: what a key depends on."""
+    path = [n for n in (node, *code.above(node)) if isinstance(n, ast.ClassDef | ast.FunctionDef)][::-1]
+    return path[: 1 + next((i for i, n in enumerate(path) if isinstance(n, ast.FunctionDef)), len(path))]
+
+
+def _text(
+    statement: ast.stmt,
+    node: ast.AST,
+    replacement: Replacement,
+    code: Code,
+    around: list[ast.ClassDef | ast.FunctionDef],
+) -> tuple[str, str] | None:
+    """(the statement, the function around the node) with the node replaced; the tree is as before afterwards."""
+    if node is statement:
+        new = [replacement] if isinstance(replacement, ast.AST) else list(replacement)
+        after = "\n".join(map(ast.unparse, new))
+        return after, after
+    parent = code.parent[node]
+    field, index = _place(parent, node)
+    held = getattr(parent, field)
+    if index is None:
+        setattr(parent, field, replacement)
+    else:
+        new = [replacement] if isinstance(replacement, ast.AST) else list(replacement)
+        setattr(parent, field, [*held[:index], *new, *held[index + 1 :]] or [ast.Pass()])
+    try:
+        after = ast.unparse(statement)
+        names = ".".join(n.name for n in around)
+        if len(around) < 2:
+            return after, f"{names}\n{after}"
+        method = replacement if node is around[-1] and isinstance(replacement, ast.AST) else around[-1]
+        return after, f"{names}\n{ast.unparse(method)}"
+    except (AttributeError, TypeError, ValueError):  # a tree that has no text
+        return None
+    finally:
+        setattr(parent, field, held)
+
+
+def _place(parent: ast.AST, node: ast.AST) -> tuple[str, int | None]:
+    for field, value in ast.iter_fields(parent):
+        if value is node:
+            return field, None
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                if item is node:
+                    return field, i
+    raise LookupError(node)
+
+
+def _compiled(text: str) -> CodeType | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what looks like a slip is one
+            return compile(text, "<mutant>", "exec")
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _key(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
+
+
+def changed(node: Any, **fields: Any) -> Any:
+    """A copy of a node with other fields; the children are shared."""
+    return ast.copy_location(type(node)(**({name: value for name, value in ast.iter_fields(node)} | fields)), node)
+
+
+def expression(text: str) -> ast.expr:
+    """The tree of an expression."""
+    return ast.parse(text, mode="eval").body
+
+
+def number(node: ast.AST | None) -> int | float | None:
+    """The value of a node that is a number, perhaps with a minus; None for everything else, True and False included."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = number(node.operand)
+        return None if value is None else -value
+    held = node.value if isinstance(node, ast.Constant) else None
+    return held if isinstance(held, int | float) and not isinstance(held, bool) else None
+
+
+def without(items: list[Any], index: int) -> list[Any]:
+    """A list without one of its items."""
+    return [*items[:index], *items[index + 1 :]]
+
+
+def short(node: ast.AST, length: int = 70) -> str:
+    """A node's text in one line."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,129 @@
+"""Runs the mutants of exercises in processes of their own, with a bound on memory; a process that dies costs one."""
+
+import multiprocessing
+import os
+import resource
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+
+import torch
+
+from autograder.judge.spec import Exercise
+from autograder.sandbox.limits import mapped_bytes
+
+from .subjects import subjects
+from .survivors import KILLED, Result, Tally, Trials
+
+WORKERS = 2
+MEMORY = 2 << 30  # beyond what is mapped already: what grading grants a submission
+SILENCE = 120.0  # seconds without a word from a process that must have hung, in code that no timer interrupts
+
+_fork = multiprocessing.get_context("fork")  # the specs and torch are loaded once
+
+
+def _work(exercise: Exercise, start: int, out: Connection) -> None:
+    begun = time.process_time()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")  # mutants give rise to many
+    for stream in (1, 2):  # libraries complain past Python's own streams
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    try:
+        trials = Trials(exercise)
+        out.send(trials.problems)
+        limit = mapped_bytes() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        for result in trials.run(start):
+            out.send(result)
+        out.send(time.process_time() - begun)
+    except Exception as error:  # a spec that cannot be drawn, or an answer that cannot be read
+        out.send(RuntimeError(f"{type(error).__name__}: {error}"))
+
+
+class _Worker:
+    """The process that is at one exercise."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        self.exercise, self.tally = exercise, Tally(exercise.id)
+        self._start()
+
+    def _start(self) -> None:
+        self.results, theirs = _fork.Pipe(duplex=False)
+        self.process = _fork.Process(target=_work, args=(self.exercise, self.tally.mutants, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.heard = time.monotonic()
+        self.ready = False
+
+    def read(self) -> bool:
+        """Takes what the process says; returns whether there is nothing more to come."""
+        self.heard = time.monotonic()
+        try:
+            said: list[str] | Result | Exception | float = self.results.recv()
+        except EOFError:
+            return self._died()
+        if isinstance(said, list):
+            self.tally.problems, self.ready = said, True
+        elif isinstance(said, Exception):
+            self.tally.problems.append(f"{self.exercise.id}: {said}")
+            return self._done()
+        elif isinstance(said, float):
+            self.tally.seconds += said
+            return self._done()
+        else:
+            self.tally.add(said)
+        return False
+
+    def hung(self) -> bool:
+        """Whether it is time to end it; what it was at then counts as killed."""
+        return time.monotonic() - self.heard > SILENCE
+
+    def end(self) -> None:
+        """Ends the process; the end of its pipe is read next."""
+        self.process.kill()
+        self.heard = time.monotonic()
+
+    def _died(self) -> bool:
+        self.process.join()
+        self.results.close()
+        if not self.ready:
+            self.tally.problems.append(f"{self.exercise.id}: its cases or answers end the process")
+            return True
+        self.tally.add(KILLED)
+        self._start()
+        return False
+
+    def _done(self) -> bool:
+        self.process.join()
+        self.results.close()
+        return True
+
+
+def tallies(exercises: Sequence[Exercise], workers: int = WORKERS) -> Iterator[Tally]:
+    """The tally of each exercise, as they are done."""
+    torch.set_num_threads(1)
+    for exercise in exercises:
+        if exercise.unit not in _loaded:  # the cells of a unit run here, once for all processes
+            _loaded.add(exercise.unit)
+            subjects(exercise)
+    waiting, running = list(exercises), list[_Worker]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                running.append(_Worker(waiting.pop(0)))
+            said = wait([w.results for w in running], timeout=5.0)
+            for worker in [w for w in running if w.results in said]:
+                if worker.read():
+                    running.remove(worker)
+                    yield worker.tally
+            for worker in running:
+                if worker.hung():
+                    worker.end()
+    finally:
+        for worker in running:
+            worker.process.kill()
+            worker.process.join()
+
+
+_loaded: set[str] = set()

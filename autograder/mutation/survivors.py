@@ -1,0 +1,166 @@
+"""All mutants of an exercise: how many fail, and which do not."""
+
+import difflib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+
+from autograder.build.cells import shown
+from autograder.judge.spec import Exercise
+
+from . import helpers
+from .changes import Mutant
+from .subjects import Subject, subjects
+from .trial import OutOfTime, drawn, limited, patience, quiet
+from .variants import Variant, variants
+
+VARIANT_SECONDS = 8.0
+MOST_LINES = 12  # of a difference
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant that passes.
+
+    passes: ``examples``, ``drawn`` or both. told_by: kinds of inputs that would tell it apart (see ``variants``).
+    place: file and line. change: its lines as a diff.
+    """
+
+    exercise: str
+    key: str
+    what: str
+    place: str
+    passes: tuple[str, ...]
+    told_by: tuple[str, ...]
+    change: str
+
+
+KILLED, WITHOUT_EFFECT = "killed", "without effect"
+Result = str | Survivor
+
+
+@dataclass
+class Tally:
+    """What came of all mutants of an exercise.
+
+    problems: sentences on answers that fail as they are. seconds: processor time.
+    """
+
+    exercise: str
+    mutants: int = 0
+    killed: int = 0
+    without_effect: int = 0
+    survivors: list[Survivor] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def add(self, result: Result) -> None:
+        """Counts one more mutant."""
+        self.mutants += 1
+        if isinstance(result, Survivor):
+            self.survivors.append(result)
+        elif result == KILLED:
+            self.killed += 1
+        else:
+            self.without_effect += 1
+
+
+def count(exercise: Exercise) -> int:
+    """How many mutants there are; none of them is run."""
+    return sum(1 for subject in subjects(exercise) for _ in subject.mutants())
+
+
+class Trials:
+    """The mutants of one exercise, one after the other.
+
+    answers: what is changed, without them the solution and the alternatives. problems: sentences on answers that do not
+    pass as they are; their mutants are left out.
+    """
+
+    def __init__(self, exercise: Exercise, answers: Sequence[Subject] | None = None) -> None:
+        self.exercise = exercise
+        self.cases = drawn(exercise)
+        self.problems: list[str] = []
+        self._seconds: dict[tuple[str, str], float] = {}  # (subject, kind of cases) → what a mutant gets
+        self.subjects = [s for s in answers or subjects(exercise) if self._passes(s)]
+        self._variants = cache(lambda: variants(exercise, self.cases["examples"].record))
+        self._usable = cache(self._usable_variants)  # by subject
+
+    def _passes(self, subject: Subject) -> bool:
+        implementation = subject.implementation()
+        for kind, cases in self.cases.items():
+            begun = time.process_time()
+            name = cases.failed(self.exercise, implementation)
+            self._seconds[subject.name, kind] = patience(time.process_time() - begun)
+            if name:
+                said = f"{shown(subject.path)}: {self.exercise.id}: {subject.name} fails case {name!r} ({kind})"
+                self.problems.append(said)
+                return False
+        return True
+
+    def run(self, start: int = 0) -> Iterator[Result]:
+        """Results of all mutants from one on, in an order that is always the same."""
+        everything = chain.from_iterable(((s, m) for m in s.mutants()) for s in self.subjects)
+        for i, (subject, mutant) in enumerate(everything):
+            if i >= start:
+                yield self.result(subject, mutant)
+
+    def result(self, subject: Subject, mutant: Mutant) -> Result:
+        """What comes of one mutant."""
+        helpers.effects = 0
+        passed = tuple(kind for kind in self.cases if self._survives(subject, mutant, kind))
+        if not passed:
+            return KILLED
+        effects = helpers.effects
+        told_by = tuple(v.kind for v in self._usable(subject.name) if self._told(v, subject, mutant))
+        if mutant.quiet and not effects and not told_by:
+            return WITHOUT_EFFECT
+        place = f"{shown(subject.path)}:{mutant.line}"
+        return Survivor(self.exercise.id, mutant.key, mutant.what, place, passed, told_by, difference(mutant))
+
+    def _survives(self, subject: Subject, mutant: Mutant, kind: str) -> bool:
+        """Whether a mutant passes these cases. Whatever it raises, where an answer is only defined, is a failure."""
+        try:
+            with limited(self._seconds[subject.name, kind]), quiet():
+                return self.cases[kind].failed(self.exercise, subject.implementation(mutant)) is None
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return False
+
+    def _told(self, variant: Variant, subject: Subject, mutant: Mutant | None = None) -> bool:
+        try:
+            with limited(VARIANT_SECONDS), quiet():
+                return variant.tells_apart(self.exercise, subject.implementation(mutant))
+        except (Exception, OutOfTime):
+            return True
+
+    def _usable_variants(self, name: str) -> list[Variant]:
+        """Those that the unchanged answer passes: of the others nothing can be concluded."""
+        subject = next(s for s in self.subjects if s.name == name)
+        return [v for v in self._variants() if v.cases and not self._told(v, subject)]
+
+
+def difference(mutant: Mutant) -> str:
+    """The lines that a mutant changes, as a diff without context; of a long line the place that differs."""
+    before, after = mutant.before.split("\n"), mutant.after.split("\n")
+    lines = []
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "replace" and j - i == m - k:
+            for old, new in zip(before[i:j], after[k:m], strict=True):
+                lines += _cut(old, new)
+        elif tag != "equal":
+            lines += [f"-{line}" for line in before[i:j]] + [f"+{line}" for line in after[k:m]]
+    return "\n".join(lines[:MOST_LINES] + ["…"] * (len(lines) > MOST_LINES))
+
+
+def _cut(old: str, new: str, around: int = 50) -> list[str]:
+    """Two lines, without most of what they begin and end with alike."""
+    longest = min(len(old), len(new))
+    same = next((n for n in range(longest) if old[n] != new[n]), longest)
+    rest = next((n for n in range(longest - same) if old[-1 - n] != new[-1 - n]), longest - same)
+    first, last = max(0, same - around), max(0, rest - around)
+    dots = "…" * bool(first), "…" * bool(last)
+    return [f"{sign}{dots[0]}{line[first : len(line) - last]}{dots[1]}" for sign, line in (("-", old), ("+", new))]

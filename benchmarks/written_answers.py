@@ -1,0 +1,139 @@
+"""What the instant check says of answers that people wrote from the notebooks' text alone.
+
+``make bench-answers ARGS="--set second --unit 06-rope"``. ``benchmarks/answers/*.jsonl`` holds one answer per line:
+exercise, kind (right or wrong), title, what a tutor would say the mistake is, and the source of the cell. Whoever wrote
+them saw no spec, no solution and no test. Wrong answers that pass and right ones that fail are listed; ``--unnamed``
+lists what got no name, ``--named`` the names, so that a reader can judge whether they are right.
+"""
+
+import argparse
+import ast
+import builtins
+import contextlib
+import io
+import json
+import linecache
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import torch  # noqa: E402
+from anatomy.records import ExerciseRecord  # noqa: E402
+
+from autograder import ROOT, exercises  # noqa: E402
+from autograder.build.cells import read_cells  # noqa: E402
+from autograder.build.source import source_path  # noqa: E402
+from autograder.judge.drawing import draw_record  # noqa: E402
+from autograder.messages import kind_of  # noqa: E402
+from autograder.mutation.trial import OutOfTime, limited, quiet  # noqa: E402
+from benchmarks.naming import verdict_on  # noqa: E402
+
+FOLDER = ROOT / "benchmarks" / "answers"
+SECONDS = 8.0
+# What tells the mistake itself without a listed one: a wrong dtype, a write into an input, a result that is cut off.
+TELLING = {f"generic.{n}" for n in ("mutated", "dtype", "gradient", "cost", "law", "raises", "missing", "signature")}
+
+Answer = dict[str, str]
+
+
+def read(name: str) -> list[Answer]:
+    """The answers of one set, in order."""
+    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def spaces(unit: str) -> dict[str, dict[str, Any]]:
+    """Exercise id → the names that are there when its answer cell runs, with what that cell itself gives."""
+    space: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
+    found = {}
+    for cell in read_cells(source_path(unit))[0]:
+        if not (cell.setup or cell.part == "exercise"):
+            continue
+        if cell.part == "exercise":
+            targets = exercises.get(cell.exercise).targets
+            body = ast.parse(cell.source).body
+            given: list[ast.stmt] = [n for n in body if isinstance(n, ast.FunctionDef) and n.name not in targets]
+            found[cell.exercise] = dict(space)
+            exec(compile(ast.Module(given, []), "<given>", "exec"), found[cell.exercise])
+        exec(compile(cell.source, "<solutions>", "exec"), space)
+    return found
+
+
+def judged(answer: Answer, record: ExerciseRecord, space: dict[str, Any]) -> dict[str, Any]:
+    """What came of one answer: kind, name and texts of the verdict, or why its cell does not run."""
+    torch.manual_seed(0)
+    name = f"<{answer['title']}>"
+    linecache.cache[name] = (len(answer["source"]), None, answer["source"].splitlines(True), name)
+    space = dict(space)
+    try:
+        with quiet(), limited(SECONDS):
+            exec(compile(answer["source"], name, "exec"), space)
+            verdict = verdict_on(record, [space[t] for t in record.targets])
+    except (OutOfTime, Exception) as error:
+        return {"kind": "cell", "says": [f"{type(error).__name__}: {error}"[:200]]}
+    if verdict.passed:
+        return {"kind": "passes", "says": []}
+    name = verdict.mistakes[0].name
+    kind = "told" if name in TELLING else kind_of(verdict)
+    return {"kind": kind, "says": [f"{m.name}: {m.message}" for m in verdict.mistakes[:2]]}
+
+
+def of_unit(job: tuple[str, str]) -> list[tuple[Answer, dict[str, Any]]]:
+    """(answer, what came of it) for one unit. job: (set, unit)."""
+    name, unit = job
+    with contextlib.redirect_stderr(io.StringIO()):
+        around, ids = spaces(unit), {e.id for e in exercises.of_unit(unit)}
+    records: dict[str, ExerciseRecord] = {}
+    done = []
+    for answer in read(name):
+        exercise = answer["exercise"]
+        if exercise in ids:
+            records[exercise] = records.get(exercise) or draw_record(exercises.get(exercise))
+            done.append((answer, judged(answer, records[exercise], around[exercise])))
+    return done
+
+
+def sentences(unit: str, found: Sequence[tuple[Answer, dict[str, Any]]], listed: Sequence[str]) -> Iterator[str]:
+    """A line of counts, and the answers that are listed."""
+    counts = Counter((a["kind"], f["kind"]) for a, f in found)
+    wrong = sum(n for (kind, sort), n in counts.items() if kind == "wrong" and sort != "cell")
+    kinds = ("named", "told", "specific", "generic", "passes")
+    shares = "".join(f"{counts['wrong', k]:5} ({100 * counts['wrong', k] / max(wrong, 1):3.0f} %)" for k in kinds)
+    right = sum(n for (kind, sort), n in counts.items() if kind == "right" and sort != "passes")
+    yield f"{unit:28}{wrong:6}{shares}{counts['right', 'passes']:8}{right:6}{counts['wrong', 'cell']:6}"
+    for answer, what in found:
+        is_bad = (answer["kind"], what["kind"]) == ("wrong", "passes") or (
+            answer["kind"] == "right" and what["kind"] != "passes"
+        )
+        if is_bad or answer["kind"] == "wrong" and what["kind"] in listed:
+            yield f"  {answer['kind']}, {what['kind']}: {answer['exercise']}: {answer['title']}: {answer['says']}"
+            yield from (f"      {line}" for line in what["says"])
+
+
+def main() -> None:
+    """Prints a table by unit."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--set", default="second", choices=sorted(p.stem for p in FOLDER.glob("*.jsonl")))
+    parser.add_argument("--unit", action="append", help="e.g. 01-attention (may be repeated; default all)")
+    parser.add_argument("--unnamed", action="store_true", help="list wrong answers that got no name")
+    parser.add_argument("--named", action="store_true", help="list wrong answers with the names they got")
+    options = parser.parse_args()
+    listed = ["specific", "generic"] * options.unnamed + ["named"] * options.named
+    jobs = [(options.set, unit) for unit in options.unit or exercises.units()]
+    heads = "".join(f"{k:>13}" for k in ("named", "told", "specific", "generic", "pass"))
+    print(f"{'wrong answers':28}{'':>6}{heads}{'right':>8}{'fail':>6}{'cell':>6}")
+    everything = []
+    with multiprocessing.get_context("fork").Pool(min(2, len(jobs))) as pool:
+        for (_, unit), found in zip(jobs, pool.imap(of_unit, jobs), strict=True):
+            print(*sentences(unit, found, listed), sep="\n")
+            sys.stdout.flush()
+            everything += found
+    print(next(sentences("all", everything, ())))
+
+
+if __name__ == "__main__":
+    main()

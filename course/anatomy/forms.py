@@ -1,0 +1,112 @@
+"""What to do about a result of another form: a type, a shape or a dtype that was not asked for."""
+
+import math
+from typing import Any
+
+import torch
+
+from .codec import Opaque
+from .compare import difference, dtype_name
+from .verdict import Mistake
+
+
+def of_type(sentence: str, want: Any, got: Any) -> Mistake:
+    """A result of another type. sentence: what is wrong; want, got: the values, None where they are not known."""
+    return Mistake("generic.type", sentence + _type_hint(sentence, want, got))
+
+
+def _type_hint(sentence: str, want: Any, got: Any) -> str:
+    if sentence.endswith("is a return missing?"):
+        return " print only shows a value, return hands it back."
+    if isinstance(want, torch.Tensor):
+        if isinstance(got, list | tuple) and got and all(isinstance(v, torch.Tensor) for v in got):
+            for i, v in enumerate(got[:8]):
+                if difference(want, v, rtol=1e-4) is None:
+                    return f" Item {i} of it is right: return that one alone."
+            if want.ndim and want.shape[:1] == (len(got),):
+                return " Put the items together with torch.stack or torch.cat."
+        if isinstance(got, list | tuple) or isinstance(got, Opaque) and got.type_name.startswith(("list ", "tuple ")):
+            return " Stay with tensors all the way, or wrap it at the end: torch.tensor(…), torch.stack(…)."
+        if isinstance(got, bool | int | float):
+            return " Leave out .item() and float(…), or wrap it: torch.tensor(…)."
+        if isinstance(got, Opaque) and "numpy" in got.type_name:
+            return " Use torch's functions in place of numpy's; torch.from_numpy(…) turns an array into a tensor."
+    if isinstance(want, list | tuple) and isinstance(got, torch.Tensor):
+        return " Return the values one after the other: return a, b."
+    if isinstance(want, int) and isinstance(got, float) and want == got:
+        return " The number is right; count with // in place of /, or wrap it at the end: int(…)."
+    if isinstance(want, float | int) and isinstance(got, torch.Tensor) and got.numel() == 1:
+        return f" {_number_hint(want, got)}"
+    if isinstance(want, float | int) and isinstance(got, torch.Tensor):
+        return " One number is asked for: sum or average over all axes."
+    if isinstance(want, float | int) and isinstance(got, list | tuple):
+        return " Return one number. Which of these is asked for?"
+    return ""
+
+
+def _number_hint(want: float, got: torch.Tensor) -> str:
+    is_right = not got.is_complex() and math.isclose(got.item(), want, rel_tol=1e-4, abs_tol=1e-6)
+    start = "Its number is right: wrap" if is_right else "A Python number is asked for: wrap"
+    return f"{start} it at the end: {type(want).__name__}(…)."
+
+
+def of_dtype(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
+    """A tensor of another dtype; says so where its numbers are right."""
+    asked, told = dtype_name(want), sentence
+    if want.is_floating_point() and got.is_floating_point():
+        coarse = min((want, got), key=lambda t: -torch.finfo(t.dtype).eps).dtype
+        step = 4 * torch.finfo(coarse).eps
+        if torch.allclose(got.double(), want.double(), step, step, equal_nan=True):
+            told = f"The numbers are right, but {sentence[:1].lower()}{sentence[1:]}"
+            if torch.finfo(got.dtype).bits < torch.finfo(want.dtype).bits:
+                return Mistake("generic.dtype", f"{told} Somewhere it is cast down: keep {asked} all the way.")
+    elif torch.equal(got.double(), want.double()):
+        told = f"The numbers are right, but {sentence[:1].lower()}{sentence[1:]}"
+    return Mistake("generic.dtype", f"{told} Cast it to {asked} before you return it.")
+
+
+def of_shape(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
+    """A tensor of another shape."""
+    theirs, right = tuple(got.shape), tuple(want.shape)
+    if got.ndim == want.ndim and sorted(theirs) == sorted(right):
+        return Mistake(
+            "generic.axes",
+            f"The axes are in another order: {theirs} instead of {right}. Look at "
+            "transpose, permute and the order of reshape.",
+        )
+    if got.numel() == want.numel():
+        return Mistake(
+            "generic.reshape",
+            f"The right number of values in the wrong shape: {theirs} instead of {right}." + _ones(theirs, right),
+        )
+    return Mistake("generic.shape", f"{sentence} {_axes(got, want)}")
+
+
+def _axes(got: torch.Tensor, want: torch.Tensor) -> str:
+    if got.ndim == 0:
+        return "One number is left: does a sum or mean run over all axes? Say which: dim=-1."
+    if got.ndim == want.ndim - 1:
+        return "One axis was lost: in a sum, a mean or an index. keepdim=True keeps it."
+    if got.ndim > want.ndim:
+        more = got.ndim - want.ndim
+        return (
+            f"It has {more} {'axis' if more == 1 else 'axes'} too many: broadcasting adds axes on the left. "
+            "Print the shapes at each line."
+        )
+    differ = [i for i in range(got.ndim) if got.ndim == want.ndim and got.shape[i] != want.shape[i]]
+    if len(differ) == 1:
+        have, asked = got.shape[differ[0]], want.shape[differ[0]]
+        much = {1: "one too many", -1: "one too few"}.get(have - asked, f"{have} in place of {asked}")
+        return f"Axis {differ[0]} alone is wrong, it has {much}: which line gives it its length?"
+    return "Print the shapes at each line."
+
+
+def _ones(theirs: tuple[int, ...], right: tuple[int, ...]) -> str:
+    """What to do where only axes of length 1 differ."""
+    if [n for n in theirs if n != 1] != [n for n in right if n != 1]:
+        return " Look at the order of reshape and transpose."
+    return (
+        " An axis of length 1 is too many: squeeze it, or leave out keepdim or None."
+        if len(theirs) > len(right)
+        else " An axis of length 1 is missing: keepdim=True, unsqueeze or None puts it there."
+    )
