@@ -12,10 +12,7 @@ def weighted_average(values, weights):
 
 def by_loop(values, weights):
     """The same, one row at a time."""
-    total = torch.zeros_like(values[0])
-    for v, w in zip(values, weights, strict=True):
-        total = total + w * v
-    return total / sum(weights)
+    return sum(weights[t] * values[t] for t in range(len(weights))) / sum(weights)
 
 
 def by_einsum(values, weights):
@@ -56,6 +53,11 @@ EXERCISE = Exercise(
             weight=2,
         ),
         Case(
+            "gradients",
+            "values and weights in float64: the average is float64, and gradients flow back to both",
+            lambda g: call(g.randn(3, 2, dtype=torch.float64), g.uniform(3, low=0.1, dtype=torch.float64), grad=[0, 1]),
+        ),
+        Case(
             "one row",
             "a single row is its own average, whatever its weight",
             lambda g: call(g.randn(1, 3), torch.tensor([0.2])),
@@ -82,9 +84,105 @@ EXERCISE = Exercise(
             "The weights multiply the columns. Each weight belongs to a row of values.",
         ),
         Mutant(
+            "weights_along_columns",
+            lambda values, weights: (values * weights).sum(0) / weights.sum(),
+            "values * weights lays the weights along the columns. Give them an axis first, weights[:, None], or write "
+            "weights @ values.",
+        ),
+        Mutant(
+            "divided_by_largest",
+            lambda values, weights: weights @ values / weights.max(),
+            "The weighted sum is divided by the largest weight. Divide it by the sum of the weights.",
+        ),
+        Mutant(
+            "divided_by_all",
+            lambda values, weights: weights @ values / (weights.sum() * values.shape[1]),
+            "The weighted sum is divided by the weights of all columns together. Each column has the same weights: "
+            "divide by their sum.",
+        ),
+        Mutant(
             "softmax_weights",
             lambda values, weights: torch.softmax(weights, 0) @ values,
             "The weights went through a softmax. Here they are used as they are: divide by their sum.",
+        ),
+        Mutant(
+            "sum_over_columns",
+            lambda values, weights: (values * weights[:, None]).sum(1) / weights.sum(),
+            "The sum runs over the columns of each row, so a number per word is left. Add up the rows, with .sum(0): a "
+            "number per column is left.",
+        ),
+        Mutant(
+            "kept_axis",
+            lambda values, weights: weights[None] @ values / weights.sum(),
+            "The numbers are right, but the axis of words is still there, with size 1. Sum without keepdim, or take "
+            "row 0 of the result: its shape is (D,).",
+        ),
+        Mutant(
+            "one_number",
+            lambda values, weights: (values * weights[:, None]).sum() / weights.sum(),
+            "The sum runs over rows and columns, so one number is left. Sum over the rows only, with .sum(0).",
+        ),
+        Mutant(
+            "last_row_missing",
+            lambda values, weights: weights[:-1] @ values[:-1] / weights.sum(),
+            "The last row is left out of the sum, though its weight is in the divisor. Let the sum run to the last "
+            "row: range(len(weights)).",
+        ),
+        Mutant(
+            "first_row_missing",
+            lambda values, weights: weights[1:] @ values[1:] / weights.sum(),
+            "The first row is left out of the sum, though its weight is in the divisor. Rows count from 0.",
+        ),
+        Mutant(
+            "three_rows",
+            lambda values, weights: weights[:3] @ values[:3] / weights[:3].sum(),
+            "Only the first three rows are averaged, as many as the example has. There may be any number of rows: take "
+            "len(weights).",
+        ),
+        Mutant(
+            "three_rows_summed",
+            lambda values, weights: weights[:3] @ values[:3] / weights.sum(),
+            "Only the first three rows are summed, as many as the example has, and divided by all the weights. There "
+            "may be any number of rows: take len(weights).",
+        ),
+        Mutant(
+            "divided_twice",
+            lambda values, weights: weights @ values / weights.sum() ** 2,
+            "This is divided by the sum of the weights twice. Once is enough: weights / weights.sum() sums to 1.",
+        ),
+        Mutant(
+            "averaged_again",
+            lambda values, weights: weights @ values / weights.sum() / len(weights),
+            "The weighted average is divided by the number of rows as well. Weights that sum to 1 need a sum over the "
+            "rows, not a mean.",
+        ),
+        Mutant(
+            "divided_by_norm",
+            lambda values, weights: weights @ values / weights.norm(),
+            "The weighted sum is divided by the length of the weight vector, a root of squares. Divide it by the plain "
+            "sum of the weights.",
+        ),
+        Mutant(
+            "weights_squared",
+            lambda values, weights: weights**2 @ values / weights.sum(),
+            "The weights are multiplied in twice. Each row is multiplied by its weight once, then the sum is divided.",
+        ),
+        Mutant(
+            "divided_by_values",
+            lambda values, weights: weights @ values / values.sum(0),
+            "The weighted sum is divided by the sum of the values. Divide it by the sum of the weights.",
+        ),
+        Mutant(
+            "detached",
+            lambda values, weights: (weights @ values / weights.sum()).detach(),
+            "The numbers are right, but no gradient can flow back: the result was cut off from values and weights. "
+            "Stay with torch operations on them, without .item(), detach or torch.tensor(…).",
+        ),
+        Mutant(
+            "through_numpy",
+            lambda values, weights: torch.from_numpy(weights.numpy() @ values.numpy() / weights.numpy().sum()),
+            "NumPy takes no tensor that needs a gradient, and no gradient would come back from it. Write the same with "
+            "torch operations on values and weights.",
         ),
     ],
 )

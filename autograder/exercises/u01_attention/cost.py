@@ -23,7 +23,7 @@ def flops_by_products(B, T, S, d_model, H):
 
 def flops_factored(B, T, S, d_model, H):
     """The closed form 4·B·d·((T + S)·d + T·S)."""
-    if H < 1 or d_model % H != 0:
+    if d_model % H != 0:
         raise ValueError(f"{H} heads do not divide {d_model}")
     return 4 * B * d_model * ((T + S) * d_model + T * S)
 
@@ -38,6 +38,21 @@ def _flops(projection_rows, pair_factor, factor=2):
 
 ROWS = lambda T, S: 2 * T + 2 * S
 PAIRS = lambda T, S, d, H: 2 * T * S * d
+
+
+def _right(B, T, S, d_model, H):
+    return 4 * B * d_model * ((T + S) * d_model + T * S)
+
+
+def check_reversed(B, T, S, d_model, H):
+    if H % d_model:
+        raise ValueError("does not fit")
+    return _right(B, T, S, d_model, H)
+
+
+def _parameters(matrices=4, biases=4):
+    return lambda d_model, bias=True: matrices * d_model**2 + (biases * d_model if bias else 0)
+
 
 EXERCISE = Exercise(
     id="attention.cost",
@@ -91,6 +106,11 @@ EXERCISE = Exercise(
     ],
     mutants=[
         Mutant(
+            "bias_always",
+            (lambda d_model, bias=True: P(d_model, True), _flops(ROWS, PAIRS)),
+            "The biases are counted even with bias=False. Add 4·d_model only when bias is True.",
+        ),
+        Mutant(
             "no_biases",
             (lambda d_model, bias=True: 4 * d_model**2, _flops(ROWS, PAIRS)),
             "The biases are not counted. Each of the four layers has d_model of them when bias is True.",
@@ -101,7 +121,7 @@ EXERCISE = Exercise(
                 lambda d_model, bias=True: 3 * d_model**2 + (3 * d_model if bias else 0),
                 _flops(lambda T, S: T + 2 * S, PAIRS),
             ),
-            "Only three projections are counted. W_O is the fourth, in the parameters and in the FLOPs.",
+            "Three projections are counted in both functions. W_O is the fourth: it has parameters and costs FLOPs.",
         ),
         Mutant(
             "per_head_matrices",
@@ -132,13 +152,128 @@ EXERCISE = Exercise(
         Mutant(
             "scores_only",
             (P, _flops(ROWS, lambda T, S, d, H: T * S * d)),
-            "One of the two T×S products is missing. The scores cost 2·B·T·S·d_model, and the weighted sum of the "
-            "values as much again.",
+            "The T×S products count half. The scores cost 2·B·T·S·d_model, the weighted sum of the values as much "
+            "again, and a mask saves nothing.",
         ),
         Mutant(
             "unchecked",
             (P, lambda B, T, S, d_model, H: 4 * B * d_model * ((T + S) * d_model + T * S)),
             "The numbers are right. Raise a ValueError when H does not divide d_model: no such layer exists.",
+        ),
+        Mutant(
+            "three_in_parameters",
+            (_parameters(3, 3), _flops(ROWS, PAIRS)),
+            "The parameters are those of three layers. W_O is the fourth: 4·d_model² weights, and 4·d_model biases.",
+        ),
+        Mutant(
+            "three_in_flops",
+            (P, _flops(lambda T, S: T + 2 * S, PAIRS)),
+            "The FLOPs of one projection over T words are missing. There are two: queries before the attention, and "
+            "W_O after it.",
+        ),
+        Mutant(
+            "one_bias_missing",
+            (_parameters(4, 3), _flops(ROWS, PAIRS)),
+            "Three biases are counted. Each of the four layers has one of d_model numbers.",
+        ),
+        Mutant(
+            "bias_of_one_layer",
+            (_parameters(4, 1), _flops(ROWS, PAIRS)),
+            "One bias of d_model numbers is counted. Each of the four layers has its own: 4·d_model.",
+        ),
+        Mutant(
+            "bias_is_one_number",
+            (lambda d_model, bias=True: 4 * d_model**2 + (4 if bias else 0), _flops(ROWS, PAIRS)),
+            "One number is counted for each bias. A bias has one number per output: d_model of them.",
+        ),
+        Mutant(
+            "one_matrix",
+            (_parameters(1, 1), _flops(ROWS, PAIRS)),
+            "The parameters are those of one layer. A block has four: W_Q, W_K, W_V and W_O.",
+        ),
+        Mutant(
+            "projections_only",
+            (P, _flops(ROWS, lambda T, S, d, H: 0)),
+            "The two products with T×S pairs are missing: the scores and the weighted sum, 2·B·T·S·d_model each.",
+        ),
+        Mutant(
+            "pairs_only",
+            (P, _flops(lambda T, S: 0, PAIRS)),
+            "The four projections are missing: 2·B·d_model² FLOPs for each word that goes through one.",
+        ),
+        Mutant(
+            "half_of_projections",
+            (P, _flops(lambda T, S: T + S, PAIRS)),
+            "The projections cost twice this: two over T words and two over S words, with 2·d_model² FLOPs for each "
+            "word.",
+        ),
+        Mutant(
+            "projections_of_one_sentence",
+            (P, lambda B, T, S, d_model, H: 4 * (T + S) * d_model**2 + 4 * B * T * S * d_model),
+            "The projections are those of one sentence. B sentences have B·T and B·S words.",
+        ),
+        Mutant(
+            "no_batch",
+            (P, lambda B, T, S, d_model, H: 4 * (T + S) * d_model**2 + 4 * T * S * d_model),
+            "These are the FLOPs of one sentence. All products are done for each of the B sentences.",
+        ),
+        Mutant(
+            "projections_per_head",
+            (P, lambda B, T, S, d_model, H: 4 * B * (T + S) * d_model**2 * H + 4 * B * T * S * d_model),
+            "The projections are counted H times with the full d_model². All heads together have one d_model × d_model "
+            "matrix for each projection.",
+        ),
+        Mutant(
+            "projections_of_one_head",
+            (P, lambda B, T, S, d_model, H: 4 * B * (T + S) * d_model * (d_model // H) + 4 * B * T * S * d_model),
+            "The projections are those of one head, d_model × D. All H heads together make d_model × d_model.",
+        ),
+        Mutant(
+            "pairs_of_queries",
+            (P, _flops(ROWS, lambda T, S, d, H: 2 * T * T * d)),
+            "The pairs are counted as T·T. T queries meet S keys: T·S.",
+        ),
+        Mutant(
+            "output_over_context",
+            (P, _flops(lambda T, S: T + 3 * S, PAIRS)),
+            "Three projections are counted over S words. Only keys and values come from the context: queries and W_O "
+            "run over T words.",
+        ),
+        Mutant(
+            "queries_over_three",
+            (P, _flops(lambda T, S: 3 * T + S, PAIRS)),
+            "Three projections are counted over T words. Keys and values both come from the S words of the context.",
+        ),
+        Mutant(
+            "context_for_all",
+            (P, _flops(lambda T, S: 4 * S, PAIRS)),
+            "All four projections are counted for S words. q_proj and o_proj run over the T words of the queries.",
+        ),
+        Mutant(
+            "pairs_added",
+            (P, lambda B, T, S, d_model, H: 4 * B * (T + S) * d_model**2 + 4 * B * (T + S) * d_model),
+            "The pairs are counted as T + S. Each of the T queries meets each of the S keys: T·S.",
+        ),
+        Mutant(
+            "biases_counted",
+            (P, _flops(ROWS, lambda T, S, d, H: 2 * T * S * d + (T + S) * d)),
+            "Additions of the biases are counted. Only the six matrix products count here.",
+        ),
+        Mutant(
+            "flops_as_float",
+            (P, lambda *sizes: float(ref.attention_flops(*sizes))),
+            "The FLOPs are right but a float: / makes one even where it comes out even. Divide with //.",
+        ),
+        Mutant(
+            "check_reversed",
+            (P, check_reversed),
+            "attention_flops refuses sizes that fit. H divides d_model where d_model % H is 0: raise the error only "
+            "where it is not.",
+        ),
+        Mutant(
+            "flops_of_one_key_set",
+            (P, _flops(lambda T, S: 2 * T + S, PAIRS)),
+            "The FLOPs of one projection over S words are missing. There are two: keys and values.",
         ),
     ],
 )

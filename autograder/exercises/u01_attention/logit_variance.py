@@ -42,6 +42,25 @@ def own_rows_only(q, k):
     return raw.var(unbiased=False).item(), (raw / math.sqrt(q.shape[-1])).var(unbiased=False).item()
 
 
+def first_pairs(q, k):
+    n = min(len(q), len(k))
+    return own_rows_only(q[:n], k[:n])
+
+
+def _second(measure):
+    """The first variance right, the second one a function of the raw scores and D."""
+
+    def wrong(q, k):
+        raw = q @ k.T
+        return logit_variance(q, k)[0], float(measure(raw, q.shape[-1]))
+
+    return wrong
+
+
+def sample_first(q, k):
+    return (q @ k.T).var().item(), logit_variance(q, k)[1]
+
+
 EXERCISE = Exercise(
     id="attention.logit_variance",
     unit="01-attention",
@@ -77,8 +96,25 @@ EXERCISE = Exercise(
             lambda g: call(1 + g.randn(6, 3), 1 + g.randn(7, 3)),
             rtol=1e-4,
         ),
+        Case(
+            "float64",
+            "queries and keys of eight numbers in float64",
+            lambda g: call(*(g.randn(n, 8, dtype=torch.float64) for n in (5, 3))),
+            rtol=1e-9,
+        ),
     ],
     mutants=[
+        Mutant(
+            "rows_averaged",
+            _two(lambda s: s.var(-1, unbiased=False).mean()),
+            "The variance is taken row by row and then averaged. The rows differ in their means too: take one variance "
+            "over all scores.",
+        ),
+        Mutant(
+            "order",
+            lambda q, k: logit_variance(q, k)[::-1],
+            "The two numbers stand in the wrong order: the raw scores come first, then those divided by √D.",
+        ),
         Mutant(
             "variance_over_root",
             lambda q, k: (logit_variance(q, k)[0], logit_variance(q, k)[0] / math.sqrt(q.shape[-1])),
@@ -110,6 +146,81 @@ EXERCISE = Exercise(
             "divided_by_d",
             lambda q, k: (logit_variance(q, k)[0], (q @ k.T / q.shape[-1]).var(unbiased=False).item()),
             "The scores are divided by D before the second variance. Divide them by √D.",
+        ),
+        Mutant(
+            "divided_by_n",
+            _second(lambda raw, D: raw.var(unbiased=False) / raw.shape[0]),
+            "The number of queries is taken for D. D is the size of one query, q.shape[-1].",
+        ),
+        Mutant(
+            "divided_by_m",
+            _second(lambda raw, D: raw.var(unbiased=False) / raw.shape[1]),
+            "The number of keys is taken for D. D is the size of one query, q.shape[-1], not raw.shape[-1].",
+        ),
+        Mutant(
+            "first_pairs",
+            first_pairs,
+            "Query i meets only key i here, up to the shorter of the two. Attention scores every query against every "
+            "key: use all of raw.",
+        ),
+        Mutant(
+            "sample_second",
+            _second(lambda raw, D: raw.var() / D),
+            "The second variance divides by n − 1, the first one is right. Take unbiased=False in both.",
+        ),
+        Mutant(
+            "sample_first",
+            sample_first,
+            "The first variance divides by n − 1, the second one is right. Take unbiased=False in both.",
+        ),
+        Mutant(
+            "multiplied",
+            _second(lambda raw, D: raw.var(unbiased=False) * D),
+            "The second number has grown: the scores are multiplied by √D. Divide them by √D.",
+        ),
+        Mutant(
+            "not_scaled",
+            _second(lambda raw, D: raw.var(unbiased=False)),
+            "Both numbers are the variance of the raw scores. Divide the scores by √D before the second one.",
+        ),
+        Mutant(
+            "sum_of_squares",
+            _two(lambda s: ((s - s.mean()) ** 2).sum()),
+            "The squared distances are added up and not averaged. Divide their sum by the count of all scores.",
+        ),
+        Mutant(
+            "sample_deviation",
+            _two(lambda s: s.std()),
+            "These are standard deviations, and with n − 1. The variance has no root: var(unbiased=False).",
+        ),
+        Mutant(
+            "second_is_deviation",
+            _second(lambda raw, D: (raw.var(unbiased=False) / D) ** 0.5),
+            "The second number is a standard deviation. Both are variances: leave out the root.",
+        ),
+        Mutant(
+            "sample_rows",
+            _two(lambda s: s.var(-1).mean()),
+            "The variance is taken row by row, with n − 1, and then averaged. Take one over all scores, with "
+            "unbiased=False.",
+        ),
+        Mutant(
+            "columns_averaged",
+            _two(lambda s: s.var(0, unbiased=False).mean()),
+            "The variance is taken key by key and then averaged. The columns differ in their means too: take one "
+            "variance over all scores.",
+        ),
+        Mutant(
+            "sample_over_root",
+            lambda q, k: ((q @ k.T).var().item(), (q @ k.T).var().item() / math.sqrt(q.shape[-1])),
+            "Both divide by n − 1, and the second is the first divided by √D. Take unbiased=False; scores that are "
+            "divided by √D have a variance divided by D.",
+        ),
+        Mutant(
+            "sample_and_d",
+            lambda q, k: ((q @ k.T).var().item(), (q @ k.T / q.shape[-1]).var().item()),
+            "Both divide by n − 1, and the second one scales the scores by D. Take unbiased=False, and divide the "
+            "scores by √D.",
         ),
     ],
 )

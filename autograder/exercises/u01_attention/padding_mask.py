@@ -33,6 +33,24 @@ def no_check(lengths, S):
     return (torch.arange(S) < lengths[:, None])[:, None, None, :]
 
 
+def _refusing(test):
+    def wrong(lengths, S):
+        if test(lengths, S).any():
+            raise ValueError("this length does not fit")
+        return ref.padding_mask(lengths, S)
+
+    return wrong
+
+
+def longest_for_S(lengths, S):
+    return no_check(lengths, int(lengths.max()))
+
+
+def own_pairs(lengths, S):
+    real = torch.arange(S) < lengths[:, None]
+    return (real[:, :, None] & real[:, None, :])[:, None]
+
+
 EXERCISE = Exercise(
     id="attention.padding_mask",
     unit="01-attention",
@@ -58,6 +76,12 @@ EXERCISE = Exercise(
             "random",
             "nine sentences of random length, none of which reaches S = 12",
             lambda g: call(g.integers(1, 11, 9), 12),
+        ),
+        Case(
+            "full",
+            "two sentences that fill all 5 places: every place is True",
+            lambda g: call(torch.tensor([5, 5]), 5),
+            weight=0.5,
         ),
         Case(
             "too long",
@@ -111,6 +135,71 @@ EXERCISE = Exercise(
             no_check,
             "The mask is right where it fits. Raise a ValueError when a length is larger than S: words would be "
             "cut off silently.",
+        ),
+        Mutant(
+            "hides_queries",
+            _compare(lambda s, n, S: (s < n)[:, None, :, None]),
+            "The shape is (B, 1, S, 1), which hides queries. The last axis of the scores holds the keys: put both new "
+            "axes before S, (B, 1, 1, S).",
+        ),
+        Mutant(
+            "at_the_end",
+            _compare(lambda s, n, S: (s < n)[:, :, None, None]),
+            "The shape is (B, S, 1, 1), so places stand where the heads are. Put both new axes before S: (B, 1, 1, S).",
+        ),
+        Mutant(
+            "batch_third",
+            _compare(lambda s, n, S: (s < n)[None, None]),
+            "The shape is (1, 1, B, S), so sentences stand where the queries are. Put the new axes between B and S: "
+            "(B, 1, 1, S).",
+        ),
+        Mutant(
+            "for_every_query",
+            _compare(lambda s, n, S: (s < n)[:, None, None].expand(-1, 1, S, -1)),
+            "The mask is repeated for every query, (B, 1, S, S). One row is enough, since it broadcasts: (B, 1, 1, S).",
+        ),
+        Mutant(
+            "own_pairs",
+            own_pairs,
+            "The shape is (B, 1, S, S), and padded queries are hidden too. Only keys are hidden here: (B, 1, 1, S).",
+        ),
+        Mutant(
+            "one_too_few",
+            _compare(lambda s, n, S: (s < n - 1)[:, None, None]),
+            "Every row has one True too few. A sentence of n words has places 0 to n − 1: compare with < n.",
+        ),
+        Mutant(
+            "strictly_inverted",
+            _compare(lambda s, n, S: (s > n)[:, None, None]),
+            "The mask is upside down, and one place short as well. True means real word: places below the length, "
+            "torch.arange(S) < length.",
+        ),
+        Mutant(
+            "as_ints",
+            _compare(lambda s, n, S: (s < n)[:, None, None].long()),
+            "These are the integers 0 and 1, and ~mask makes −1 and −2 of them. Return the booleans of the comparison.",
+        ),
+        Mutant(
+            "additive",
+            _compare(lambda s, n, S: torch.zeros(len(n), 1, 1, S).masked_fill((s >= n)[:, None, None], float("-inf"))),
+            "This is a mask to add, 0 and -inf. Here a mask is boolean, True at real words: return the comparison.",
+        ),
+        Mutant(
+            "full_refused",
+            _refusing(lambda lengths, S: lengths >= S),
+            "A sentence that fills all S places is refused, and it fits. Raise the error for lengths larger than S: > "
+            "and not >=.",
+        ),
+        Mutant(
+            "empty_refused",
+            _refusing(lambda lengths, S: (lengths <= 0) | (lengths > S)),
+            "A length of 0 is refused. Empty sentences are allowed: their row has no True. Raise the error for "
+            "lengths larger than S only.",
+        ),
+        Mutant(
+            "longest_for_S",
+            longest_for_S,
+            "The mask is as long as the longest sentence. It has S places: torch.arange(S).",
         ),
     ],
 )

@@ -36,6 +36,10 @@ def _cycle(g: Source, T: int) -> Tensor:
     return perm
 
 
+def _detached(scores, out, perm):
+    return after_permutation(scores.detach(), out.detach(), perm)
+
+
 EXERCISE = Exercise(
     id="attention.permutation",
     unit="01-attention",
@@ -60,6 +64,13 @@ EXERCISE = Exercise(
             "five words of three columns in a random order that is not its own inverse",
             lambda g: call(g.randn(5, 5), g.randn(5, 3), _cycle(g, 5)),
             weight=2,
+        ),
+        Case(
+            "gradients",
+            "gradients flow back to scores and outputs of four words in float64",
+            lambda g: call(
+                g.randn(4, 4, dtype=torch.float64), g.randn(4, 2, dtype=torch.float64), _cycle(g, 4), grad=[0, 1]
+            ),
         ),
         Case(
             "same order",
@@ -102,6 +113,71 @@ EXERCISE = Exercise(
             lambda scores, out, perm: (scores[perm, perm], out[perm]),
             "scores[perm, perm] picks single entries (0 with 0, 1 with 1, …), here the diagonal. Index the rows, "
             "then the columns: two steps.",
+        ),
+        Mutant(
+            "inverse_columns",
+            lambda scores, out, perm: (scores[perm][:, perm.argsort()], out[perm]),
+            "The rows are in the new order, the columns in its inverse. Index the columns with perm itself.",
+        ),
+        Mutant(
+            "inverse_rows",
+            lambda scores, out, perm: (scores[perm.argsort()][:, perm], out[perm]),
+            "The columns are in the new order, the rows of the scores in its inverse. Index the rows with perm itself.",
+        ),
+        Mutant(
+            "inverse_scores",
+            lambda scores, out, perm: (after_permutation(scores, out, perm.argsort())[0], out[perm]),
+            "The outputs are right, but the scores are in the inverse order. Place i holds old word perm[i]: read row "
+            "and column perm[i], do not write to them.",
+        ),
+        Mutant(
+            "inverse_out",
+            lambda scores, out, perm: (scores[perm][:, perm], out[perm.argsort()]),
+            "The scores are right, but the outputs are in the inverse order. Row i of the new outputs is old row "
+            "perm[i]: read from perm[i], do not write to it.",
+        ),
+        Mutant(
+            "scores_fixed",
+            lambda scores, out, perm: (scores, out[perm]),
+            "The outputs are right, but the scores stay where they were. Each word takes its row and its column along.",
+        ),
+        Mutant(
+            "out_columns",
+            lambda scores, out, perm: (scores[perm][:, perm], out[:, perm]),
+            "The columns of the outputs are indexed with perm, and they are numbers, not words. Reorder the rows "
+            "alone: out[perm].",
+        ),
+        Mutant(
+            "transposed",
+            lambda scores, out, perm: (scores[perm][:, perm].T, out[perm]),
+            "The new scores are transposed: rows are queries and columns are keys, before and after.",
+        ),
+        Mutant(
+            "rows_twice",
+            lambda scores, out, perm: (scores[perm][perm], out[perm]),
+            "The rows are reordered twice and the columns not at all. The second index belongs to the columns: "
+            "scores[perm][:, perm].",
+        ),
+        Mutant(
+            "rows_fixed_out",
+            lambda scores, out, perm: (scores[perm], out),
+            "Only the rows of the scores are reordered. Their columns move as well, and so do the rows of the outputs.",
+        ),
+        Mutant(
+            "columns_fixed_out",
+            lambda scores, out, perm: (scores[:, perm], out),
+            "Only the columns of the scores are reordered. Their rows move as well, and so do the rows of the outputs.",
+        ),
+        Mutant(
+            "order",
+            lambda scores, out, perm: after_permutation(scores, out, perm)[::-1],
+            "The two results stand in the wrong order: the scores come first, then the outputs.",
+        ),
+        Mutant(
+            "detached",
+            _detached,
+            "The numbers are right, but no gradient can flow back: a result was cut off from its input. Index the "
+            "tensors, without .item(), tolist or torch.tensor(…).",
         ),
     ],
 )

@@ -8,6 +8,8 @@ from torch import Tensor
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference import attention as ref
 
+from . import _scaled_dot_product as wrong
+
 INF = math.inf
 
 
@@ -32,94 +34,6 @@ def by_queries(q, k, v, mask=None):
     return torch.stack(out, dim=-2)
 
 
-def _attend(scores, v, mask, fill=-INF):
-    # ref.softmax gives zeros for a row of minus infinities, as a learner's masked_softmax does.
-    if mask is not None:
-        scores = scores.masked_fill(~mask, fill)
-    return ref.softmax(scores, -1) @ v
-
-
-def nan_on_empty(q, k, v, mask=None):
-    scores = ref.attention_scores(q, k)
-    return torch.softmax(scores if mask is None else scores.masked_fill(~mask, -INF), -1) @ v
-
-
-def no_scale(q, k, v, mask=None):
-    return _attend(q @ k.mT, v, mask)
-
-
-def scale_by_d(q, k, v, mask=None):
-    return _attend(q @ k.mT / q.shape[-1], v, mask)
-
-
-def scale_by_dv(q, k, v, mask=None):
-    return _attend(q @ k.mT / math.sqrt(v.shape[-1]), v, mask)
-
-
-def scale_by_keys(q, k, v, mask=None):
-    return _attend(q @ k.mT / math.sqrt(k.shape[-2]), v, mask)
-
-
-def scale_by_axis_one(q, k, v, mask=None):
-    return _attend(q @ k.mT / math.sqrt(q.shape[1]), v, mask)
-
-
-def all_axes(q, k, v, mask=None):
-    return _attend(q @ k.permute(*range(k.dim())[::-1]) / math.sqrt(q.shape[-1]), v, mask)
-
-
-def reshaped_keys(q, k, v, mask=None):
-    return _attend(q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2]) / math.sqrt(q.shape[-1]), v, mask)
-
-
-def scale_after(q, k, v, mask=None):
-    return _attend(q @ k.mT, v, mask) / math.sqrt(q.shape[-1])
-
-
-def naive_softmax(q, k, v, mask=None):
-    scores = ref.attention_scores(q, k)
-    e = torch.exp(scores if mask is None else scores.masked_fill(~mask, -INF))
-    return e / e.sum(-1, keepdim=True) @ v
-
-
-def weights_only(q, k, v, mask=None):
-    return ref.attention_weights(ref.attention_scores(q, k), mask)
-
-
-def over_queries(q, k, v, mask=None):
-    scores = ref.attention_scores(q, k)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -INF)
-    return torch.softmax(scores, -2) @ v
-
-
-def ignores_q(q, k, v, mask=None):
-    scores = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
-    return _attend(scores, v, mask)
-
-
-def inverted_mask(q, k, v, mask=None):
-    return _attend(ref.attention_scores(q, k), v, None if mask is None else ~mask)
-
-
-def mask_after(q, k, v, mask=None):
-    w = torch.softmax(ref.attention_scores(q, k), -1)
-    return (w if mask is None else w * mask) @ v
-
-
-def zero_fill(q, k, v, mask=None):
-    return _attend(ref.attention_scores(q, k), v, mask, fill=0.0)
-
-
-def mask_added(q, k, v, mask=None):
-    scores = ref.attention_scores(q, k)
-    return _attend(scores if mask is None else scores + mask, v, None)
-
-
-def mask_ignored(q, k, v, mask=None):
-    return _attend(ref.attention_scores(q, k), v, None)
-
-
 def _masked_call(g: Source, B: int, H: int, T: int, S: int, D: int, Dv: int, mask: Tensor) -> Program:
     return call(g.randn(B, H, T, D), g.randn(B, H, S, D), g.randn(B, H, S, Dv), mask=mask)
 
@@ -129,6 +43,13 @@ def _mixed_mask(g: Source, rows: int, keys: int) -> Tensor:
     mask = g.mask(rows, keys)
     mask[:, -1] = False
     return mask
+
+
+def _with_gradients(g: Source) -> Program:
+    q, k, v = (g.randn(n, 2, 4, dtype=torch.float64).transpose(0, 1) for n in (3, 5, 5))
+    mask = _mixed_mask(g, 3, 5)
+    mask[1] = False
+    return call(q, k, v, mask=mask, grad=[0, 1, 2])
 
 
 EXERCISE = Exercise(
@@ -170,6 +91,12 @@ EXERCISE = Exercise(
             lambda g: call(g.randn(4, 8, scale=30), g.randn(5, 8, scale=30), g.randn(5, 2)),
         ),
         Case(
+            "heads without a mask",
+            "2 sentences, 3 heads, 4 queries and 5 keys, no mask: all leading axes are kept",
+            lambda g: call(g.randn(2, 3, 4, 6), g.randn(2, 3, 5, 6), g.randn(2, 3, 5, 2)),
+            weight=0.5,
+        ),
+        Case(
             "mask by hand",
             "True means may look: the query sees keys 0 and 2 of three equal ones",
             lambda g: call(
@@ -199,106 +126,258 @@ EXERCISE = Exercise(
                 mask=torch.tensor([[True, True, False], [False, False, False]]),
             ),
         ),
+        Case(
+            "mask per head",
+            "a mask of shape (H, T, S): each of the 3 heads hides keys of its own",
+            lambda g: _masked_call(g, 2, 3, 4, 5, 6, 2, torch.stack([_mixed_mask(g, 4, 5) for _ in range(3)])),
+        ),
+        Case(
+            "gradients",
+            "gradients reach float64 q, k and v, transposed as split_heads leaves them; an empty row brings no NaN",
+            _with_gradients,
+        ),
     ],
     mutants=[
         Mutant(
             "no_scale",
-            no_scale,
+            wrong.no_scale,
             "The scores are not divided by √D, so the weights are too sharp. Divide q·k by "
             "the square root of q's last size.",
         ),
         Mutant(
             "scale_by_d",
-            scale_by_d,
+            wrong.scale_by_d,
             "The scores are divided by D. Divide by its square root: it is the standard "
             "deviation of q·k that should become 1.",
         ),
         Mutant(
             "scale_by_dv",
-            scale_by_dv,
+            wrong.scale_by_dv,
             "The scores are divided by the square root of v's last size. It is the size "
             "of q and k that makes the dot products grow: use q.shape[-1].",
         ),
         Mutant(
             "scale_by_keys",
-            scale_by_keys,
+            wrong.scale_by_keys,
             "The scores are divided by the square root of the number of keys. "
             "Divide by the square root of q's last size.",
         ),
         Mutant(
             "scale_by_axis_one",
-            scale_by_axis_one,
+            wrong.scale_by_axis_one,
             "q.shape[1] is D only while q has two axes; with heads it is H. Count from the end: q.shape[-1].",
         ),
         # transpose(0, 1) raises the same error, so the two share a sentence.
         Mutant(
             "all_axes",
-            all_axes,
+            wrong.all_axes,
             "The transpose of k moves batch and heads too. k.T and k.transpose(0, 1) are "
             "right for two axes only: swap the last two, k.transpose(-2, -1).",
         ),
         Mutant(
             "reshaped_keys",
-            reshaped_keys,
+            wrong.reshaped_keys,
             "reshape(D, S) cuts the same row of numbers anew and mixes the keys. "
             "Swap the axes instead: k.transpose(-2, -1).",
         ),
         Mutant(
             "scale_after",
-            scale_after,
+            wrong.scale_after,
             "The division by √D comes after the softmax, so the weights no longer sum "
             "to 1. Divide the scores, before the softmax.",
         ),
         Mutant(
             "naive_softmax",
-            naive_softmax,
+            wrong.naive_softmax,
             "Large scores overflow in the softmax: ∞/∞ is NaN. Solve exercise 1 and use your softmax here.",
         ),
-        Mutant("weights_only", weights_only, "These are the attention weights. One step is left: multiply them by v."),
+        Mutant(
+            "weights_only",
+            wrong.weights_only,
+            "These are the attention weights. One step is left: multiply them by v.",
+        ),
         Mutant(
             "over_queries",
-            over_queries,
+            wrong.over_queries,
             "The softmax runs over the queries. Each query shares its weight among "
             "the keys: use the last axis of the (T, S) scores.",
         ),
         Mutant(
             "ignores_q",
-            ignores_q,
+            wrong.ignores_q,
             "Every key gets the same weight, so q and k play no part. The weights are the softmax of q·k/√D.",
         ),
         Mutant(
             "inverted_mask",
-            inverted_mask,
+            wrong.inverted_mask,
             "The mask is used upside down. In this course True means may look: "
             "fill the scores where the mask is False.",
         ),
         Mutant(
             "mask_after",
-            mask_after,
+            wrong.mask_after,
             "The mask is applied after the softmax, so the remaining weights no longer "
             "sum to 1. Put -inf into the scores before the softmax.",
         ),
         Mutant(
             "zero_fill",
-            zero_fill,
+            wrong.zero_fill,
             "Forbidden scores are set to 0, and exp(0) = 1 still gets weight. Set them to -inf before the softmax.",
         ),
         Mutant(
             "mask_added",
-            mask_added,
+            wrong.mask_added,
             "The mask is added to the scores: True counts as 1 and False as 0, so "
             "a forbidden key keeps its weight. Set the scores to -inf where the mask is False.",
         ),
         Mutant(
             "nan_on_empty",
-            nan_on_empty,
+            wrong.nan_on_empty,
             "A query that may look at no key gives NaN. Where there is a mask, take "
             "the weights from your masked_softmax, which gives such a row zeros.",
         ),
         Mutant(
             "mask_ignored",
-            mask_ignored,
+            wrong.mask_ignored,
             "Without a mask this is right, but the mask is never used. Set the scores to -inf where the mask is False.",
+        ),
+        Mutant(
+            "over_queries_unmasked",
+            wrong.over_queries_unmasked,
+            "With a mask this is right. Without one the softmax runs over the queries: use the last axis, the keys.",
+        ),
+        Mutant(
+            "over_axis_one",
+            wrong.over_axis_one,
+            "Axis 1 of the scores holds the keys only while there are two axes; with heads it is another. Count from "
+            "the end: softmax(scores, dim=-1).",
+        ),
+        Mutant(
+            "axes_one_and_two",
+            wrong.axes_one_and_two,
+            "k.transpose(1, 2) fits three axes only. k may have two or four: swap the last two, k.transpose(-2, -1).",
+        ),
+        Mutant(
+            "multiplied_by_root",
+            wrong.scaled_by(lambda q, k: q.shape[-1] ** -0.5),
+            "The scores are multiplied by √D. Divide by it: they should get smaller.",
+        ),
+        Mutant(
+            "scale_by_queries",
+            wrong.scaled_by(lambda q, k: math.sqrt(q.shape[-2])),
+            "The scores are divided by the square root of the number of queries. Divide by the square root of q's last "
+            "size, q.shape[-1].",
+        ),
+        Mutant(
+            "scale_by_axis_zero",
+            wrong.scaled_by(lambda q, k: math.sqrt(q.shape[0])),
+            "The scores are divided by the square root of q's first size, words or sentences. D is its last one: "
+            "q.shape[-1].",
+        ),
+        Mutant(
+            "scale_by_two",
+            wrong.scaled_by(lambda q, k: 2),
+            "The scores are always divided by 2, the √4 of the worked example. D differs from call to call: take "
+            "q.shape[-1].",
+        ),
+        Mutant(
+            "half_of_d",
+            wrong.scaled_by(lambda q, k: q.shape[-1] / 2),
+            "The scores are divided by D/2. D ** 1/2 is (D ** 1)/2: write D ** 0.5 or math.sqrt(D).",
+        ),
+        Mutant(
+            "divided_by_two_d",
+            wrong.scaled_by(lambda q, k: 2 * q.shape[-1]),
+            "The scores are divided by 2·D. D ** -1/2 is (D ** -1)/2: write D ** -0.5, or divide by math.sqrt(D).",
+        ),
+        Mutant(
+            "unscaled_with_mask",
+            wrong.unscaled_with_mask,
+            "Without a mask this is right. With one the scores are not divided by √D: scale before you branch.",
+        ),
+        Mutant(
+            "unscaled_without_mask",
+            wrong.unscaled_without_mask,
+            "With a mask this is right. Without one the scores are not divided by √D: scale before you branch.",
+        ),
+        Mutant(
+            "pair_returned",
+            wrong.pair_returned,
+            "Two tensors are returned, result and weights. Return the result alone.",
+        ),
+        Mutant(
+            "keys_for_values",
+            wrong.keys_for_values,
+            "The weights are multiplied by the keys. Keys are there to be found, values to be read: weights @ v.",
+        ),
+        Mutant(
+            "weights_transposed",
+            wrong.weights_transposed,
+            "The weights are transposed before they meet v. Their rows are queries, their columns keys: weights @ v.",
+        ),
+        Mutant(
+            "scores_transposed",
+            wrong.scores_transposed,
+            "The scores are k·q, with a row for each key. Rows are queries: q @ k.transpose(-2, -1).",
+        ),
+        Mutant(
+            "large_negative",
+            wrong.large_negative,
+            "A query that may look at no key gets the mean of all values: a row of -1e9 has equal scores. Take the "
+            "weights from your masked_softmax.",
+        ),
+        Mutant(
+            "truth_of_mask",
+            wrong.truth_of_mask,
+            "A tensor of several entries is neither true nor false. Ask `if mask is None`, not `if mask`.",
+        ),
+        Mutant(
+            "no_softmax",
+            wrong.no_softmax,
+            "Without a mask the scores are multiplied by v as they are. They go through a softmax first.",
+        ),
+        Mutant(
+            "softmax_twice",
+            wrong.softmax_twice,
+            "The scores go through the softmax twice. Once is enough: masked_softmax takes scores, not weights.",
+        ),
+        Mutant(
+            "detached",
+            wrong.detached,
+            "The numbers are right, but no gradient can flow back: the result was cut off from q, k and v. Stay with "
+            "torch operations, without detach or torch.tensor(…).",
+        ),
+        Mutant(
+            "renormalized",
+            wrong.renormalized,
+            "Weights are hidden after the softmax and divided by what is left: 0/0 where that is nothing. Take the "
+            "weights from your masked_softmax.",
+        ),
+        Mutant(
+            "softmax_before_mask",
+            wrong.softmax_before_mask,
+            "With a mask the scores go through two softmaxes. masked_softmax takes the scores, not the weights.",
+        ),
+        Mutant(
+            "mask_not_optional",
+            wrong.mask_not_optional,
+            "Without a mask this fails: mask is None there. Ask `if mask is None`, and take the plain softmax then.",
+        ),
+        Mutant(
+            "scale_by_keys_axis_zero",
+            wrong.scaled_by(lambda q, k: math.sqrt(k.shape[0])),
+            "The scores are divided by the square root of k's first size, words or sentences. D is the last size: "
+            "k.shape[-1].",
+        ),
+        Mutant(
+            "floored_root",
+            wrong.scaled_by(lambda q, k: math.isqrt(q.shape[-1])),
+            "The root of D is rounded down to a whole number. Divide by math.sqrt(D) as it is.",
+        ),
+        Mutant(
+            "floor_division",
+            wrong.floor_division,
+            "// rounds every score down to a whole number. Divide with a single /.",
         ),
     ],
 )

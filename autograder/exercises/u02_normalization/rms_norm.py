@@ -2,15 +2,40 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference import norms as ref
 
-from .shared import BUILT_IN, ones, rms, t
+from .shared import BUILT_IN, double, ones, rms, t
 
 
 def by_norm(x, weight, eps=1e-6):
     """From the Euclidean length: mean square = length²/d."""
     return weight * x * torch.rsqrt(torch.linalg.vector_norm(x, dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps)
+
+
+def by_einsum(x, weight, eps=1e-6):
+    inverse = (torch.einsum("...i,...i->...", x, x) / x.shape[-1] + eps) ** -0.5
+    return torch.einsum("...i,i,...->...i", x, weight, inverse)
+
+
+def one_empty_token(g: Source) -> Program:
+    """Gradients, with a token of zeros."""
+    x = g.randn(2, 3, 4)
+    x[0, 1] = 0
+    return call(x, g.randn(4), grad=[0, 1])
+
+
+def over_axis_one(x, weight, eps=1e-6):
+    return weight * x / torch.sqrt(x.pow(2).mean(1, keepdim=True) + eps)
+
+
+def weight_first(x, weight, eps=1e-6):
+    scaled = weight * x
+    return scaled / torch.sqrt(scaled.pow(2).mean(-1, keepdim=True) + eps)
+
+
+def eps_in_result(x, weight, eps=1e-6):
+    return weight * x / torch.sqrt(x.pow(2).mean(-1, keepdim=True)) + eps
 
 
 EXERCISE = Exercise(
@@ -22,15 +47,9 @@ EXERCISE = Exercise(
     minutes=10,
     signature="rms_norm(x, weight, eps=1e-6)",
     reference=ref.rms_norm,
-    alternatives=[
-        rms(),
-        by_norm,
-        lambda x, weight, eps=1e-6: torch.einsum(
-            "...i,...->...i", x * weight, (torch.einsum("...i,...i->...", x, x) / x.shape[-1] + eps) ** -0.5
-        ),
-    ],
+    alternatives=[by_norm, by_einsum],
     forbidden=BUILT_IN,
-    forbidden_message="mean, sqrt and arithmetic are enough.",
+    forbidden_message="A mean, a root and arithmetic are enough.",
     cases=[
         Case(
             "by hand",
@@ -61,6 +80,23 @@ EXERCISE = Exercise(
             lambda g: call(g.randn(2, 3, 64, scale=2.0) + 1, g.randn(64)),
             weight=2,
         ),
+        Case(
+            "small",
+            "entries near 0.001, where the default ε = 1e-6 counts",
+            lambda g: call(g.randn(3, 8, scale=1e-3), g.randn(8)),
+            weight=0.5,
+        ),
+        Case(
+            "double",
+            "float64 input and another ε: the result is float64",
+            lambda g: call(*double(g, (2, 3, 6), 6), eps=g.number(0.1, 0.9)),
+            weight=0.5,
+        ),
+        Case(
+            "gradients",
+            "gradients of x and weight; one token is all zeros, and its gradient is not NaN",
+            one_empty_token,
+        ),
     ],
     mutants=[
         Mutant(
@@ -77,6 +113,16 @@ EXERCISE = Exercise(
             "eps_fixed",
             lambda x, weight, eps=1e-6: rms()(x, weight),
             "ε stands in your code as a number. Use the argument eps, which may be another.",
+        ),
+        Mutant(
+            "eps_floor",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True).clamp(min=eps))),
+            "ε is a lower bound of the mean square here. Add it, inside the root: √(mean of squares + ε).",
+        ),
+        Mutant(
+            "mean_of_sizes",
+            rms(lambda x, eps: x.abs().mean(-1, keepdim=True) + eps),
+            "x is divided by the mean of |x|. RMS squares first: the root of the mean of the squares.",
         ),
         Mutant(
             "no_eps",
@@ -112,9 +158,93 @@ EXERCISE = Exercise(
             "You multiply by 1 + weight, as Gemma does. Here the weight itself is the factor.",
         ),
         Mutant(
+            "two_axes",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(tuple(range(x.ndim))[-2:], keepdim=True) + eps)),
+            "The mean runs over the last two axes, that is over the tokens too. Each token has its own: axis −1.",
+        ),
+        Mutant(
+            "first_axis",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(0) + eps)),
+            "The mean of the squares runs over the first axis, that is over the batch. RMSNorm runs over the last one.",
+        ),
+        Mutant(
             "whole_tensor",
             rms(lambda x, eps: torch.sqrt(x.pow(2).mean() + eps)),
             "One size for the whole tensor. Each token, that is each row of the last axis, has its own.",
+        ),
+        Mutant(
+            "mean_of_sizes_squared",
+            rms(lambda x, eps: torch.sqrt(x.abs().mean(-1, keepdim=True).pow(2) + eps)),
+            "The mean of |x| stands in place of the root mean square. Square first, average then, and take the root "
+            "last.",
+        ),
+        Mutant(
+            "eps_floor_of_root",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True)).clamp(min=eps)),
+            "ε is a lower bound of the root here. Add it to the mean square, inside: √(mean of squares + ε).",
+        ),
+        Mutant(
+            "detached",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps).detach()),
+            "The numbers are right, but the root is cut off (detach, no_grad, .data). It depends on x, and the "
+            "gradient "
+            "has to flow through it.",
+        ),
+        Mutant(
+            "mean_then_square",
+            rms(lambda x, eps: torch.sqrt(x.mean(-1, keepdim=True).pow(2) + eps)),
+            "The mean is taken before the square, so signs cancel. Square first, then average.",
+        ),
+        Mutant(
+            "square_forgotten",
+            rms(lambda x, eps: torch.sqrt(x.mean(-1, keepdim=True) + eps)),
+            "The root is taken of the mean of x, which may be negative. Square the entries first.",
+        ),
+        Mutant(
+            "multiplied",
+            rms(lambda x, eps: torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)),
+            "x is multiplied by its root mean square. Divide by sqrt, or multiply by rsqrt.",
+        ),
+        Mutant(
+            "weight_first",
+            weight_first,
+            "The weight is applied before the size is taken. Normalize x itself, and multiply by the weight at the "
+            "end.",
+        ),
+        Mutant("weight_added", rms(finish=lambda y, w: y + w), "The weight is added. It multiplies each entry."),
+        Mutant(
+            "eps_in_result",
+            eps_in_result,
+            "ε is added to the result. It stands inside the root: torch.sqrt(mean of squares + eps), with brackets.",
+        ),
+        Mutant(
+            "sum_eps_outside",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).sum(-1, keepdim=True)) + eps),
+            "x is divided by its length plus ε. Take the mean of the squares, add ε, then the root.",
+        ),
+        Mutant(
+            "divides_by_tokens",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).sum(-1, keepdim=True) / len(x) + eps)),
+            "The sum of the squares is divided by the length of the first axis. The entries of a token are "
+            "x.shape[-1].",
+        ),
+        Mutant(
+            "axis_one",
+            over_axis_one,
+            "The mean runs over axis 1, which is the last one only for shape (T, d). Use axis −1: the shape is (..., "
+            "d).",
+        ),
+        Mutant(
+            "two_axes_only",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1) + eps)[:, None]),
+            "The lost axis comes back at place 1, which is right for shape (T, d) alone. Use keepdim=True: the shape "
+            "is "
+            "(..., d).",
+        ),
+        Mutant(
+            "axis_back_at_one",
+            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1) + eps).unsqueeze(1)),
+            "unsqueeze(1) puts the lost axis back at place 1, which fits shape (T, d) alone. Use keepdim=True.",
         ),
     ],
 )

@@ -15,8 +15,6 @@ BUILT_IN = (
     "instance_norm",
     "group_norm",
     "normalize",
-    "var_mean",
-    "std_mean",
 )
 
 
@@ -28,6 +26,11 @@ def t(*rows: float | list[float]) -> Tensor:
 def ones(d: int) -> Tensor:
     """A weight that changes nothing."""
     return torch.ones(d)
+
+
+def double(g: Source, *shapes: int | tuple[int, ...]) -> list[Tensor]:
+    """A random float64 tensor of each shape."""
+    return [g.randn(*((s,) if isinstance(s, int) else s), dtype=torch.float64) for s in shapes]
 
 
 def rms(

@@ -105,6 +105,49 @@ EXERCISE = Exercise(
             "gets β.",
         ),
         Mutant(
+            "full_names",
+            lambda names, beta: {
+                n: (1.0 if n in ("attention.q_proj.weight", "attention.k_proj.weight") else beta)
+                for n in names
+                if n.endswith("_proj.weight")
+            },
+            "Whole names are compared, and a model puts more in front of them. Look for q_proj and k_proj anywhere in "
+            "the name.",
+        ),
+        Mutant(
+            "ones_left_out",
+            lambda names, beta: {
+                n: beta for n in names if n.endswith("_proj.weight") and not has("q_proj", "k_proj")(n)
+            },
+            "Queries and keys are left out. They belong into the result, with gain 1.",
+        ),
+        Mutant(
+            "gates_forgotten",
+            _gains(has("v_proj", "o_proj", "up_proj", "down_proj")),
+            "gate_proj keeps gain 1. All matrices but those of queries and keys get β, the gate's too.",
+        ),
+        Mutant(
+            "gates_left_out",
+            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith("_proj.weight") and "gate" not in n),
+            "gate_proj is left out of the result. Every name that ends in _proj.weight is a matrix.",
+        ),
+        Mutant(
+            "ffn_left_out",
+            _gains(
+                lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith("_proj.weight") and "attention." in n
+            ),
+            "Only the matrices of attention are in the result. Those of the feed-forward layer belong to it as well.",
+        ),
+        Mutant(
+            "short_names",
+            lambda names, beta: {
+                n.split(".")[-2]: (1.0 if has("q_proj", "k_proj")(n) else beta)
+                for n in names
+                if n.endswith("_proj.weight")
+            },
+            "The keys are parts of the names, such as q_proj. Use the whole name as it came in.",
+        ),
+        Mutant(
             "nothing_small",
             _gains(lambda n: False),
             'All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, '
@@ -144,6 +187,39 @@ EXERCISE = Exercise(
             "everything",
             _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: True),
             "Norms and biases are in the result. Keep only the names that end in _proj.weight.",
+        ),
+        Mutant(
+            "queries_too",
+            _gains(lambda n: "k_proj" not in n),
+            "q_proj gets β. Queries, like keys, only decide where attention looks: they keep gain 1.",
+        ),
+        Mutant(
+            "outputs_forgotten",
+            _gains(has("v_proj", *FFN)),
+            "o_proj keeps gain 1. The output projection writes to the stream, so it gets β like v_proj.",
+        ),
+        Mutant(
+            "values_too_few",
+            _gains(has("v_proj")),
+            "Only v_proj gets β. All matrices but those of queries and keys do: o_proj and the feed-forward layer's "
+            "too.",
+        ),
+        Mutant(
+            "down_only",
+            _gains(has("v_proj", "o_proj", "down_proj")),
+            "up_proj keeps gain 1. All matrices of the feed-forward layer get β.",
+        ),
+        Mutant(
+            "small_left_out",
+            lambda names, beta: {n: 1.0 for n in names if n.endswith("_proj.weight") and has("q_proj", "k_proj")(n)},
+            "Only queries and keys are in the result. The other matrices belong to it as well, with gain β.",
+        ),
+        Mutant(
+            "inverse",
+            lambda names, beta: {
+                n: (1.0 if has("q_proj", "k_proj")(n) else 1 / beta) for n in names if n.endswith("_proj.weight")
+            },
+            "The gain is 1/β. It is β itself: these weights start smaller.",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from torch import nn
 
 from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source
 from autograder.reference import placement as ref
+from autograder.reference.residual import post_ln
 
 from .shared import NAMES
 
@@ -37,7 +38,7 @@ class ByAppending(nn.Module):
         for i in range(len(self.blocks)):
             x = self.blocks[i](x)
         norm = self.final_norm
-        return nn.functional.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+        return nn.functional.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias)
 
 
 def wrong_stack(forward=None, norm=nn.LayerNorm, keep=nn.ModuleList):
@@ -78,13 +79,36 @@ def _not_chained(self, x):
     return self.final_norm(out)
 
 
+def _residual_around(self, x):
+    return self.final_norm(x + _through(self.blocks, x))
+
+
+def _without_weights(self, x):
+    return nn.functional.layer_norm(_through(self.blocks, x), x.shape[-1:])
+
+
+def _last_skipped(self, x):
+    return self.final_norm(_through(self.blocks[:-1], x))
+
+
+def _as_functions(rule):
+    """A stack that does not use its blocks' forward: one step of each block is ``rule(x, sublayer, norm)``."""
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = rule(x, block.attention, block.attention_norm)
+            x = rule(x, block.ffn, block.ffn_norm)
+        return self.final_norm(x)
+
+    return forward
+
+
 class OneBlock(nn.Module):
     """The same block, as often as there are pairs."""
 
     def __init__(self, d_model, sublayers):
         super().__init__()
-        first = [ref.PreLN(d_model, *sublayers[0])] if sublayers else []
-        self.blocks = nn.ModuleList(first * len(sublayers))
+        self.blocks = nn.ModuleList([ref.PreLN(d_model, *sublayers[0])] * len(sublayers))
         self.final_norm = nn.LayerNorm(d_model)
 
     forward = ref.PreLNStack.forward
@@ -104,6 +128,53 @@ def _stack_by_hand(g: Source) -> Program:
     state = {f"{n}.{k}": torch.full((2,), float(k == "weight")) for n in names for k in ("weight", "bias")}
     p = Program().new("PreLNStack", 2, [(Fn("square"), Fn("relu"))], state=state)
     return p.call(torch.tensor([[[1.0, 3.0]]]))
+
+
+def _before_each(self, x):
+    for block in self.blocks:
+        x = block(self.final_norm(x))
+    return x
+
+
+def _before_each_and_last(self, x):
+    return self.final_norm(_before_each(self, x))
+
+
+def _residual_per_block(self, x):
+    for block in self.blocks:
+        x = x + block(x)
+    return self.final_norm(x)
+
+
+def _returns_in_loop(self, x):
+    for block in self.blocks:
+        x = block(x)
+        return self.final_norm(x)
+
+
+def _first_skipped(self, x):
+    return self.final_norm(_through(self.blocks[1:], x))
+
+
+class WrongPairs(nn.Module):
+    """The blocks get other sublayers: ``choose(sublayers)`` gives the pairs."""
+
+    choose = staticmethod(lambda sublayers: [(f, a) for a, f in sublayers])
+
+    def __init__(self, d_model, sublayers):
+        super().__init__()
+        self.blocks = nn.ModuleList([ref.PreLN(d_model, *pair) for pair in self.choose(sublayers)])
+        self.final_norm = nn.LayerNorm(d_model)
+
+    forward = ref.PreLNStack.forward
+
+
+class FirstPair(WrongPairs):
+    choose = staticmethod(lambda sublayers: [sublayers[0] for _ in sublayers])
+
+
+class LastPair(WrongPairs):
+    choose = staticmethod(lambda sublayers: [sublayers[-1] for _ in sublayers])
 
 
 EXERCISE = Exercise(
@@ -141,8 +212,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "gradient",
-            "the gradient of x through two blocks and the final norm",
-            lambda g: _stack(g, 4, PAIRS[:2]).call(g.randn(2, 3, 4), grad=[0], cotangent=g.randn(2, 3, 4)),
+            "the gradients of x and of all norms' weights, through two blocks and the final norm",
+            lambda g: _stack(g, 4, PAIRS[:2]).call(g.randn(2, 3, 4), grad=[0], params=True, cotangent=g.randn(2, 3, 4)),
         ),
     ],
     mutants=[
@@ -196,9 +267,70 @@ EXERCISE = Exercise(
             "gave: x = block(x).",
         ),
         Mutant(
+            "residual_around",
+            wrong_stack(_residual_around),
+            "The stack's input is added once more before the final norm. The blocks have their residuals already: "
+            "normalize what the last one gives.",
+        ),
+        Mutant(
+            "without_weights",
+            wrong_stack(_without_weights),
+            "The last norm has no weights: final_norm is made, but not called. Return self.final_norm(x).",
+        ),
+        Mutant(
+            "last_skipped",
+            wrong_stack(_last_skipped),
+            "The last block never runs. Loop over all of self.blocks.",
+        ),
+        Mutant(
+            "post_ln_blocks",
+            wrong_stack(_as_functions(post_ln)),
+            "The steps inside are Post-LN. Use your PreLNBlock: each norm stands before its sublayer.",
+        ),
+        Mutant(
             "backwards",
             wrong_stack(lambda self, x: self.final_norm(_through(reversed(self.blocks), x))),
             "The blocks run from the last to the first. Run them in the order of the list.",
+        ),
+        Mutant(
+            "sublayers_exchanged",
+            WrongPairs,
+            "Attention and feed-forward layer are exchanged in each block. A pair is (attention, ffn), and so are the "
+            "arguments of PreLNBlock.",
+        ),
+        Mutant(
+            "first_pair", FirstPair, "Every block gets the sublayers of the first pair. Each has a pair of its own."
+        ),
+        Mutant("last_pair", LastPair, "Every block gets the sublayers of the last pair. Each has a pair of its own."),
+        Mutant(
+            "before_each",
+            wrong_stack(_before_each),
+            "final_norm stands before each block, and the last one's result is not normalized. Use it once, after the "
+            "loop.",
+        ),
+        Mutant(
+            "before_each_and_last",
+            wrong_stack(_before_each_and_last),
+            "final_norm is used before each block too. The blocks have norms of their own: use it once, after the "
+            "loop.",
+        ),
+        Mutant(
+            "residual_per_block",
+            wrong_stack(_residual_per_block),
+            "The stream is added to what each block gives. The blocks have their residuals inside: x = block(x).",
+        ),
+        Mutant(
+            "returns_in_loop",
+            wrong_stack(_returns_in_loop),
+            "Only the first block runs: return stands inside the loop. Move it behind the loop.",
+        ),
+        Mutant(
+            "first_skipped", wrong_stack(_first_skipped), "The first block never runs. Loop over all of self.blocks."
+        ),
+        Mutant(
+            "blocks_unused",
+            wrong_stack(lambda self, x: self.final_norm(x)),
+            "The blocks never run: only x is normalized. Pass x through each block first.",
         ),
     ],
 )

@@ -18,7 +18,7 @@ def parallel_of_sum(x, attention, ffn, norm):
 
 def fuse_by_filling(w_q, w_k, w_v, w_up, w_o, w_down):
     """Empty matrices, filled block by block."""
-    d, d_ff = w_q.shape[0], w_up.shape[0]
+    d, d_ff = len(w_q), len(w_up)
     w_in, w_out = w_q.new_empty(3 * d + d_ff, d), w_q.new_empty(d, d + d_ff)
     for i, w in enumerate((w_q, w_k, w_v)):
         w_in[i * d : (i + 1) * d] = w
@@ -46,6 +46,10 @@ def _fuse(d: int, d_ff: int) -> Callable[[Source], Program]:
 
 def _one_by_one(g: Source) -> Program:
     return call(*(torch.tensor([[v]]) for v in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)), fn="fuse")
+
+
+_fused = lambda made: (ref.parallel, lambda q, k, v, up, o, down: made(q, k, v, up, o, down))
+_in = lambda q, k, v, up: torch.cat([q, k, v, up])
 
 
 EXERCISE = Exercise(
@@ -78,6 +82,30 @@ EXERCISE = Exercise(
         Case("fuse by hand", "six 1×1 matrices: 1, 2, 3, 4 stand below each other, 5 and 6 side by side", _one_by_one),
         Case("fuse", "d = 4 and d_ff = 6: (18, 4) and (4, 10)", _fuse(4, 6)),
         Case("fuse square", "d_ff = d = 3, where a wrong axis raises no error", _fuse(3, 3)),
+        Case(
+            "parallel float64",
+            "a stream in float64, one sentence of one word: so is what parallel makes of it",
+            lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), SIN, TANH, RMS),
+            weight=0.5,
+        ),
+        Case(
+            "fuse float64",
+            "matrices in float64, with d_ff smaller than d, give matrices in float64",
+            lambda g: call(*(w.double() / 3 for w in _weights(g, 5, 2)), fn="fuse"),
+            weight=0.5,
+        ),
+        Case(
+            "parallel gradient",
+            "the gradient of x through both branches and the norm that they share",
+            lambda g: call(g.randn(2, 3, 4, scale=2.0), SIN, SQUARE, LAYER, grad=[0]),
+            weight=0.5,
+        ),
+        Case(
+            "fuse gradients",
+            "the two fused matrices pass gradients on to all six",
+            lambda g: call(*_weights(g, 2, 3), fn="fuse", grad=range(6)),
+            weight=0.5,
+        ),
     ],
     mutants=[
         Mutant(
@@ -100,6 +128,37 @@ EXERCISE = Exercise(
             "chained",
             (_as_parallel(lambda x, a, f, n: x + f(a(n(x)))), ref.fuse),
             "The feed-forward branch reads attention's output. Parallel branches do not see each other: add them.",
+        ),
+        Mutant(
+            "ffn_behind_attention",
+            (_as_parallel(lambda x, a, f, n: x + a(n(x)) + f(a(n(x)))), ref.fuse),
+            "The feed-forward branch reads what attention gives. Both branches read the same h = norm(x), and neither "
+            "sees the other.",
+        ),
+        Mutant(
+            "ffn_on_both",
+            (_as_parallel(lambda x, a, f, n: x + a(n(x)) + f(n(x) + a(n(x)))), ref.fuse),
+            "The feed-forward branch reads h and attention's output together. It reads h = norm(x) alone.",
+        ),
+        Mutant(
+            "branches_multiplied",
+            (_as_parallel(lambda x, a, f, n: x + a(n(x)) * f(n(x))), ref.fuse),
+            "The branches are multiplied. Each adds to the stream: x + attention(h) + ffn(h).",
+        ),
+        Mutant(
+            "halved",
+            (_as_parallel(lambda x, a, f, n: x + (a(n(x)) + f(n(x))) / 2), ref.fuse),
+            "The mean of the two branches is added. Add both whole: x + attention(h) + ffn(h).",
+        ),
+        Mutant(
+            "attention_not_normed",
+            (_as_parallel(lambda x, a, f, n: x + a(x) + f(n(x))), ref.fuse),
+            "The attention branch reads x. Both branches share one normalized input, h = norm(x).",
+        ),
+        Mutant(
+            "post",
+            (_as_parallel(lambda x, a, f, n: n(x + a(x) + f(x))), ref.fuse),
+            "The norm comes last, on the sum, as in Post-LN. Here it comes first: both branches read h = norm(x).",
         ),
         Mutant(
             "no_residual",
@@ -134,6 +193,31 @@ EXERCISE = Exercise(
             "w_down comes before w_o. The attended values come first in the input of w_out, so w_o is first.",
         ),
         Mutant(
+            "keys_first",
+            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([k, q, v, up]), torch.cat([o, down], 1))),
+            "w_k comes before w_q. The order asked for is q, k, v, up.",
+        ),
+        Mutant(
+            "values_before_keys",
+            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, v, k, up]), torch.cat([o, down], 1))),
+            "w_v comes before w_k. The order asked for is q, k, v, up.",
+        ),
+        Mutant(
+            "out_first",
+            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([o, down], 1), torch.cat([q, k, v, up]))),
+            "w_out comes first. fuse returns w_in, then w_out.",
+        ),
+        Mutant(
+            "in_side_by_side",
+            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up], 1), torch.cat([o, down], 1))),
+            "The matrices of w_in stand side by side. They read the same x, so they stand below each other (dim=0).",
+        ),
+        Mutant(
+            "up_turned",
+            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up.T]), torch.cat([o, down], 1))),
+            "w_up is transposed. It is (d_ff, d) already: as wide as the others.",
+        ),
+        Mutant(
             "up_first",
             (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([up, q, k, v]), torch.cat([o, down], 1))),
             "w_up comes first in w_in. The order asked for is q, k, v, up.",
@@ -142,6 +226,61 @@ EXERCISE = Exercise(
             "transposed",
             (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up]).T, torch.cat([o, down], 1).T)),
             "Both matrices are transposed. nn.Linear keeps weights as (out, in), and so does this exercise.",
+        ),
+        Mutant(
+            "out_transposed",
+            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up), torch.cat([o, down], 1).T)),
+            "w_out is transposed. It maps d + d_ff numbers to d, stored as (out, in): (d, d + d_ff).",
+        ),
+        Mutant(
+            "in_transposed",
+            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up).T, torch.cat([o, down], 1))),
+            "w_in is transposed. It maps d numbers to 3d + d_ff, stored as (out, in): (3d + d_ff, d).",
+        ),
+        Mutant(
+            "up_left_out",
+            _fused(lambda q, k, v, up, o, down: (torch.cat([q, k, v]), torch.cat([o, down], 1))),
+            "w_up is missing in w_in. It reads the same x as the other three: put it below them.",
+        ),
+        Mutant(
+            "out_added",
+            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up), torch.cat([o, down.T]).T)),
+            "w_o lies transposed in w_out. Join the columns of w_o and w_down as they are, with dim=1.",
+        ),
+        Mutant(
+            "down_turned",
+            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up), torch.cat([o, down.T], 1))),
+            "w_down is transposed. It is (d, d_ff) already: as high as w_o.",
+        ),
+        Mutant(
+            "values_first",
+            _fused(lambda q, k, v, up, o, down: (_in(v, k, q, up), torch.cat([o, down], 1))),
+            "w_q and w_v have changed places. The order asked for is q, k, v, up.",
+        ),
+        Mutant(
+            "attention_alone",
+            (_as_parallel(lambda x, a, f, n: x + a(n(x))), ref.fuse),
+            "ffn is not used. Both branches are added: x + attention(h) + ffn(h).",
+        ),
+        Mutant(
+            "ffn_alone",
+            (_as_parallel(lambda x, a, f, n: x + f(n(x))), ref.fuse),
+            "attention leaves no trace. Both branches are added: x + attention(h) + ffn(h).",
+        ),
+        Mutant(
+            "normed_twice",
+            (_as_parallel(lambda x, a, f, n: x + a(n(x)) + f(n(n(x)))), ref.fuse),
+            "The feed-forward branch reads norm(h). Both branches read the same h = norm(x).",
+        ),
+        Mutant(
+            "branches_normed",
+            (_as_parallel(lambda x, a, f, n: x + n(a(x)) + n(f(x))), ref.fuse),
+            "The norm stands behind the branches. It stands before them: both read h = norm(x).",
+        ),
+        Mutant(
+            "sum_normed",
+            (_as_parallel(lambda x, a, f, n: x + n(a(x) + f(x))), ref.fuse),
+            "The sum of the branches is normalized. The norm stands before them: both read h = norm(x).",
         ),
     ],
 )

@@ -34,6 +34,10 @@ def both_ends(x, sublayer, norm):
     return norm(x + sublayer(norm(x)))
 
 
+def own_norm(x):
+    return torch.nn.functional.layer_norm(x, x.shape[-1:])
+
+
 EXERCISE = Exercise(
     id="placement.post_and_pre",
     unit="03-norm-placement",
@@ -76,6 +80,30 @@ EXERCISE = Exercise(
             "a sublayer that says 0: Pre-LN gives the stream back untouched",
             lambda g: call(g.randn(2, 3, 5, scale=3.0), ZEROS, LAYER, fn="pre_ln"),
             weight=0,
+        ),
+        Case(
+            "post float64",
+            "a stream in float64, one sentence of one word: so is what Post-LN makes of it",
+            lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), SIN, LAYER),
+            weight=0.5,
+        ),
+        Case(
+            "pre float64",
+            "a stream in float64, one sentence of one word: so is what Pre-LN makes of it",
+            lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), TANH, RMS, fn="pre_ln"),
+            weight=0.5,
+        ),
+        Case(
+            "post gradient",
+            "the gradient of x through Post-LN: all of it passes the norm",
+            lambda g: call(g.randn(2, 3, 4, scale=2.0), SIN, RMS, grad=[0]),
+            weight=0.5,
+        ),
+        Case(
+            "pre gradient",
+            "the gradient of x through Pre-LN: one part of it passes nothing",
+            lambda g: call(g.randn(2, 3, 4, scale=2.0), SQUARE, LAYER, fn="pre_ln", grad=[0]),
+            weight=0.5,
         ),
     ],
     mutants=[
@@ -131,9 +159,71 @@ EXERCISE = Exercise(
             "pre_ln normalizes the sum as well. Its only norm stands before the sublayer: x + sublayer(norm(x)).",
         ),
         Mutant(
+            "post_is_pre",
+            (ref.pre_ln, ref.pre_ln),
+            "post_ln is Pre-LN as well. In Post-LN the sublayer sees the bare x, and the norm is taken of the sum: "
+            "norm(x + sublayer(x)).",
+        ),
+        Mutant(
+            "pre_is_post",
+            (ref.post_ln, ref.post_ln),
+            "pre_ln is Post-LN as well. In Pre-LN the norm stands before the sublayer, inside the branch: "
+            "x + sublayer(norm(x)).",
+        ),
+        Mutant(
+            "post_second_residual",
+            (lambda x, sublayer, norm: x + norm(x + sublayer(x)), ref.pre_ln),
+            "post_ln adds x once more after the norm. In Post-LN nothing passes by the norm: norm(x + sublayer(x)).",
+        ),
+        Mutant(
+            "post_no_norm",
+            (lambda x, sublayer, norm: x + sublayer(x), ref.pre_ln),
+            "post_ln never uses norm. Normalize the sum: norm(x + sublayer(x)).",
+        ),
+        Mutant(
+            "pre_no_norm",
+            (ref.post_ln, lambda x, sublayer, norm: x + sublayer(x)),
+            "pre_ln never uses norm. Normalize what the sublayer reads: sublayer(norm(x)).",
+        ),
+        Mutant(
+            "post_x_normed",
+            (lambda x, sublayer, norm: norm(x) + sublayer(x), ref.pre_ln),
+            "post_ln normalizes x alone. Add the sublayer's output first, then normalize the sum.",
+        ),
+        Mutant(
             "pre_wrong_branch",
             (ref.post_ln, lambda x, sublayer, norm: norm(x) + sublayer(x)),
             "pre_ln normalizes the residual path, and the sublayer sees the raw x. It is the other way round.",
+        ),
+        Mutant(
+            "post_own_norm",
+            (lambda x, sublayer, norm: own_norm(x + sublayer(x)), ref.pre_ln),
+            "post_ln always takes LayerNorm, whatever norm it is given. Call the argument norm.",
+        ),
+        Mutant(
+            "pre_own_norm",
+            (ref.post_ln, lambda x, sublayer, norm: x + sublayer(own_norm(x))),
+            "pre_ln always takes LayerNorm, whatever norm it is given. Call the argument norm.",
+        ),
+        Mutant(
+            "post_parts_normed",
+            (lambda x, sublayer, norm: norm(x) + norm(sublayer(x)), ref.pre_ln),
+            "post_ln normalizes the two parts and adds them then. Add first, and normalize the sum.",
+        ),
+        Mutant(
+            "pre_sandwich",
+            (ref.post_ln, lambda x, sublayer, norm: x + norm(sublayer(norm(x)))),
+            "pre_ln normalizes the sublayer's output as well. Its only norm stands before the sublayer.",
+        ),
+        Mutant(
+            "post_branch_of_normed",
+            (lambda x, sublayer, norm: norm(sublayer(norm(x))), ref.pre_ln),
+            "post_ln normalizes twice and has no residual. It is norm(x + sublayer(x)).",
+        ),
+        Mutant(
+            "pre_double_residual",
+            (ref.post_ln, lambda x, sublayer, norm: x + norm(x) + sublayer(norm(x))),
+            "pre_ln adds norm(x) to the sum. Two parts are added: x and sublayer(norm(x)).",
         ),
     ],
 )

@@ -1,5 +1,7 @@
 """Sandwich norm, and a norm on the branch alone."""
 
+import torch
+
 from autograder.judge.spec import Case, Exercise, Mutant, call
 from autograder.reference import residual as ref
 
@@ -20,6 +22,10 @@ def inside_in_steps(x, sublayer, norm):
 def _as_sandwich(rule):
     """With the names of the signature, which is checked before anything runs."""
     return lambda x, sublayer, norm_in, norm_out: rule(x, sublayer, norm_in, norm_out)
+
+
+def own_norm(x):
+    return torch.nn.functional.layer_norm(x, x.shape[-1:])
 
 
 EXERCISE = Exercise(
@@ -64,6 +70,30 @@ EXERCISE = Exercise(
             "a sublayer that says 0 leaves the stream untouched",
             lambda g: call(g.randn(2, 3, 5), ZEROS, LAYER, RMS),
             weight=0,
+        ),
+        Case(
+            "sandwich float64",
+            "a stream in float64, one sentence of one word: so is what sandwich makes of it",
+            lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), SIN, RMS, LAYER),
+            weight=0.5,
+        ),
+        Case(
+            "inside float64",
+            "a stream in float64, one sentence of one word: so is what norm_inside makes of it",
+            lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), TANH, LAYER, fn="norm_inside"),
+            weight=0.5,
+        ),
+        Case(
+            "sandwich gradient",
+            "the gradient of x through both norms, and past them",
+            lambda g: call(g.randn(2, 3, 4, scale=2.0), SIN, LAYER, RMS, grad=[0]),
+            weight=0.5,
+        ),
+        Case(
+            "inside gradient",
+            "the gradient of x through the norm on the branch, and past it",
+            lambda g: call(g.randn(2, 3, 4, scale=2.0), SIN, LAYER, fn="norm_inside", grad=[0]),
+            weight=0.5,
         ),
     ],
     mutants=[
@@ -114,9 +144,81 @@ EXERCISE = Exercise(
             "sandwich forgets the residual. Add x to what norm_out gives.",
         ),
         Mutant(
+            "no_norm_in",
+            (_as_sandwich(lambda x, f, a, b: x + b(f(x))), ref.norm_inside),
+            "sandwich never uses norm_in. Normalize what the sublayer reads as well.",
+        ),
+        Mutant(
+            "out_twice",
+            (_as_sandwich(lambda x, f, a, b: x + b(f(b(x)))), ref.norm_inside),
+            "sandwich uses norm_out twice. The two norms have weights of their own: norm_in comes before the sublayer.",
+        ),
+        Mutant(
+            "both_before",
+            (_as_sandwich(lambda x, f, a, b: x + f(b(a(x)))), ref.norm_inside),
+            "sandwich uses both norms before the sublayer. norm_out normalizes what the sublayer gives.",
+        ),
+        Mutant(
+            "both_after",
+            (_as_sandwich(lambda x, f, a, b: x + b(a(f(x)))), ref.norm_inside),
+            "sandwich uses both norms after the sublayer. norm_in normalizes what the sublayer reads.",
+        ),
+        Mutant(
+            "inside_no_norm",
+            (ref.sandwich, lambda x, sublayer, norm: x + sublayer(x)),
+            "norm_inside never uses norm. Normalize what the sublayer gives, then add x.",
+        ),
+        Mutant(
+            "inside_from_normed",
+            (ref.sandwich, lambda x, sublayer, norm: norm(x) + norm(sublayer(x))),
+            "norm_inside adds the branch to norm(x). The residual path carries x itself.",
+        ),
+        Mutant(
+            "inside_stream_only",
+            (ref.sandwich, lambda x, sublayer, norm: norm(x) + sublayer(x)),
+            "norm_inside normalizes the residual path in place of the branch: it should be x + norm(sublayer(x)).",
+        ),
+        Mutant(
             "inside_as_sandwich",
             (ref.sandwich, lambda x, sublayer, norm: x + norm(sublayer(norm(x)))),
             "norm_inside normalizes before the sublayer as well. There is one norm, on what the sublayer gives.",
+        ),
+        Mutant(
+            "sandwich_own_norms",
+            (_as_sandwich(lambda x, f, a, b: x + own_norm(f(own_norm(x)))), ref.norm_inside),
+            "sandwich always takes LayerNorm, whatever norms it is given. Call norm_in and norm_out.",
+        ),
+        Mutant(
+            "inside_own_norm",
+            (ref.sandwich, lambda x, sublayer, norm: x + own_norm(sublayer(x))),
+            "norm_inside always takes LayerNorm, whatever norm it is given. Call the argument norm.",
+        ),
+        Mutant(
+            "sandwich_as_post",
+            (_as_sandwich(lambda x, f, a, b: b(x + f(x))), ref.norm_inside),
+            "sandwich is Post-LN with norm_out. Both norms lie on the branch, and x is added last: "
+            "x + norm_out(sublayer(norm_in(x))).",
+        ),
+        Mutant(
+            "sandwich_of_parts",
+            (_as_sandwich(lambda x, f, a, b: b(a(x) + f(a(x)))), ref.norm_inside),
+            "sandwich normalizes the stream at both ends. Its norms lie on the branch alone: "
+            "x + norm_out(sublayer(norm_in(x))).",
+        ),
+        Mutant(
+            "sandwich_around_sum",
+            (_as_sandwich(lambda x, f, a, b: x + b(a(x) + f(a(x)))), ref.norm_inside),
+            "sandwich adds norm_in(x) inside norm_out. norm_out normalizes what the sublayer gives, nothing else.",
+        ),
+        Mutant(
+            "inside_sum_too",
+            (ref.sandwich, lambda x, sublayer, norm: norm(x + norm(sublayer(x)))),
+            "norm_inside normalizes the sum as well. There is one norm, on what the sublayer gives.",
+        ),
+        Mutant(
+            "inside_second_residual",
+            (ref.sandwich, lambda x, sublayer, norm: x + norm(x + sublayer(x))),
+            "norm_inside adds x inside the norm too. Normalize the sublayer's output alone, then add x once.",
         ),
     ],
 )

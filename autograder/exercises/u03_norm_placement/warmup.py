@@ -1,6 +1,6 @@
 """The learning rate during warm-up and after."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference import residual as ref
 
 
@@ -13,6 +13,18 @@ def rate_by_shares(step, peak, warmup):
     """Count the steps that the ramp has left."""
     left = max(warmup - step - 1, 0)
     return peak if warmup == 0 else peak * (warmup - left) / warmup
+
+
+def before_the_top(g: Source) -> Program:
+    """The last step that is still below the peak."""
+    warmup = g.integer(5, 40)
+    return call(warmup - 2, g.number(1.5, 3.0, digits=6), warmup)
+
+
+def at_the_top(g: Source) -> Program:
+    """The top of the ramp and the step after it, for one step of warm-up and for several."""
+    warmup, peak = g.integer(5, 40), g.number(1.5, 3.0, digits=6)
+    return Program().call(warmup - 1, peak, warmup).call(warmup, peak, warmup).call(0, peak, 1).call(1, peak, 1)
 
 
 EXERCISE = Exercise(
@@ -47,13 +59,71 @@ EXERCISE = Exercise(
             "a step in the middle of the ramp",
             lambda g: call(g.integer(5, 40), g.number(0.1, 0.9), g.integer(60, 90)),
         ),
+        Case("before the top", "the last step but one of a ramp is still below the peak", before_the_top),
+        Case(
+            "tops",
+            "the last step of a ramp and the one after it, then the same for a ramp of one step",
+            at_the_top,
+        ),
         Case("no warm-up", "with 0 steps of warm-up the first step takes the peak", lambda g: call(0, 0.8, 0)),
     ],
     mutants=[
         Mutant(
             "from_zero",
-            lambda step, peak, warmup: peak * min(1.0, step / max(warmup, 1)),
+            lambda step, peak, warmup: peak if step >= warmup else peak * step / warmup,
             "Step 0 gets the rate 0, so the first batch teaches nothing. Steps count from 0: use (step + 1) / warmup.",
+        ),
+        Mutant(
+            "from_zero_by_min",
+            lambda step, peak, warmup: peak * min(1.0, step / max(warmup, 1)),
+            "The ramp begins at 0: step / warmup. Steps count from 0, so the first one takes (0 + 1) / warmup, and "
+            "without a warm-up the peak.",
+        ),
+        Mutant(
+            "from_zero_divides",
+            lambda step, peak, warmup: peak * min(1.0, step / warmup),
+            "Step 0 gets the rate 0, and warmup = 0 divides by zero. Use (step + 1) / warmup on the ramp, and the peak "
+            "from its last step on.",
+        ),
+        Mutant(
+            "one_too_many",
+            lambda step, peak, warmup: peak if step + 1 > warmup else peak * (step + 1) / (warmup + 1),
+            "The ramp has warmup + 1 stairs. It has warmup of them: (step + 1) / warmup.",
+        ),
+        Mutant(
+            "one_too_few",
+            lambda step, peak, warmup: peak if step + 2 >= warmup else peak * (step + 1) / warmup,
+            "The peak comes one step early. Only step warmup − 1 is the top of the ramp.",
+        ),
+        Mutant(
+            "whole_numbers",
+            lambda step, peak, warmup: peak if step + 1 >= warmup else peak * ((step + 1) // warmup),
+            "// drops what comes after the point, so the whole ramp is 0. Divide with /.",
+        ),
+        Mutant(
+            "falls",
+            lambda step, peak, warmup: peak if step + 1 >= warmup else peak * (warmup - step) / warmup,
+            "The ramp falls from the peak. It rises to it: peak·(step + 1)/warmup.",
+        ),
+        Mutant(
+            "ratio_turned",
+            lambda step, peak, warmup: peak if step + 1 >= warmup else peak * warmup / (step + 1),
+            "The ratio is upside down, so the first steps are the largest. Multiply by (step + 1)/warmup.",
+        ),
+        Mutant(
+            "share_alone",
+            lambda step, peak, warmup: min(1.0, (step + 1) / max(warmup, 1)),
+            "This is the share of the peak, from 0 to 1. Multiply it by peak.",
+        ),
+        Mutant(
+            "limited_by_peak",
+            lambda step, peak, warmup: min(peak, (step + 1) / max(warmup, 1)),
+            "peak only cuts the ramp off here. It also sets how steep the ramp is: peak·(step + 1)/warmup.",
+        ),
+        Mutant(
+            "zero_without_warmup",
+            lambda step, peak, warmup: 0.0 if warmup == 0 else peak * min(1.0, (step + 1) / warmup),
+            "With warmup = 0 the rate is 0 for ever. No warm-up means the peak from the first step on.",
         ),
         Mutant(
             "no_end",
@@ -84,6 +154,42 @@ EXERCISE = Exercise(
             "decays",
             lambda step, peak, warmup: peak * min((step + 1) / max(warmup, 1), (max(warmup, 1) / (step + 1)) ** 0.5),
             "The rate falls after its peak, as in the original Transformer's schedule. Here it stays constant.",
+        ),
+        Mutant(
+            "max_for_min",
+            lambda step, peak, warmup: peak * max(1.0, (step + 1) / max(warmup, 1)),
+            "The rate starts at the peak and climbs beyond it: max takes the larger of the two. Take the smaller, min.",
+        ),
+        Mutant(
+            "one_stair_less",
+            lambda step, peak, warmup: peak * min(1.0, step / max(warmup - 1, 1)),
+            "The ramp begins at 0 and has warmup − 1 stairs. Step 0 takes the first of warmup stairs: "
+            "peak·(step + 1)/warmup.",
+        ),
+        Mutant(
+            "too_steep",
+            lambda step, peak, warmup: peak * min(1.0, (step + 1) / max(warmup - 1, 1)),
+            "The ramp has one stair less than warmup, so the peak comes too early. Divide by warmup.",
+        ),
+        Mutant(
+            "always_peak",
+            lambda step, peak, warmup: peak,
+            "The rate is the peak from the start. Before step warmup − 1 it is peak·(step + 1)/warmup.",
+        ),
+        Mutant(
+            "added",
+            lambda step, peak, warmup: peak if step + 1 >= warmup else peak + (step + 1) / warmup,
+            "The share is added to the peak. It multiplies it: peak·(step + 1)/warmup.",
+        ),
+        Mutant(
+            "squared",
+            lambda step, peak, warmup: peak * min(1.0, (step + 1) / max(warmup, 1)) ** 2,
+            "The ramp is a parabola here. It is a straight line: peak·(step + 1)/warmup.",
+        ),
+        Mutant(
+            "linear_decay",
+            lambda step, peak, warmup: peak * min((step + 1) / max(warmup, 1), max(warmup, 1) / (step + 1)),
+            "After the warm-up the rate falls again. It stays at the peak.",
         ),
     ],
 )

@@ -35,8 +35,15 @@ def meeting(mix):
     return type("GatedFeedForward", (Base,), {"mix": lambda self, gate, up: mix(self.activation, gate, up)})
 
 
-class ByMatrices(Base):
+class ByMatrices(nn.Module):
     """The same with the weights used as matrices."""
+
+    def __init__(self, d_model, d_ff, activation):
+        super().__init__()
+        for name in ("gate_proj", "up_proj"):
+            self.add_module(name, nn.Linear(d_model, d_ff, bias=False))
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
+        self.activation = activation
 
     def forward(self, x):
         gate = self.activation(torch.einsum("...i,oi->...o", x, self.gate_proj.weight))
@@ -47,6 +54,21 @@ class WithBias(Base):
     """Linear layers as torch makes them, with biases."""
 
     bias = True
+
+
+class Tied(Base):
+    """One matrix under two names."""
+
+    def __init__(self, d_model, d_ff, activation):
+        super().__init__(d_model, d_ff, activation)
+        self.up_proj = self.gate_proj
+
+
+class OneVector(Base):
+    """Right for (tokens, d_model) and nothing else."""
+
+    def forward(self, x):
+        return super().forward(x.reshape(-1, x.shape[-1]))
 
 
 def weights(g: Source, d_model: int, d_ff: int) -> dict[str, Tensor]:
@@ -91,6 +113,11 @@ def gradients(g: Source) -> Program:
     return new.call(x, params=True, grad=[0], cotangent=g.randn(2, 3, 3))
 
 
+def exchanged_sizes(self, d_model, d_ff, activation):
+    Base.__init__(self, d_model, d_ff, activation)
+    self.down_proj = nn.Linear(d_model, d_ff, bias=False)
+
+
 EXERCISE = Exercise(
     id="ffn.gated",
     unit="04-ffn-and-gating",
@@ -113,6 +140,7 @@ EXERCISE = Exercise(
         Case(
             "bilinear", "no activation at all: twice the input gives four times the output", twice_the_input("identity")
         ),
+        Case("one vector", "a single vector, d_ff smaller than d_model", one_call("tanh", d_model=5, d_ff=2, shape=())),
         Case("gradients", "gradients reach the input and all three weights", gradients),
     ],
     mutants=[
@@ -157,6 +185,63 @@ EXERCISE = Exercise(
             "The activation is always SiLU. Use the one that was handed in: self.activation.",
         ),
         Mutant(
+            "tied",
+            Tied,
+            "gate_proj and up_proj are one and the same layer. Make an nn.Linear of its own for each.",
+        ),
+        Mutant(
+            "gate_detached",
+            meeting(lambda f, gate, up: f(gate).detach() * up),
+            "The numbers are right, but no gradient passes the gate, so gate_proj never learns: it was cut off "
+            "(detach, .data, no_grad).",
+        ),
+        Mutant(
+            "up_detached",
+            meeting(lambda f, gate, up: f(gate) * up.detach()),
+            "The numbers are right, but no gradient passes the up branch, so up_proj never learns: it was cut off "
+            "(detach, .data, no_grad).",
+        ),
+        Mutant(
+            "gate_reversed",
+            meeting(lambda f, gate, up: (1 - f(gate)) * up),
+            "The gate is turned round: up is multiplied by activation(gate), not by 1 minus it.",
+        ),
+        Mutant(
+            "with_residual",
+            type("GatedFeedForward", (Base,), {"forward": lambda self, x: x + Base.forward(self, x)}),
+            "x is added at the end. The residual belongs to the block around this layer.",
+        ),
+        Mutant(
+            "activates_output",
+            type(
+                "GatedFeedForward",
+                (Base,),
+                {"forward": lambda self, x: self.activation(self.down_proj(self.gate_proj(x) * self.up_proj(x)))},
+            ),
+            "The activation comes last, on the result. It belongs on the gate: activation(gate_proj(x)).",
+        ),
+        Mutant(
+            "not_activated",
+            meeting(lambda f, gate, up: gate * up),
+            "The activation is never used. It belongs on the gate: activation(gate_proj(x)) * up_proj(x).",
+        ),
+        Mutant(
+            "up_forgotten",
+            meeting(lambda f, gate, up: f(gate)),
+            "The up branch is not used: this is the plain layer. Multiply by up_proj(x).",
+        ),
+        Mutant(
+            "gate_of_up",
+            meeting(lambda f, gate, up: up * f(up)),
+            "The up branch gates itself. The gate is activation(gate_proj(x)).",
+        ),
+        Mutant(
+            "flattened",
+            OneVector,
+            "The axes in front of d_model are flattened and not brought back. nn.Linear works on the last axis of any "
+            "shape: hand x over as it is.",
+        ),
+        Mutant(
             "no_down",
             type(
                 "GatedFeedForward", (Base,), {"forward": lambda self, x: self.mix(self.gate_proj(x), self.up_proj(x))}
@@ -167,6 +252,56 @@ EXERCISE = Exercise(
             "other_parameters",
             WithBias,
             "The weights do not load: the layers are gate_proj, up_proj and down_proj, each with bias=False.",
+        ),
+        Mutant(
+            "sizes_exchanged",
+            type("GatedFeedForward", (Base,), {"__init__": exchanged_sizes}),
+            "A weight has the wrong shape. nn.Linear takes inputs first, then outputs: gate_proj and up_proj "
+            "lead from d_model to d_ff, down_proj leads back.",
+        ),
+        Mutant(
+            "sigmoid_fixed",
+            meeting(lambda f, gate, up: torch.sigmoid(gate) * up),
+            "The gate is always a sigmoid. Use the activation that was handed in: self.activation.",
+        ),
+        Mutant(
+            "relu_fixed",
+            meeting(lambda f, gate, up: torch.relu(gate) * up),
+            "The activation is always ReLU. Use the one that was handed in: self.activation.",
+        ),
+        Mutant(
+            "sigmoid_after_activation",
+            meeting(lambda f, gate, up: torch.sigmoid(f(gate)) * up),
+            "A sigmoid is applied on top of the activation. The gate is activation(gate_proj(x)), nothing more.",
+        ),
+        Mutant(
+            "gate_times_itself",
+            meeting(lambda f, gate, up: f(gate) * gate),
+            "The gate branch gates itself: up_proj is not used. The value is up_proj(x).",
+        ),
+        Mutant(
+            "activates_input",
+            type(
+                "GatedFeedForward",
+                (Base,),
+                {"forward": lambda self, x: self.down_proj(self.gate_proj(self.activation(x)) * self.up_proj(x))},
+            ),
+            "x is activated before gate_proj. First gate_proj, then the activation.",
+        ),
+        Mutant(
+            "activates_result",
+            type("GatedFeedForward", (Base,), {"forward": lambda self, x: self.activation(Base.forward(self, x))}),
+            "The result of down_proj is activated as well. The activation belongs on the gate only.",
+        ),
+        Mutant(
+            "activates_sum",
+            meeting(lambda f, gate, up: f(gate + up)),
+            "The branches are added, then activated. Activate the gate alone, and multiply: activation(gate) * up.",
+        ),
+        Mutant(
+            "adds_value_again",
+            meeting(lambda f, gate, up: f(gate) * up + up),
+            "The up branch is added once more. The product activation(gate) * up is all that goes into down_proj.",
         ),
     ],
 )

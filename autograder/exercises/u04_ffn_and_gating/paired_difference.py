@@ -15,7 +15,7 @@ def paired_difference(a, b):
 
 def paired_by_sums(a, b):
     """The same from sums."""
-    d = [float(x) - float(y) for x, y in zip(a, b, strict=True)]
+    d = (a - b).tolist()
     n, mean = len(d), sum(d) / len(d)
     return mean, math.sqrt(sum((x - mean) ** 2 for x in d) / (n - 1) / n)
 
@@ -25,8 +25,34 @@ def losses(g: Source, n: int) -> Program:
     return call(shared + g.randn(n, scale=0.1) + 0.2, shared + g.randn(n, scale=0.1))
 
 
+def paired_by_variance(a, b):
+    """The error as the root of a variance."""
+    variance, mean = torch.var_mean(a - b)
+    return float(mean), float((variance / len(a)) ** 0.5)
+
+
+def two_seeds(g: Source) -> Program:
+    a = g.randn(2) + 3
+    return call(a, a + torch.tensor([g.number(0.5, 1.0), -g.number(0.1, 0.4)]))
+
+
+def _close(g: Source, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    b = g.randn(n).double() + 3
+    return b + 1e-9 * g.randn(n).double(), b
+
+
 def from_differences(summary):
     return lambda a, b: summary((a - b).double())
+
+
+def from_pairs(difference):
+    """A summary of other differences."""
+
+    def wrong(a, b):
+        d = difference(a.double(), b.double())
+        return d.mean().item(), d.std().item() / math.sqrt(len(d))
+
+    return wrong
 
 
 EXERCISE = Exercise(
@@ -38,7 +64,7 @@ EXERCISE = Exercise(
     minutes=10,
     signature="paired_difference(a, b)",
     reference=paired_difference,
-    alternatives=[paired_by_sums, from_differences(lambda d: (d.mean(), (d.var() / len(d)).sqrt()))],
+    alternatives=[paired_by_sums, paired_by_variance],
     cases=[
         Case(
             "three seeds",
@@ -58,6 +84,18 @@ EXERCISE = Exercise(
             lambda g: call(torch.tensor([1.0, 2.0, 6.0]), torch.tensor([2.0, 4.0, 1.5])),
             rtol=1e-4,
         ),
+        Case(
+            "two seeds",
+            "two seeds, the fewest that have a spread, and either model is the better one",
+            two_seeds,
+            rtol=1e-3,
+        ),
+        Case(
+            "float64",
+            "five seeds in float64 whose losses differ by less than float32 can tell",
+            lambda g: call(*_close(g, 5)),
+            rtol=1e-3,
+        ),
         Case("random", "six seeds whose losses rise and fall together", lambda g: losses(g, 6), rtol=1e-3, weight=2),
     ],
     mutants=[
@@ -70,6 +108,58 @@ EXERCISE = Exercise(
             "absolute",
             from_differences(lambda d: (d.abs().mean(), d.std() / math.sqrt(len(d)))),
             "The mean is taken of |a − b|. Keep the signs: differences both ways should cancel.",
+        ),
+        Mutant(
+            "absolute_first",
+            from_differences(lambda d: (d.abs().mean(), d.abs().std() / math.sqrt(len(d)))),
+            "The differences lose their signs. Keep them, for the mean and for the spread: differences both ways "
+            "should cancel.",
+        ),
+        Mutant(
+            "less_one_twice",
+            from_differences(lambda d: (d.mean(), d.std() / math.sqrt(len(d) - 1))),
+            "n − 1 is used twice. It belongs into the spread s; s is then divided by √n.",
+        ),
+        Mutant(
+            "exchanged",
+            from_differences(lambda d: (d.std() / math.sqrt(len(d)), d.mean())),
+            "The error comes first. Return the mean, then the error.",
+        ),
+        Mutant(
+            "times_root",
+            from_differences(lambda d: (d.mean(), d.std() * math.sqrt(len(d)))),
+            "The spread is multiplied by √n. Divide: more seeds make the mean more certain.",
+        ),
+        Mutant(
+            "squared_error",
+            from_differences(lambda d: (d.mean(), d.var() / len(d))),
+            "This is the square of the error: the root is missing.",
+        ),
+        Mutant(
+            "sum",
+            from_differences(lambda d: (d.sum(), d.std() / math.sqrt(len(d)))),
+            "The differences are added up. Take their mean.",
+        ),
+        Mutant(
+            "median",
+            from_differences(lambda d: (d.median(), d.std() / math.sqrt(len(d)))),
+            "This is the median of the differences. The mean is asked for.",
+        ),
+        Mutant(
+            "spread_of_one",
+            lambda a, b: (float((a - b).mean()), float(a.double().std() / math.sqrt(len(a)))),
+            "The spread is that of a. Take the spread of the differences a − b.",
+        ),
+        Mutant(
+            "relative",
+            from_pairs(lambda a, b: (a - b) / b),
+            "The differences are divided by b. The bare a − b is asked for.",
+        ),
+        Mutant(
+            "float32",
+            lambda a, b: paired_difference(a.float(), b.float()),
+            "The losses are rounded to float32 before they are subtracted, and their difference gets lost. Subtract "
+            "first.",
         ),
         Mutant(
             "variance",
@@ -95,6 +185,51 @@ EXERCISE = Exercise(
             "not_paired",
             lambda a, b: (float((a - b).mean()), float((a.double().var() / len(a) + b.double().var() / len(b)).sqrt())),
             "The seeds are not paired: what both models share at a seed cancels only in a − b, seed by seed.",
+        ),
+        Mutant(
+            "tensors",
+            lambda a, b: ((a - b).mean(), (a - b).std() / math.sqrt(len(a))),
+            "The numbers are right, but they are tensors. Two Python floats are asked for: .item() on each.",
+        ),
+        Mutant(
+            "spreads_subtracted",
+            lambda a, b: (float((a - b).mean()), abs(float(a.std() - b.std())) / math.sqrt(len(a))),
+            "The spreads of a and of b are subtracted. Subtract the losses first, seed by seed, then take the spread.",
+        ),
+        Mutant(
+            "spreads_added",
+            lambda a, b: (float((a - b).mean()), float(a.std() + b.std()) / math.sqrt(len(a))),
+            "The spreads of a and of b are added. Take the spread of the differences a − b, seed by seed.",
+        ),
+        Mutant(
+            "spread_of_other",
+            lambda a, b: (float((a - b).mean()), float(b.double().std() / math.sqrt(len(b)))),
+            "The spread is that of b. Take the spread of the differences a − b.",
+        ),
+        Mutant(
+            "biased_spread",
+            from_differences(lambda d: (d.mean(), d.std(correction=0))),
+            "The spread divides by n, and √n is missing. Use n − 1 in the spread s; the error is s/√n.",
+        ),
+        Mutant(
+            "confidence",
+            from_differences(lambda d: (d.mean(), 1.96 * d.std() / math.sqrt(len(d)))),
+            "The error is multiplied by 1.96, as for an interval. The standard error is s/√n itself.",
+        ),
+        Mutant(
+            "mean_divided",
+            from_differences(lambda d: (d.mean() / math.sqrt(len(d)), d.std() / math.sqrt(len(d)))),
+            "The mean is divided by √n as well. Only the spread is.",
+        ),
+        Mutant(
+            "mean_only",
+            from_differences(lambda d: d.mean()),
+            "Only the mean comes back. Return the pair: mean, error.",
+        ),
+        Mutant(
+            "around_zero",
+            from_differences(lambda d: (d.mean(), (d.square().sum() / (len(d) - 1)).sqrt() / math.sqrt(len(d)))),
+            "The spread is taken around 0. Subtract the mean of the differences before you square.",
         ),
     ],
 )

@@ -5,7 +5,13 @@ import torch
 from autograder.judge.spec import Case, Exercise, Mutant, call
 from autograder.reference import activations as ref
 
-from .shared import t
+from .shared import double, t
+
+
+def formula(z):
+    """The sigmoid as the notebook writes it: its gradient is NaN far to the left."""
+    return 1 / (1 + torch.exp(-z))
+
 
 EXERCISE = Exercise(
     id="activation.swish",
@@ -17,7 +23,6 @@ EXERCISE = Exercise(
     signature="swish(x, beta=1.0)",
     reference=ref.swish,
     alternatives=[
-        lambda x, beta=1.0: x / (1 + torch.exp(-beta * x)),
         lambda x, beta=1.0: 0.5 * x * (1 + torch.tanh(beta * x / 2)),
     ],
     forbidden=("silu", "silu_"),
@@ -32,6 +37,22 @@ EXERCISE = Exercise(
             "random values and a random β",
             lambda g: call(g.randn(4, 5, scale=2.0), g.number(1.5, 3.0)),
             weight=2,
+        ),
+        Case(
+            "float64",
+            "float64 and a negative β",
+            lambda g: call(double(g, 3, 4, scale=5.0), beta=-g.number(0.5, 2.0)),
+        ),
+        Case(
+            "gradient",
+            "the gradient of x, which passes the gate as well",
+            lambda g: call(g.randn(2, 6, scale=2.0), g.number(0.5, 3.0), grad=[0]),
+        ),
+        Case(
+            "gradient far out",
+            "the gradient at ±1000 is a number: 1 on the right, 0 on the left",
+            lambda g: call(t(-1000, 1000, -g.number(200, 900), g.number(-2, 2)), grad=[0]),
+            weight=0.5,
         ),
     ],
     mutants=[
@@ -58,7 +79,44 @@ EXERCISE = Exercise(
         Mutant(
             "overflowing_ratio",
             lambda x, beta=1.0: x * torch.exp(beta * x) / (1 + torch.exp(beta * x)),
-            "e^(βx) overflows for large inputs and ∞/∞ is NaN. Use torch.sigmoid, or 1/(1 + e^(−βx)).",
+            "e^(βx) overflows for large inputs and ∞/∞ is NaN. Use torch.sigmoid.",
+        ),
+        Mutant(
+            "overflowing_gradient",
+            lambda x, beta=1.0: x / (1 + torch.exp(-beta * x)),
+            "The numbers are right, but far to the left e^(−βx) is infinite and the gradient is NaN. torch.sigmoid has "
+            "a gradient everywhere.",
+        ),
+        Mutant(
+            "gate_detached",
+            lambda x, beta=1.0: x * torch.sigmoid(beta * x).detach(),
+            "The numbers are right, but no gradient passes the gate: it was cut off (detach, .data, no_grad). x "
+            "counts in both factors.",
+        ),
+        Mutant(
+            "in_place",
+            lambda x, beta=1.0: x.mul_(torch.sigmoid(beta * x)),
+            "The product is written into x, which is still the caller's tensor. Return a new one, x * ….",
+        ),
+        Mutant(
+            "beta_divides",
+            lambda x, beta=1.0: x * torch.sigmoid(x / (beta or 1e-12)),
+            "β divides x. It multiplies: σ(βx), so β = 0 leaves half of x.",
+        ),
+        Mutant(
+            "beta_added",
+            lambda x, beta=1.0: x * torch.sigmoid(x + beta),
+            "β is added to x inside the sigmoid. It multiplies: σ(βx).",
+        ),
+        Mutant(
+            "added_gate",
+            lambda x, beta=1.0: x + torch.sigmoid(beta * x),
+            "The gate is added to x. It multiplies: x·σ(βx).",
+        ),
+        Mutant(
+            "gate_is_input",
+            lambda x, beta=1.0: beta * torch.sigmoid(x),
+            "x stands inside the sigmoid only, and β in its place. Swish is x·σ(βx).",
         ),
         Mutant(
             "tanh_gate",
@@ -69,6 +127,68 @@ EXERCISE = Exercise(
             "gate_turned",
             lambda x, beta=1.0: x * torch.sigmoid(-beta * x),
             "The gate closes where it should open: a minus is missing or one too many. σ(z) = 1/(1 + e^(−z)).",
+        ),
+        Mutant(
+            "beta_ignored_overflowing",
+            lambda x, beta=1.0: x * formula(x),
+            "β is not used: it belongs inside, σ(βx). Then use torch.sigmoid: the gradient of 1/(1 + e^(−z)) "
+            "is NaN far to the left.",
+        ),
+        Mutant(
+            "beta_outside_overflowing",
+            lambda x, beta=1.0: beta * x * formula(x),
+            "β stands in front; it belongs inside, x·σ(βx). Then use torch.sigmoid: the gradient of 1/(1 + "
+            "e^(−z)) is NaN far to the left.",
+        ),
+        Mutant(
+            "beta_twice_overflowing",
+            lambda x, beta=1.0: beta * x * formula(beta * x),
+            "β stands inside and in front: x·σ(βx). Then use torch.sigmoid: the gradient of 1/(1 + e^(−z)) is"
+            " NaN far to the left.",
+        ),
+        Mutant(
+            "only_gate_overflowing",
+            lambda x, beta=1.0: formula(beta * x),
+            "The gate σ(βx) is returned alone: multiply it by x. Then use torch.sigmoid: the gradient of 1/(1"
+            " + e^(−z)) is NaN far to the left.",
+        ),
+        Mutant(
+            "gate_turned_overflowing",
+            lambda x, beta=1.0: x * formula(-beta * x),
+            "The gate closes where it should open: a minus is one too many or missing. Then use "
+            "torch.sigmoid, whose gradient is never NaN.",
+        ),
+        Mutant(
+            "beta_divides_overflowing",
+            lambda x, beta=1.0: x * formula(x / (beta or 1e-12)),
+            "β divides x. It multiplies: σ(βx). Then use torch.sigmoid: the gradient of 1/(1 + e^(−z)) is NaN"
+            " far to the left.",
+        ),
+        Mutant(
+            "zero_taken_for_missing",
+            lambda x, beta=1.0: x * torch.sigmoid((beta or 1.0) * x),
+            "Right but for β = 0, which counts as missing here and becomes 1. Use beta as it is: β = 0 gives x/2.",
+        ),
+        Mutant(
+            "input_cut",
+            lambda x, beta=1.0: x.clamp(-50, 50) * torch.sigmoid(beta * x.clamp(-50, 50)),
+            "Large x are cut off before they are multiplied, so 1000 does not stay 1000. torch.sigmoid needs no clamp.",
+        ),
+        Mutant(
+            "only_beta_inside",
+            lambda x, beta=1.0: x * torch.sigmoid(torch.as_tensor(beta, dtype=x.dtype)),
+            "σ gets β alone, so every x is multiplied by the same number. Inside stands βx.",
+        ),
+        Mutant(
+            "input_detached",
+            lambda x, beta=1.0: x.detach() * torch.sigmoid(beta * x),
+            "The numbers are right, but no gradient passes the x in front: it was cut off (detach, .data). x "
+            "counts in both factors.",
+        ),
+        Mutant(
+            "tanh_not_halved",
+            lambda x, beta=1.0: 0.5 * x * (1 + torch.tanh(beta * x)),
+            "This is x·σ(2βx): a tanh that stands for the sigmoid gets half, σ(z) = ½(1 + tanh(z/2)).",
         ),
     ],
 )

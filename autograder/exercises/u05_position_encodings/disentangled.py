@@ -48,8 +48,30 @@ def _deberta(terms=(1, 1, 1), scale=3, index=lambda d: d, p2c=None, extra=0.0):
     return wrong
 
 
-def _deb(g: Source, B: int, H: int, T: int, D: int, k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return g.randn(B, H, T, D), g.randn(B, H, T, D), g.randn(H, 2 * k, D), g.randn(H, 2 * k, D)
+def _deb(g: Source, B: int, H: int, T: int, D: int, k: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+    return [g.randn(*shape, dtype=dtype) for shape in ((B, H, T, D), (B, H, T, D), (H, 2 * k, D), (H, 2 * k, D))]
+
+
+def _rescaled(factor):
+    """The right scores times factor(T, D)."""
+    return lambda qc, kc, kr, qr: deberta.deberta_scores(qc, kc, kr, qr) * factor(*qc.shape[-2:])
+
+
+def _query_side(qc, kr):
+    d = deberta.deberta_index(qc.shape[-2], kr.shape[-2] // 2)
+    return torch.einsum("bhid,hijd->bhij", qc, kr[:, d])
+
+
+def _scaled_apart(third):
+    """Only the third term divided, or only the two others."""
+
+    def wrong(qc, kc, kr, qr):
+        root = math.sqrt(3 * qc.shape[-1])
+        two = qc @ kc.mT + _query_side(qc, kr)
+        last = deberta.deberta_scores(qc, kc, kr, qr) * root - two
+        return two + last / root if third else two / root + last
+
+    return wrong
 
 
 EXERCISE = Exercise(
@@ -95,6 +117,16 @@ EXERCISE = Exercise(
             "seven places, k = 2: most distances share the outer rows",
             lambda g: call(*_deb(g, 1, 2, 7, 3, 2)),
         ),
+        Case(
+            "double",
+            "float64, k = 1: two rows for all distances",
+            lambda g: call(*_deb(g, 1, 2, 4, 5, 1, torch.float64)),
+        ),
+        Case(
+            "gradients",
+            "gradients of all four inputs: the tables are trained too",
+            lambda g: call(*_deb(g, 1, 2, 3, 2, 2), grad=[0, 1, 2, 3]),
+        ),
     ],
     mutants=[
         Mutant(
@@ -130,11 +162,12 @@ EXERCISE = Exercise(
         Mutant(
             "third_term_by_query",
             _deberta(p2c=lambda qc, kc, qr, d: torch.einsum("bhid,hijd->bhij", kc, qr[:, d.T])),
-            "In the third term kc carries the letter of the query. Its rows are keys: bhjd, not bhid.",
+            "In the third term kc stands at the query's place i. It belongs to the key: kc[j] meets qr[δ(j, i)], so "
+            "the letters are bhjd, and queries stay the rows of the result.",
         ),
         Mutant(
             "no_third_term",
-            _deberta(terms=(1, 1, 0)),
+            lambda qc, kc, kr, qr: (qc @ kc.mT + _query_side(qc, kr)) / math.sqrt(3 * qc.shape[-1]),
             "The third term is missing: the key's content against qr, position to content.",
         ),
         Mutant(
@@ -148,9 +181,96 @@ EXERCISE = Exercise(
             "A fourth term, position to position, is added and counted. DeBERTa leaves it out and divides by √(3D).",
         ),
         Mutant(
+            "fourth_term",
+            _deberta(extra=1.0),
+            "A fourth term, position to position, is added. DeBERTa leaves it out: three terms, divided by √(3D).",
+        ),
+        Mutant(
+            "scaled_by_length",
+            _rescaled(lambda T, D: math.sqrt(D / T)),
+            "The number of words T stands under the root. D is the size of the vectors, the last axis: √(3D).",
+        ),
+        Mutant(
+            "no_root",
+            _rescaled(lambda T, D: 1 / math.sqrt(3 * D)),
+            "The sum is divided by 3D. Divide by its root, √(3D).",
+        ),
+        Mutant(
+            "root_of_d_alone",
+            _rescaled(lambda T, D: 3**-0.5),
+            "The sum is divided by 3√D. The 3 stands under the root as well: √(3D).",
+        ),
+        Mutant(
+            "averaged",
+            _rescaled(lambda T, D: math.sqrt(3 * D) / 3),
+            "The mean of the three terms is taken. Their sum is divided by √(3D).",
+        ),
+        Mutant(
+            "unscaled",
+            _rescaled(lambda T, D: math.sqrt(3 * D)),
+            "The sum is not divided. Three terms are added, so DeBERTa divides by √(3D).",
+        ),
+        Mutant(
+            "third_term_turned",
+            _deberta(p2c=lambda qc, kc, qr, d: torch.einsum("bhjd,hijd->bhij", kc, qr[:, d.T]).mT),
+            "The third term is transposed: queries and keys have changed places in it. Its rows are queries i, like "
+            "those of the other terms.",
+        ),
+        Mutant(
             "reversed",
             _deberta(index=lambda d: d.T),
             "δ is taken the other way round in both terms. δ(i, j) is i − j + k: query minus key.",
+        ),
+        Mutant(
+            "only_third_scaled",
+            _scaled_apart(third=True),
+            "Only the third term is divided by √(3D): brackets are missing. Add all three terms first, then divide "
+            "the sum.",
+        ),
+        Mutant(
+            "third_not_scaled",
+            _scaled_apart(third=False),
+            "The third term is not divided by √(3D). Add all three terms first, then divide the sum.",
+        ),
+        Mutant(
+            "root_of_2d",
+            _rescaled(lambda T, D: 1.5**0.5),
+            "The sum is divided by √(2D). Three terms are added, so DeBERTa divides by √(3D).",
+        ),
+        Mutant(
+            "root_of_4d",
+            _rescaled(lambda T, D: 0.75**0.5),
+            "The sum is divided by √(4D). Three terms are added, so DeBERTa divides by √(3D).",
+        ),
+        Mutant(
+            "no_third_counted",
+            lambda qc, kc, kr, qr: (qc @ kc.mT + _query_side(qc, kr)) / math.sqrt(2 * qc.shape[-1]),
+            "The third term, position to content, is missing, and √(2D) counts only two. Add kc against qr and divide "
+            "by √(3D).",
+        ),
+        Mutant(
+            "no_content",
+            lambda qc, kc, kr, qr: deberta.deberta_scores(qc, kc, kr, qr) - qc @ kc.mT / math.sqrt(3 * qc.shape[-1]),
+            "The first term is missing: the query's word against the key's word.",
+        ),
+        Mutant(
+            "third_twice",
+            _deberta(terms=(1, 1, 2)),
+            "The third term is added twice. Each of the three terms counts once.",
+        ),
+        Mutant(
+            "third_subtracted", _deberta(terms=(1, 1, -1)), "The third term is subtracted. All three terms are added."
+        ),
+        Mutant(
+            "softmax",
+            lambda qc, kc, kr, qr: deberta.deberta_scores(qc, kc, kr, qr).softmax(-1),
+            "These are weights, after a softmax. Return the scores themselves.",
+        ),
+        Mutant(
+            "key_position_by_query_position",
+            _deberta(p2c=lambda qc, kc, qr, d: torch.einsum("hijd,hijd->hij", qr[:, d.T], qr[:, d])),
+            "The third term has no word in it. It is position to content: the key's content kc meets the position "
+            "query qr.",
         ),
     ],
 )

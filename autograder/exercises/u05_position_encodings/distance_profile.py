@@ -1,5 +1,7 @@
 """The mean score at each distance."""
 
+import math
+
 import torch
 
 from autograder.judge.spec import Case, Exercise, Mutant, call
@@ -12,22 +14,19 @@ def distance_profile(scores):
     return torch.stack([d.mean() for d in lines]), torch.stack([d.max() - d.min() for d in lines])
 
 
-def profile_by_loop(scores):
-    """Entries collected pair by pair."""
-    T = scores.shape[0]
-    found = {r: [] for r in range(1 - T, T)}
-    for i in range(T):
-        for j in range(T):
-            found[j - i].append(scores[i, j])
-    rows = [torch.stack(v) for v in found.values()]
-    return torch.stack([r.sum() / len(r) for r in rows]), torch.stack([r.amax() - r.amin() for r in rows])
+def profile_by_masks(scores):
+    """A mask for each distance."""
+    at = torch.arange(len(scores))
+    hit = at - at[:, None] == torch.arange(1 - len(scores), len(scores))[:, None, None]
+    mean = (scores * hit).sum((1, 2)) / hit.sum((1, 2))
+    return mean, scores.where(hit, -math.inf).amax((1, 2)) - scores.where(hit, math.inf).amin((1, 2))
 
 
 def profile_by_scatter(scores):
     """One scatter over j - i."""
-    T = scores.shape[0]
+    T = len(scores)
     place = (torch.arange(T) - torch.arange(T)[:, None] + T - 1).flatten()
-    reduce = lambda how: torch.zeros(2 * T - 1).scatter_reduce(0, place, scores.flatten(), how, include_self=False)
+    reduce = lambda how: scores.new_zeros(2 * T - 1).scatter_reduce(0, place, scores.flatten(), how, include_self=False)
     return reduce("mean"), reduce("amax") - reduce("amin")
 
 
@@ -35,6 +34,30 @@ def _lines(scores, mean=torch.mean, spread=lambda d: d.max() - d.min()):
     T = scores.shape[0]
     lines = [scores.diagonal(r) for r in range(1 - T, T)]
     return torch.stack([mean(d) for d in lines]), torch.stack([spread(d) for d in lines])
+
+
+def wrapped(scores):
+    T = scores.shape[0]
+    rolled = torch.stack([scores[i].roll(-i) for i in range(T)])
+    order = torch.arange(1 - T, T) % T
+    return rolled.mean(0)[order], (rolled.amax(0) - rolled.amin(0))[order]
+
+
+def last_missing(scores):
+    T = scores.shape[0]
+    lines = [scores.diagonal(r) for r in range(1 - T, T - 1)]
+    return torch.stack([d.mean() for d in lines]), torch.stack([d.max() - d.min() for d in lines])
+
+
+def both_sides_alike(scores):
+    T = scores.shape[0]
+    lines = [torch.cat([scores.diagonal(r), scores.diagonal(-r)]) for r in range(1 - T, T)]
+    return torch.stack([d.mean() for d in lines]), torch.stack([d.max() - d.min() for d in lines])
+
+
+def by_row(scores):
+    rows = torch.cat([scores, scores[1:]])
+    return rows.mean(-1), rows.amax(-1) - rows.amin(-1)
 
 
 EXERCISE = Exercise(
@@ -47,7 +70,7 @@ EXERCISE = Exercise(
     extension=True,
     signature="distance_profile(scores)",
     reference=distance_profile,
-    alternatives=[profile_by_loop, profile_by_scatter],
+    alternatives=[profile_by_masks, profile_by_scatter],
     cases=[
         Case(
             "by hand",
@@ -60,6 +83,13 @@ EXERCISE = Exercise(
             "scores that depend on the distance alone: every spread is 0",
             lambda g: call(g.randn(13)[torch.arange(7) - torch.arange(7)[:, None] + 6]),
         ),
+        Case(
+            "double",
+            "float64 scores, all above 1: the results are float64 too",
+            lambda g: call(g.uniform(4, 4, low=1.0, high=3.0, dtype=torch.float64)),
+            weight=0.5,
+        ),
+        Case("gradients", "gradients of both results reach the scores", lambda g: call(g.randn(4, 4), grad=[0])),
         Case("one place", "a single score has one distance, 0", lambda g: call(g.randn(1, 1)), weight=0.5),
     ],
     mutants=[
@@ -80,6 +110,59 @@ EXERCISE = Exercise(
             "These are sums along the diagonals. Diagonals differ in length, so take means.",
         ),
         Mutant(
+            "zero_takes_part",
+            lambda scores: _lines(scores, spread=lambda d: d.max().clamp(min=0) - d.min().clamp(max=0)),
+            "A 0 that is no score takes part in the largest and smallest. Take both over the scores of one distance "
+            "alone.",
+        ),
+        Mutant(
+            "divided_by_length",
+            lambda scores: _lines(scores, mean=lambda d: d.sum() / len(scores)),
+            "Every sum is divided by T. Only the main diagonal has T entries: divide by the number of scores at that "
+            "distance.",
+        ),
+        Mutant(
+            "largest",
+            lambda scores: _lines(scores, spread=torch.amax),
+            "The second result is the largest score of each distance. The spread is the largest minus the smallest.",
+        ),
+        Mutant(
+            "exchanged",
+            lambda scores: distance_profile(scores)[::-1],
+            "The two results stand the other way round. Return the means first, then the spreads.",
+        ),
+        Mutant(
+            "deviation_unbiased",
+            lambda scores: _lines(scores, spread=lambda d: d.std() if len(d) > 1 else d[0] * math.nan),
+            "The second result is a standard deviation, NaN for a single score. The spread is the largest score minus "
+            "the smallest.",
+        ),
+        Mutant(
+            "spread_turned",
+            lambda scores: _lines(scores, spread=lambda d: d.min() - d.max()),
+            "The spread has the wrong sign. It is the largest score minus the smallest, never below 0.",
+        ),
+        Mutant(
+            "unsigned",
+            lambda scores: distance_profile(scores.abs()),
+            "The scores have lost their signs. Take means and extremes of the scores as they are.",
+        ),
+        Mutant(
+            "both_sides_alike",
+            both_sides_alike,
+            "Keys before and after the query are put together. r and −r are two entries: j − i has a sign.",
+        ),
+        Mutant(
+            "wrapped",
+            wrapped,
+            "The lines go on at the other side of the table, so r and r − T are mixed. A diagonal ends at the border.",
+        ),
+        Mutant(
+            "last_missing",
+            last_missing,
+            "The largest distance is missing: r ends at T − 1 itself. range(-(T - 1), T) has all 2T − 1.",
+        ),
+        Mutant(
             "other_diagonals",
             lambda scores: distance_profile(scores.flip(0)),
             "These lines run from bottom left to top right. Pairs of one distance lie on lines parallel to the main "
@@ -89,6 +172,60 @@ EXERCISE = Exercise(
             "future_only",
             lambda scores: tuple(t[scores.shape[0] - 1 :] for t in distance_profile(scores)),
             "Only distances 0 … T − 1 are here. Keys before the query come first: 2T − 1 entries in all.",
+        ),
+        Mutant(
+            "past_only",
+            lambda scores: tuple(t[: scores.shape[0]] for t in distance_profile(scores)),
+            "Only keys up to the query are here. Those after it follow, r = 1 … T − 1: 2T − 1 entries in all.",
+        ),
+        Mutant(
+            "first_missing",
+            lambda scores: tuple(t[1:] for t in distance_profile(scores)),
+            "The farthest key in the past is missing: r starts at −(T − 1). range(-(T - 1), T) has all 2T − 1.",
+        ),
+        Mutant(
+            "above_mean",
+            lambda scores: _lines(scores, spread=lambda d: d.max() - d.mean()),
+            "The second result is the largest score minus the mean. The spread is the largest minus the smallest.",
+        ),
+        Mutant(
+            "below_mean",
+            lambda scores: _lines(scores, spread=lambda d: d.mean() - d.min()),
+            "The second result is the mean minus the smallest score. The spread is the largest minus the smallest.",
+        ),
+        Mutant(
+            "variance",
+            lambda scores: _lines(scores, spread=lambda d: d.var(unbiased=False)),
+            "The second result is a variance. Here the spread is the largest score minus the smallest.",
+        ),
+        Mutant(
+            "half_spread",
+            lambda scores: _lines(scores, spread=lambda d: (d.max() - d.min()) / 2),
+            "The second result is half of the spread. It is the whole way from the smallest score to the largest.",
+        ),
+        Mutant(
+            "ends_only",
+            lambda scores: _lines(scores, spread=lambda d: (d[-1] - d[0]).abs()),
+            "The first and the last score of each line are compared. The largest and the smallest may stand anywhere: "
+            "use max and min.",
+        ),
+        Mutant(
+            "median",
+            lambda scores: _lines(scores, mean=torch.median),
+            "The first result is the median of each distance. The mean is asked for: the sum divided by the number of "
+            "scores.",
+        ),
+        Mutant(
+            "by_row",
+            by_row,
+            "These are means and spreads of another grouping, a row or column for each entry. Pairs of one distance "
+            "lie on a diagonal: scores.diagonal(r).",
+        ),
+        Mutant(
+            "past_backward",
+            lambda scores: tuple(t[: scores.shape[0]].flip(0) for t in distance_profile(scores)),
+            "Only keys up to the query are here, the nearest first. The order is r = −(T − 1) … T − 1, the future "
+            "included: 2T − 1 entries.",
         ),
     ],
 )

@@ -1,11 +1,14 @@
 """A projection that makes a head look back by a fixed distance."""
 
+import math
+
 import torch
 
 from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference.positions import sinusoidal as ref
 
-from .shift_matrix import shift_matrix
+from .shared import MANY
+from .shift_matrix import ROUNDING, shift_matrix
 
 
 def looking_back(back, d_model, base=10000.0):
@@ -15,19 +18,24 @@ def looking_back(back, d_model, base=10000.0):
 
 def by_solving(back, d_model, base=10000.0):
     """Least squares on many positions."""
-    p = torch.linspace(-40, 40, 16 * d_model, dtype=torch.float64)
-    return torch.linalg.lstsq(ref.sinusoid(p, d_model, base), ref.sinusoid(p - back, d_model, base)).solution.float()
+    here, there = ref.sinusoid(MANY, d_model, base), ref.sinusoid(MANY - back, d_model, base)
+    return torch.linalg.lstsq(here, there).solution.float()
 
 
 def by_inverse(back, d_model, base=10000.0):
     """Undo the forward shift, then transpose twice over."""
-    return torch.linalg.inv(shift_matrix(back, d_model, base).double().T.contiguous()).float()
+    return torch.linalg.inv(shift_matrix(back, d_model, base).T)
 
 
 def first_pair_only(back, d_model, base=10000.0):
     W = torch.eye(d_model)
     W[:2, :2] = shift_matrix(back, 2, base)
     return W
+
+
+def halves(back, d_model, base=10000.0):
+    order = torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
+    return shift_matrix(back, d_model, base)[order][:, order]
 
 
 EXERCISE = Exercise(
@@ -51,13 +59,28 @@ EXERCISE = Exercise(
         Case(
             "random",
             "four distances, six features",
-            lambda g: several(4, lambda p: p.call(g.integer(2, 40), 6)),
+            lambda g: several(4, lambda p: p.call(g.integer(2, 21), 6)),
             weight=2,
+            rtol=ROUNDING,
+        ),
+        Case(
+            "eight features",
+            "six distances, eight features: the last pairs hardly turn",
+            lambda g: several(6, lambda p: p.call(g.integer(8, 12), 8)),
+            weight=0.5,
         ),
         Case(
             "another base",
             "the base is an argument",
             lambda g: call(g.integer(2, 6), 6, base=g.number(20, 60, digits=5)),
+            rtol=ROUNDING,
+        ),
+        Case(
+            "ahead",
+            "a negative distance: this head looks ahead",
+            lambda g: several(2, lambda p: p.call(-g.integer(2, 21), 4)),
+            weight=0.5,
+            rtol=ROUNDING,
         ),
     ],
     mutants=[
@@ -83,9 +106,80 @@ EXERCISE = Exercise(
             "The sign is wrong: the wanted place gets the lowest score instead of the highest.",
         ),
         Mutant(
+            "one_too_far",
+            lambda back, d_model, base=10000.0: shift_matrix(back + 1, d_model, base),
+            "This head looks one word too far back. W_Q must turn PE[p] into PE[p − back], for every p.",
+        ),
+        Mutant(
+            "one_too_near",
+            lambda back, d_model, base=10000.0: shift_matrix(back - 1, d_model, base),
+            "This head stops one word too early. W_Q must turn PE[p] into PE[p − back], for every p.",
+        ),
+        Mutant(
+            "scaled",
+            lambda back, d_model, base=10000.0: shift_matrix(back, d_model, base) / math.sqrt(d_model),
+            "The matrix is divided by √d_model, so PE[p] @ W_Q is too short. It must be PE[p − back] exactly: scaling "
+            "belongs to the scores.",
+        ),
+        Mutant(
+            "back_ignored",
+            lambda back, d_model, base=10000.0: shift_matrix(1, d_model, base),
+            "This head always looks one word back. Pass the distance on: the shift is that of back words.",
+        ),
+        Mutant(
+            "no_sign",
+            lambda back, d_model, base=10000.0: shift_matrix(abs(back), d_model, base),
+            "A negative distance is treated like a positive one. With back = −2 the head looks two words ahead.",
+        ),
+        Mutant(
             "base_fixed",
             lambda back, d_model, base=10000.0: shift_matrix(back, d_model),
             "The base is always 10000 here. Pass the argument base on.",
+        ),
+        Mutant(
+            "rolled",
+            lambda back, d_model, base=10000.0: torch.eye(d_model).roll(back, 0),
+            "The features of PE are rolled, which is no shift of the position. Each pair must be turned by its own "
+            "angle: that is what shift_matrix does.",
+        ),
+        Mutant(
+            "rolled_back",
+            lambda back, d_model, base=10000.0: torch.eye(d_model).roll(-back, 0),
+            "The features of PE are moved by back places, which is no shift of the position. Each pair must be turned "
+            "by its own angle, as shift_matrix does.",
+        ),
+        Mutant(
+            "minus_outside",
+            lambda back, d_model, base=10000.0: -shift_matrix(-back, d_model, base),
+            "The minus belongs to the shift and not to the matrix: PE[p] @ W_Q points the other way. Take the matrix "
+            "of −back and transpose it.",
+        ),
+        Mutant(
+            "twice_two",
+            lambda back, d_model, base=10000.0: shift_matrix(back, d_model, base**2),
+            "The exponent is −4i/d_model here: 2i is doubled once more. Call shift_matrix, or write "
+            "base^(−2i/d_model) with i counting pairs.",
+        ),
+        Mutant(
+            "halved",
+            lambda back, d_model, base=10000.0: shift_matrix(back, d_model, base**0.5),
+            "The exponent is −i/d_model here. Call shift_matrix, or write base^(−2i/d_model) with i counting pairs.",
+        ),
+        Mutant(
+            "one_frequency",
+            lambda back, d_model, base=10000.0: torch.block_diag(*[shift_matrix(back, 2)] * (d_model // 2)),
+            "Every pair turns by the same angle. Pair i has its own frequency: base^(−2i/d_model).",
+        ),
+        Mutant(
+            "twice_back",
+            lambda back, d_model, base=10000.0: shift_matrix(2 * back, d_model, base),
+            "This head looks twice as far back. W_Q alone turns PE[p] into PE[p − back]: apply the shift once.",
+        ),
+        Mutant(
+            "halves",
+            halves,
+            "Feature i is paired with i + d_model/2. In this table features 2i and 2i + 1 belong together: call "
+            "shift_matrix.",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import torch
 from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference.positions import sinusoidal as ref
 
-from .shared import half
+from .shared import MANY, half
 
 
 def shift_matrix(k, d_model, base=10000.0):
@@ -15,20 +15,23 @@ def shift_matrix(k, d_model, base=10000.0):
     return ref.shift_matrix(k, d_model, base).float()
 
 
-def shift_by_filling(k, d_model, base=10000.0):
-    """Four entries per pair, written into zeros."""
-    M = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        a = k * base ** (-i / d_model)
-        M[i, i] = M[i + 1, i + 1] = math.cos(a)
-        M[i, i + 1], M[i + 1, i] = math.sin(a), -math.sin(a)
-    return M
+def shift_by_diagonals(k, d_model, base=10000.0):
+    """Three diagonals: cosines, sines above, minus sines below."""
+    angles = [k * base ** ((c % 2 - c) / d_model) for c in range(d_model)]
+    beside = torch.tensor([0.0 if c % 2 else math.sin(a) for c, a in enumerate(angles[:-1])])
+    return torch.diag(torch.tensor(angles).cos()) + torch.diag(beside, 1) - torch.diag(beside, -1)
 
 
 def shift_by_solving(k, d_model, base=10000.0):
     """The least-squares map from encodings to shifted encodings: no formula for the blocks at all."""
-    p = torch.linspace(-40, 40, 16 * d_model, dtype=torch.float64)
-    return torch.linalg.lstsq(ref.sinusoid(p, d_model, base), ref.sinusoid(p + k, d_model, base)).solution.T.float()
+    before, after = ref.sinusoid(MANY, d_model, base), ref.sinusoid(MANY + k, d_model, base)
+    return torch.linalg.lstsq(before, after).solution.T.float()
+
+
+def shift_by_exponential(k, d_model, base=10000.0):
+    """exp of k times the matrix of an endless small shift, all in float32."""
+    beside = torch.tensor([0.0 if c % 2 else base ** (-c / d_model) for c in range(d_model - 1)])
+    return torch.matrix_exp(k * (torch.diag(beside, 1) - torch.diag(beside, -1)))
 
 
 def half_split_shift(k, d_model, base=10000.0):
@@ -47,6 +50,33 @@ def one_block(k, d_model, base=10000.0):
     return torch.block_diag(*[shift_matrix(k, 2)] * (d_model // 2))
 
 
+def overlapping(k, d_model, base=10000.0):
+    M = torch.zeros(d_model, d_model)
+    for i in range(d_model // 2):
+        a = k * base ** (-2 * i / d_model)
+        M[i : i + 2, i : i + 2] = torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]])
+    return M
+
+
+# The exponential of a matrix in float32 is off by up to 1e-4 of a small entry.
+ROUNDING = 2e-4
+
+
+def _turned(k, d_model, frequency):
+    """Blocks of shift k with other frequencies."""
+    return torch.block_diag(*[shift_matrix(k * frequency(i), 2) for i in range(d_model // 2)])
+
+
+def _blocks(block):
+    """A block made otherwise of the cosine and the sine of each angle."""
+
+    def wrong(k, d_model, base=10000.0):
+        angles = (k * base ** (-2 * half(d_model) / d_model)).float()
+        return torch.block_diag(*[torch.tensor(block(a.cos(), a.sin())) for a in angles])
+
+    return wrong
+
+
 EXERCISE = Exercise(
     id="position.shift_matrix",
     unit="05-position-encodings",
@@ -57,7 +87,7 @@ EXERCISE = Exercise(
     extension=True,
     signature="shift_matrix(k, d_model, base=10000.0)",
     reference=shift_matrix,
-    alternatives=[shift_by_filling, shift_by_solving],
+    alternatives=[shift_by_diagonals, shift_by_solving, shift_by_exponential],
     cases=[
         Case(
             "one pair",
@@ -72,14 +102,27 @@ EXERCISE = Exercise(
         Case(
             "random",
             "four shifts of six features",
-            lambda g: several(4, lambda p: p.call(g.integer(2, 40), 6)),
+            lambda g: several(4, lambda p: p.call(g.integer(2, 21), 6)),
             weight=2,
+            rtol=ROUNDING,
         ),
-        Case("backwards", "negative shifts go back", lambda g: several(4, lambda p: p.call(-g.integer(2, 40), 4))),
+        Case(
+            "eight features",
+            "six shifts of eight features: the last pairs hardly turn",
+            lambda g: several(6, lambda p: p.call(g.integer(8, 12), 8)),
+            weight=0.5,
+        ),
+        Case(
+            "backwards",
+            "negative shifts go back",
+            lambda g: several(4, lambda p: p.call(-g.integer(2, 21), 4)),
+            rtol=ROUNDING,
+        ),
         Case(
             "another base",
             "the base is an argument",
             lambda g: call(g.integer(2, 6), 6, base=g.number(20, 60, digits=5)),
+            rtol=ROUNDING,
         ),
         Case("no shift", "k = 0 is the identity", lambda g: call(0, 4), weight=0),
     ],
@@ -102,6 +145,38 @@ EXERCISE = Exercise(
             "Every pair turns by the same angle. Pair i has its own frequency: its angle is k · base^(−2i/d_model).",
         ),
         Mutant(
+            "overlapping",
+            overlapping,
+            "The blocks overlap: block i starts at row and column i. It covers rows and columns 2i and 2i + 1.",
+        ),
+        Mutant(
+            "k_ignored",
+            lambda k, d_model, base=10000.0: shift_matrix(1, d_model, base),
+            "Every matrix shifts by 1. The angle of pair i is k times its frequency.",
+        ),
+        Mutant(
+            "no_sign",
+            lambda k, d_model, base=10000.0: shift_matrix(abs(k), d_model, base),
+            "A negative shift is treated like a positive one. With k = −2 the matrix goes two positions back: keep the "
+            "sign of k.",
+        ),
+        Mutant(
+            "twice_two",
+            lambda k, d_model, base=10000.0: shift_matrix(k, d_model, base**2),
+            "The exponent is −4i/d_model here: 2i is doubled once more. With i = 0, 1, 2, … the angle is "
+            "k · base^(−2i/d_model).",
+        ),
+        Mutant(
+            "growing",
+            lambda k, d_model, base=10000.0: shift_matrix(k, d_model, 1 / base),
+            "Later pairs turn faster here. The exponent has a minus: the angle is k · base^(−2i/d_model).",
+        ),
+        Mutant(
+            "double",
+            lambda k, d_model, base=10000.0: ref.shift_matrix(k, d_model, base),
+            "The numbers are right, in float64. Return float32: add .float() at the end.",
+        ),
+        Mutant(
             "half_split",
             half_split_shift,
             "The matrix pairs feature i with i + d_model/2. In this table features 2i and 2i + 1 belong together: "
@@ -118,6 +193,55 @@ EXERCISE = Exercise(
                 *[shift_matrix(k * base ** (-i / d_model), 2) for i in range(d_model // 2)]
             ),
             "The angle of pair i is k · base^(−i/d_model) here. The exponent is −2i/d_model, as in the table.",
+        ),
+        Mutant(
+            "sine_on_diagonal",
+            _blocks(lambda c, s: [[s, c], [-c, s]]),
+            "Sine and cosine are exchanged. For a shift by 0 the matrix is the identity: cosines stand on the "
+            "diagonal, sines beside it.",
+        ),
+        Mutant(
+            "minus_on_cosine",
+            _blocks(lambda c, s: [[c, s], [s, -c]]),
+            "The minus stands before the cosine. The second row of a block is [−sin, cos]: cos(x + a) = −sin a · sin "
+            "x + cos a · cos x.",
+        ),
+        Mutant(
+            "columns_exchanged",
+            _blocks(lambda c, s: [[s, c], [c, -s]]),
+            "The columns of each block are exchanged. The sine comes first in a pair, so its factor does: [cos, sin], "
+            "then [−sin, cos].",
+        ),
+        Mutant(
+            "all_minus",
+            _blocks(lambda c, s: [[c, -s], [-s, c]]),
+            "Both sines have a minus. Only the lower one has it: [cos, sin], then [−sin, cos].",
+        ),
+        Mutant(
+            "cosines_alone",
+            _blocks(lambda c, s: [[c, 0 * s], [0 * s, c]]),
+            "The sines beside the diagonal are missing. Each 2×2 block is [cos, sin], then [−sin, cos].",
+        ),
+        Mutant(
+            "not_divided",
+            lambda k, d_model, base=10000.0: _turned(k, d_model, lambda i: base ** (-2 * i)),
+            "The exponent is not divided by d_model. The angle of pair i is k · base^(−2i/d_model).",
+        ),
+        Mutant(
+            "power_divided",
+            lambda k, d_model, base=10000.0: _turned(k, d_model, lambda i: base ** (-2 * i) / d_model),
+            "d_model divides the power and not the exponent: brackets are missing. The angle is k * base ** (−2i / "
+            "d_model).",
+        ),
+        Mutant(
+            "counts_from_one",
+            lambda k, d_model, base=10000.0: _turned(k, d_model, lambda i: base ** (-2 * (i + 1) / d_model)),
+            "Pair i turns like pair i + 1. The first pair has frequency 1: its exponent is 0.",
+        ),
+        Mutant(
+            "divided_by_k",
+            lambda k, d_model, base=10000.0: _turned(1 / k if k else 0, d_model, lambda i: base ** (-2 * i / d_model)),
+            "The frequency is divided by k. A longer shift turns further: the angle is k times the frequency.",
         ),
     ],
 )

@@ -5,9 +5,24 @@ import torch
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference import rope as R
 
+from ._turning import (
+    always_head_axis,
+    frequency_mistakes,
+    imaginary,
+    in_float32,
+    neighbors,
+    real,
+    rope_of,
+    unflattened,
+    without_gaps,
+    woven,
+)
 from .shared import (
     FLOAT16,
+    FLOAT64,
+    GRADIENTS,
     OTHER_BASE,
+    by_hand,
     counted,
     far_in_bfloat16,
     halves_left_apart,
@@ -22,18 +37,17 @@ from .shared import (
 def rope_by_matrices(x, position_ids, base=10000.0):
     """One (D, D) matrix for each position."""
     D = x.shape[-1]
-    work = x.to(torch.promote_types(x.dtype, torch.float32))
     ids = position_ids.expand(x.shape[0], x.shape[-2])
     matrices = torch.stack([torch.stack([R.rope_matrix(int(p), D, base) for p in row]) for row in ids])
-    return torch.einsum("btij,bhtj->bhti", matrices.to(work.dtype), work).to(x.dtype)
+    return torch.einsum("btij,bhtj->bhti", matrices, x.double()).to(x.dtype)
 
 
 def rope_in_place_of_pairs(x, position_ids, base=10000.0):
     """Writes the two halves of every pair into a new tensor."""
     cos, sin = tables(x, position_ids, base)
     out = torch.empty_like(x)
-    out[..., 0::2] = (x[..., 0::2] * cos - x[..., 1::2] * sin).to(x.dtype)
-    out[..., 1::2] = (x[..., 0::2] * sin + x[..., 1::2] * cos).to(x.dtype)
+    out[..., ::2] = x[..., ::2] * cos - x[..., 1::2] * sin
+    out[..., 1::2] = x[..., ::2] * sin + x[..., 1::2] * cos
     return out
 
 
@@ -71,8 +85,8 @@ def without_head_axis(x, position_ids, base=10000.0):
 
 def angles_in_input_dtype(x, position_ids, base=10000.0):
     f = R.rope_frequencies(x.shape[-1], base).to(x.dtype)
-    angle = R.rope_angles(position_ids, f)
-    return R.rotate_pairs(x, angle.cos().float(), angle.sin().float())
+    angle = R.rope_angles(position_ids, f).to(R.angle_dtype(x))
+    return R.rotate_pairs(x, angle.cos(), angle.sin())
 
 
 def first_row_only(x, position_ids, base=10000.0):
@@ -108,11 +122,12 @@ EXERCISE = Exercise(
         Case("shared positions", "positions of shape (T,) serve the whole batch, here with a shift", scores_of_a_shift),
         OTHER_BASE,
         FLOAT16,
+        FLOAT64,
         Case(
             "far in bfloat16",
             "bfloat16 at position 1,027: the angle needs more digits than bfloat16 has",
             far_in_bfloat16,
-            rtol=0.05,
+            rounding=4,
         ),
         Case(
             "one token",
@@ -125,6 +140,7 @@ EXERCISE = Exercise(
             lambda g: call(g.randn(1, 1, 2, 5), torch.tensor([0, 1])),
             weight=0.5,
         ),
+        GRADIENTS,
     ],
     mutants=[
         Mutant(
@@ -137,6 +153,21 @@ EXERCISE = Exercise(
             both_plus,
             "Both entries add their terms, so pairs are stretched and not turned. A rotation has one minus: "
             "even·cos − odd·sin and even·sin + odd·cos.",
+        ),
+        Mutant(
+            "exchanged",
+            by_hand(lambda e, o, c, s: e * s - o * c, lambda e, o, c, s: e * c + o * s),
+            "Sine and cosine are exchanged: at place 0 nothing should turn. The first entry is even·cos − odd·sin.",
+        ),
+        Mutant(
+            "second_minus",
+            by_hand(lambda e, o, c, s: e * c - o * s, lambda e, o, c, s: e * s - o * c),
+            "The second entry has a minus as well, which makes a mirror image of each pair. It is even·sin + odd·cos.",
+        ),
+        Mutant(
+            "own_scale_only",
+            by_hand(lambda e, o, c, s: e * c, lambda e, o, c, s: o * s),
+            "Each entry is only scaled. A turn mixes the two of a pair: even·cos − odd·sin and even·sin + odd·cos.",
         ),
         Mutant(
             "one_ahead",
@@ -206,6 +237,68 @@ EXERCISE = Exercise(
             "base_ignored",
             lambda x, position_ids, base=10000.0: R.apply_rope(x, position_ids),
             "The base is fixed at 10,000. Hand the argument on to the frequencies.",
+        ),
+        Mutant(
+            "sine_minus_twice",
+            rope_of(neighbors(real, lambda a, b, c, s: b * c - a * s)),
+            "Both sines have a minus, so pairs are stretched and not turned. The second entry is even·sin + odd·cos.",
+        ),
+        Mutant(
+            "own_partner",
+            rope_of(neighbors(lambda a, b, c, s: a * c - a * s, lambda a, b, c, s: b * c + b * s)),
+            "Each entry meets only itself, so nothing turns. The sine multiplies the partner: even·cos − odd·sin and "
+            "even·sin + odd·cos.",
+        ),
+        Mutant(
+            "second_like_first",
+            rope_of(neighbors(real, lambda a, b, c, s: a * c + b * s)),
+            "The second entry is even·cos + odd·sin. Sine and cosine change places there: even·sin + odd·cos.",
+        ),
+        Mutant(
+            "entries_exchanged",
+            rope_of(neighbors(imaginary, real)),
+            "The two entries of each pair are exchanged. even·cos − odd·sin comes first, even·sin + odd·cos second.",
+        ),
+        Mutant(
+            "first_twice",
+            rope_of(neighbors(real, real)),
+            "Both entries of a pair are even·cos − odd·sin. The second one is even·sin + odd·cos.",
+        ),
+        Mutant(
+            "woven_halves",
+            rope_of(woven),
+            "Features i and i + D/2 are turned as a pair and put back as neighbors. Pair i is neighbors from the "
+            "start: x[..., 0::2] and x[..., 1::2].",
+        ),
+        Mutant(
+            "pairs_left",
+            rope_of(unflattened),
+            "The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).",
+        ),
+        Mutant(
+            "gaps_ignored",
+            rope_of(R.rotate_pairs, ids=without_gaps),
+            "The places are counted on from the first one, so gaps are lost. Multiply the frequencies by "
+            "position_ids itself.",
+        ),
+        Mutant(
+            "head_axis_always",
+            rope_of(R.rotate_pairs, angles=always_head_axis),
+            "position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where "
+            "position_ids has two axes; (T, D/2) fits as it is.",
+        ),
+        *frequency_mistakes(R.rotate_pairs),
+        Mutant(
+            "places_in_input_dtype",
+            lambda x, position_ids, base=10000.0: R.apply_rope(x, position_ids.to(x.dtype), base),
+            "position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: "
+            "multiply them by frequencies in float32.",
+        ),
+        Mutant(
+            "single_precision",
+            in_float32(R.apply_rope),
+            "Only a float64 input goes wrong: a step on the way is computed in float32. Convert x, angles and tables "
+            "to torch.promote_types(x.dtype, torch.float32).",
         ),
     ],
 )

@@ -40,6 +40,29 @@ def gap_to_first(A):
     return max(worst)
 
 
+def second_transposed(A):
+    return _gap(A, lambda A: torch.einsum("mij,nkj->mnik", A, A))
+
+
+def last_left_out(A):
+    return gap_by_loop(A[:-1])
+
+
+def wraps_round(A):
+    S = torch.einsum("mji,njk->mnik", A, A)
+    return (S.roll((-1, -1), (0, 1)) - S).abs().max().item()
+
+
+def largest_norm(A):
+    return _gap(A, None, lambda d: torch.linalg.matrix_norm(d).max())
+
+
+def neighbors_only(A):
+    """One family against the next: n moves on, m stays."""
+    S = torch.einsum("mji,njk->mnik", A, A)
+    return (S[:, 1:] - S[:, :-1]).abs().max().item()
+
+
 def same_place_only(A):
     S = torch.einsum("mji,mjk->mik", A, A)
     return (S[1:] - S[:-1]).abs().max().item()
@@ -64,6 +87,44 @@ def _turned_start(g: Source) -> Tensor:
     """A turn by mφ after a fixed quarter turn and a stretch by 2: works, but A[0] is not the identity."""
     m = torch.arange(4, dtype=torch.float64)
     return 2.0 * _turns(m * g.number(0.3, 0.8) + torch.pi / 2)
+
+
+def signed_from_zero(A):
+    S = torch.einsum("mji,njk->mnik", A, A)
+    return max(0.0, (S[1:, 1:] - S[:-1, :-1]).max().item())
+
+
+def one_pair_only(which):
+    """The deviation at one m = n alone, as after a loop that forgets its maximum or returns too early."""
+
+    def mutant(A):
+        S = torch.einsum("mji,mjk->mik", A, A)
+        return (S[1:] - S[:-1])[which].abs().max().item()
+
+    return mutant
+
+
+def later_only(A):
+    worst = 0.0
+    for m in range(len(A) - 1):
+        for n in range(m + 1, len(A) - 1):
+            worst = max(worst, (A[m + 1].T @ A[n + 1] - A[m].T @ A[n]).abs().max().item())
+    return worst
+
+
+def tensor_left(A):
+    S = torch.einsum("mji,njk->mnik", A, A)
+    return (S[1:, 1:] - S[:-1, :-1]).abs().max()
+
+
+def first_entry_only(A):
+    return _gap(A, None, lambda d: d[..., 0, 0].abs().max())
+
+
+def neighbors_in_distance(A):
+    """Only n = m + 1."""
+    S = torch.einsum("mji,mjk->mik", A[:-1], A[1:])
+    return (S[1:] - S[:-1]).abs().max().item() if len(A) > 2 else 0.0
 
 
 EXERCISE = Exercise(
@@ -95,6 +156,11 @@ EXERCISE = Exercise(
         ),
         Case("random", "five random 2×2 matrices", lambda g: call(g.randn(5, 2, 2, dtype=torch.float64)), weight=2),
         Case(
+            "two places",
+            "only two places: the next one exists for place 0 alone",
+            lambda g: call(g.randn(2, 3, 3, dtype=torch.float64)),
+        ),
+        Case(
             "turned start",
             "a turn that does not start at the identity depends on n − m alone: 0",
             lambda g: call(_turned_start(g)),
@@ -112,6 +178,32 @@ EXERCISE = Exercise(
             "The first factor is not transposed: a score is (A[m]q)ᵀ(A[n]k) = qᵀA[m]ᵀA[n]k.",
         ),
         Mutant(
+            "second_transposed",
+            second_transposed,
+            "The second factor is transposed. It is the first one: a score is (A[m]q)ᵀ(A[n]k) = qᵀA[m]ᵀA[n]k.",
+        ),
+        Mutant(
+            "last_left_out",
+            last_left_out,
+            "The last place is left out. Places 0 … N − 2 have a next one, so m and n run over range(N − 1).",
+        ),
+        Mutant(
+            "wraps_round",
+            wraps_round,
+            "The last place is compared with the first one, which is not its next place: torch.roll wraps round. Cut "
+            "with S[1:, 1:] and S[:-1, :-1].",
+        ),
+        Mutant(
+            "largest_norm",
+            largest_norm,
+            "This is the largest norm of a difference of matrices. The largest single entry is asked for.",
+        ),
+        Mutant(
+            "one_place_moves",
+            neighbors_only,
+            "Only one of the two places moves on, so the distance changes. Both do, by one: A[m+1]ᵀA[n+1].",
+        ),
+        Mutant(
             "mean",
             lambda A: _gap(A, None, lambda d: d.abs().mean()),
             "This is the mean deviation. The largest one is asked for: one bad pair is enough.",
@@ -127,6 +219,69 @@ EXERCISE = Exercise(
             gap_to_first,
             "This compares A[m]ᵀA[n] with A[n − m], which presumes that A[0] is the identity. Compare it with "
             "A[m+1]ᵀA[n+1].",
+        ),
+        Mutant(
+            "signed_from_zero",
+            signed_from_zero,
+            "The differences are compared with their sign, and never below 0, so that a large negative one goes "
+            "unseen. Take the absolute value first.",
+        ),
+        Mutant(
+            "abs_after_max",
+            lambda A: _gap(A, None, lambda d: d.max().abs()),
+            "The absolute value is taken after the maximum, when large negative differences are gone. Take it first: "
+            ".abs().max().",
+        ),
+        Mutant(
+            "tensor_left",
+            tensor_left,
+            "The number is right, but it is a tensor. A Python float is asked for: end with .item().",
+        ),
+        Mutant(
+            "sum",
+            lambda A: _gap(A, None, lambda d: d.abs().sum()),
+            "This is the sum of all deviations. The largest single one is asked for.",
+        ),
+        Mutant(
+            "smallest",
+            lambda A: _gap(A, None, lambda d: d.abs().min()),
+            "This is the smallest deviation. The largest one is asked for: one bad pair is enough.",
+        ),
+        Mutant(
+            "squared",
+            lambda A: _gap(A, None, lambda d: d.square().max()),
+            "The largest deviation is squared. Its absolute value is asked for.",
+        ),
+        Mutant(
+            "last_pair_only",
+            one_pair_only(-1),
+            "Only the last pair of places counts: each turn of the loop overwrites the one before. Keep the largest: "
+            "worst = max(worst, …).",
+        ),
+        Mutant(
+            "first_pair_only",
+            one_pair_only(0),
+            "Only m = n = 0 is compared. Go through all m and n in range(N − 1) before you return.",
+        ),
+        Mutant(
+            "later_only",
+            later_only,
+            "Pairs with m = n are left out. m and n both run over all of range(N − 1).",
+        ),
+        Mutant(
+            "one_distance_only",
+            neighbors_in_distance,
+            "Only neighbors, n = m + 1, are compared. m and n run over range(N − 1) independently, two loops.",
+        ),
+        Mutant(
+            "first_entry_only",
+            first_entry_only,
+            "Only the entry at the top left is compared. The maximum is over all entries of the matrices.",
+        ),
+        Mutant(
+            "matrices_compared",
+            lambda A: (A[1:] - A[:-1]).abs().max().item(),
+            "The matrices of neighboring places are compared. Compare the products A[m+1]ᵀA[n+1] and A[m]ᵀA[n].",
         ),
     ],
 )

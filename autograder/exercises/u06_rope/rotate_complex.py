@@ -41,9 +41,53 @@ def separately(x, angle):
     return torch.stack([x[..., 0] * angle.cos(), x[..., 1] * angle.sin()], -1)
 
 
+def sine_first(x, angle):
+    return _product(x, torch.complex(angle.sin(), angle.cos()))
+
+
+def real_plus(x, angle):
+    a, b, c, s = x[..., 0], x[..., 1], angle.cos(), angle.sin()
+    return torch.stack([a * c + b * s, a * s + b * c], -1)
+
+
+def turned_twice(x, angle):
+    return _product(x, torch.polar(torch.ones_like(angle), 2 * angle))
+
+
 def _there_and_back(g: Source) -> Program:
     x, angle = g.randn(3, 2), g.uniform(3, low=0.4, high=1.4)
     return Program().call(x, angle).call(x, -angle)
+
+
+def _by_hand(real, imaginary):
+    """The two entries as functions of (a, b, cos, sin)."""
+
+    def mutant(x, angle):
+        pair = x[..., 0], x[..., 1], angle.cos(), angle.sin()
+        return torch.stack([real(*pair), imaginary(*pair)], -1)
+
+    return mutant
+
+
+def real_part_only(x, angle):
+    return R.rotate_complex(x, angle)[..., 0]
+
+
+def contiguous_forgotten(x, angle):
+    if x.shape[-1] != 2:
+        raise ValueError("need pairs")
+    return torch.view_as_real(torch.view_as_complex(x) * torch.polar(torch.ones_like(angle), angle))
+
+
+def only_odd_refused(x, angle):
+    if x.shape[-1] % 2:
+        raise ValueError("need pairs")
+    return still_parts(x, angle)
+
+
+def added(x, angle):
+    z = torch.view_as_complex(x.contiguous()) + torch.polar(torch.ones_like(angle), angle)
+    return torch.view_as_real(z)
 
 
 EXERCISE = Exercise(
@@ -79,9 +123,39 @@ EXERCISE = Exercise(
             lambda g: _there_and_back(g),
         ),
         Case(
+            "float64",
+            "float64 goes in and comes out, with all its digits",
+            lambda g: call(
+                g.randn(2, 3, 2, dtype=torch.float64), g.uniform(2, 1, low=1.0, high=90.0, dtype=torch.float64)
+            ),
+        ),
+        Case(
+            "gradients",
+            "a gradient flows back to the pairs and to the angles, which they share",
+            lambda g: call(g.randn(3, 4, 2), g.uniform(4, low=-2.5, high=2.5), grad=[0, 1]),
+        ),
+        Case(
+            "out of order",
+            "pairs that lie transposed in memory, (2, T) turned round: view_as_complex wants them side by side",
+            lambda g: call(g.randn(2, 5).mT, g.uniform(5, low=0.3, high=2.8)),
+            weight=0.5,
+        ),
+        Case(
             "no pair",
             "a last axis of 3 is no pair: ValueError",
             lambda g: call(g.randn(4, 3), g.uniform(4)),
+            weight=0.5,
+        ),
+        Case(
+            "two pairs",
+            "a last axis of 4 is no pair either: ValueError",
+            lambda g: call(g.randn(3, 4), g.uniform(3)),
+            weight=0.5,
+        ),
+        Case(
+            "half a pair",
+            "a last axis of 1 lacks its imaginary part: ValueError",
+            lambda g: call(g.randn(3, 1), g.uniform(3)),
             weight=0.5,
         ),
     ],
@@ -102,6 +176,21 @@ EXERCISE = Exercise(
             "Real and imaginary part come back in the wrong order. The first number of a pair is the real part.",
         ),
         Mutant(
+            "sine_first",
+            sine_first,
+            "Sine and cosine are exchanged in the factor. Its real part is cos φ, its imaginary part sin φ.",
+        ),
+        Mutant(
+            "real_plus",
+            real_plus,
+            "Both products are added in the real part. i·i is −1, so it is x₀·cos φ − x₁·sin φ.",
+        ),
+        Mutant(
+            "turned_twice",
+            turned_twice,
+            "The pairs turn by twice the angle. Multiply by e^(iφ) once.",
+        ),
+        Mutant(
             "separately",
             separately,
             "The two numbers are scaled separately. A turn mixes them: the real part is x₀·cos φ − x₁·sin φ.",
@@ -115,6 +204,47 @@ EXERCISE = Exercise(
             "not_checked",
             still_parts,
             "Everything is right but the check of the last axis: raise ValueError yourself when it is not 2.",
+        ),
+        Mutant(
+            "no_i",
+            lambda x, angle: _product(x, angle.exp()),
+            "The factor is exp(φ), a real number that stretches. The exponent needs the imaginary unit: "
+            "exp(1j * angle), or torch.polar(ones, angle).",
+        ),
+        Mutant(
+            "only_cosine",
+            lambda x, angle: _product(x, angle.cos()),
+            "The factor is cos φ alone, which only scales. Its imaginary part is missing: cos φ + i·sin φ.",
+        ),
+        Mutant(
+            "imaginary_minus",
+            _by_hand(lambda a, b, c, s: a * c - b * s, lambda a, b, c, s: a * s - b * c),
+            "The imaginary part has a minus. It is x₀·sin φ + x₁·cos φ.",
+        ),
+        Mutant(
+            "real_twice",
+            _by_hand(lambda a, b, c, s: a * c - b * s, lambda a, b, c, s: a * c - b * s),
+            "The real part stands in both places. The second number is the imaginary part, x₀·sin φ + x₁·cos φ.",
+        ),
+        Mutant(
+            "real_part_only",
+            real_part_only,
+            "Only the real part comes back. torch.view_as_real gives both parts, in a last axis of size 2.",
+        ),
+        Mutant(
+            "added",
+            added,
+            "The two complex numbers are added, which shifts a point. A turn is their product.",
+        ),
+        Mutant(
+            "contiguous_forgotten",
+            contiguous_forgotten,
+            "view_as_complex fails where x lies transposed in memory. Call x.contiguous() before it.",
+        ),
+        Mutant(
+            "only_odd_refused",
+            only_odd_refused,
+            "A last axis of 4 is not refused: even is not enough. Raise ValueError unless it is exactly 2.",
         ),
     ],
 )

@@ -77,10 +77,39 @@ def of_halves(f: Callable[[Tensor, Tensor], list[Tensor]]) -> Callable[[Tensor],
 
 notes_half = of_halves(lambda x1, x2: [-x1, x2])
 
+
+def by_hand(even: Callable[..., Tensor], odd: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """RoPE (interleaved) whose two new entries of a pair are given as functions of (even, odd, cos, sin)."""
+
+    def rope(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Tensor:
+        cos, sin = tables(x, position_ids, base)
+        pair = x[..., 0::2], x[..., 1::2], cos, sin
+        return torch.stack([even(*pair), odd(*pair)], -1).flatten(-2).to(x.dtype)
+
+    return rope
+
+
+def trained_through(g: Source) -> Program:
+    """Gradients at places that each text counts for itself, with some base."""
+    ids = g.integers(0, 9, 2, 1) + g.integers(1, 20, 2, 4).cumsum(1)
+    return call(g.randn(2, 4, 3, 6).transpose(1, 2), ids, base=g.number(20, 900), grad=[0])
+
+
 OTHER_BASE = Case(
     "other base",
-    "base 100 in place of 10,000",
-    lambda g: call(g.randn(1, 2, 3, 8), torch.tensor([2, 5, 9]), base=100.0),
+    "some base between 50 and 500 in place of 10,000",
+    lambda g: call(g.randn(1, 2, 3, 8), torch.tensor([2, 5, 9]), base=g.number(50, 500, digits=1)),
+)
+# One pair: its frequency is 1, so that no rounding of frequencies hides in which precision the angles are.
+FLOAT64 = Case(
+    "float64",
+    "float64 goes in and comes out, with all its digits, 30,000 places on",
+    lambda g: call(g.randn(2, 1, 3, 2, dtype=torch.float64), g.integers(20_000, 30_000, 2, 3)),
+)
+GRADIENTS = Case(
+    "gradients",
+    "a gradient flows back to x, which lies in memory as split_heads leaves it: transposed",
+    trained_through,
 )
 FLOAT16 = Case(
     "float16",

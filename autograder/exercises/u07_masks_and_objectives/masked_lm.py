@@ -12,13 +12,15 @@ IGNORE = ref.IGNORE
 
 def select_by_fill(u, special, rate=0.15):
     """Special tokens get a draw that no rate reaches."""
-    return u.masked_fill(special, 2.0) < rate
+    return u.masked_fill(special, torch.inf) < rate
 
 
 def select_by_list(u, special, rate=0.15):
     """Entry by entry."""
-    rows = zip(u.tolist(), special.tolist(), strict=True)
-    return torch.tensor([[not s and x < rate for x, s in zip(a, b, strict=True)] for a, b in rows])
+    chosen = torch.zeros_like(special)
+    for place in (~special).nonzero():
+        chosen[tuple(place)] = u[tuple(place)].item() < rate
+    return chosen
 
 
 def apply_by_fill(ids, selected, u, random_ids, mask_id):
@@ -33,14 +35,13 @@ def apply_by_fill(ids, selected, u, random_ids, mask_id):
 def apply_by_loop(ids, selected, u, random_ids, mask_id):
     """Token by token."""
     inputs, labels = ids.clone(), ids.clone()
-    for b in range(ids.shape[0]):
-        for t in range(ids.shape[1]):
-            if not selected[b, t]:
-                labels[b, t] = IGNORE
-            elif u[b, t] < 0.8:
-                inputs[b, t] = mask_id
-            elif u[b, t] < 0.9:
-                inputs[b, t] = random_ids[b, t]
+    for place in map(tuple, torch.cartesian_prod(*map(torch.arange, ids.shape))):
+        if not selected[place]:
+            labels[place] = IGNORE
+        elif u[place] < 0.8:
+            inputs[place] = mask_id
+        elif u[place] < 0.9:
+            inputs[place] = random_ids[place]
     return inputs, labels
 
 
@@ -62,6 +63,11 @@ def second_from_ids(ids, selected, u, random_ids, mask_id):
     return torch.where(swap, random_ids, ids), torch.where(selected, ids, IGNORE)
 
 
+def changes_ids(ids, selected, u, random_ids, mask_id):
+    labels = torch.where(selected, ids, IGNORE)
+    return in_place(ids, selected, u, random_ids, mask_id)[0], labels
+
+
 def in_place(ids, selected, u, random_ids, mask_id):
     inputs = ids
     inputs[selected & (u < 0.8)] = mask_id
@@ -72,7 +78,7 @@ def in_place(ids, selected, u, random_ids, mask_id):
 
 def _draws(g: Source, B: int, T: int) -> tuple[Tensor, Tensor]:
     """Uniform draws in which every row holds each of the three actions among selected and other tokens."""
-    zones = torch.tensor([[0.05, 0.75], [0.81, 0.89], [0.91, 0.99]])
+    zones = torch.tensor([[0.05, 0.79], [0.801, 0.899], [0.901, 0.99]])
     zone = torch.arange(T) % 3
     selected = (torch.arange(T) // 3) % 2 == 0
     rows = []
@@ -87,13 +93,45 @@ def _draws(g: Source, B: int, T: int) -> tuple[Tensor, Tensor]:
 
 def _mlm(g: Source, B: int, T: int) -> Program:
     u, selected = _draws(g, B, T)
-    return call(g.integers(10, 50, B, T), selected, u, g.integers(60, 90, B, T), 4, fn="mask_tokens")
+    return call(g.integers(10, 50, B, T), selected, u, g.integers(60, 90, B, T), g.integer(3, 10), fn="mask_tokens")
+
+
+# The float64 numbers on both sides of 0.8 and 0.9, and these two themselves.
+BORDERS = [0.8 - 1e-9, 0.8, 0.8 + 1e-9, 0.9 - 1e-9, 0.9, 0.9 + 1e-9]
+
+
+def _borders(g: Source) -> Program:
+    u = torch.tensor([BORDERS, BORDERS], dtype=torch.float64)[:, torch.randperm(6, generator=g.generator)]
+    selected = g.mask(1, 6, keep=0.5).expand(2, 6) ^ torch.tensor([[False], [True]])
+    return call(g.integers(10, 50, 2, 6), selected, u, g.integers(60, 90, 2, 6), g.integer(3, 10), fn="mask_tokens")
+
+
+def _at_the_rate(g: Source) -> Program:
+    """Draws of exactly the rate, and next to it; rates that every format holds exactly."""
+    program = Program()
+    for rate in (0.125, 0.25, 0.5):
+        u = torch.tensor([rate, rate - 1e-9, rate + 1e-9, rate - 1e-9] * 4, dtype=torch.float64)
+        u = u[torch.randperm(16, generator=g.generator)].reshape(2, 8)
+        program.call(u, g.mask(2, 8, keep=0.3), rate)
+    return program
+
+
+def _all_or_none(g: Source) -> Program:
+    """Rates 0 and 1, with a draw of 0.0 in each row."""
+    program = Program()
+    for rate in (0.0, 1.0):
+        u = g.uniform(2, 7)
+        u[:, 3] = 0.0
+        special = g.mask(2, 7, keep=0.3)
+        special[:, 3] = False
+        program.call(u, special, rate=rate)
+    return program
 
 
 def _selection(g: Source, B: int, T: int) -> tuple[Tensor, Tensor]:
     """Draws on both sides of the rate, among ordinary and special tokens."""
     u = torch.stack(
-        [torch.tensor([0.01, 0.14, 0.16, 0.9, 0.1, 0.5] * T)[:T] + g.uniform(T, high=0.005) for _ in range(B)]
+        [torch.tensor([0.01, 0.145, 0.1501, 0.9, 0.1, 0.5] * T)[:T] + g.uniform(T, high=0.0049) for _ in range(B)]
     )
     special = (torch.arange(T) % 5 == 4) | (torch.arange(T) == 0)
     return u, special.expand(B, T).clone()
@@ -146,11 +184,26 @@ EXERCISE = Exercise(
             lambda g: call(
                 torch.tensor([[11, 12, 13]]),
                 torch.tensor([[True, True, True]]),
-                torch.tensor([[0.79, 0.8, 0.9]]),
+                torch.tensor([[0.79, 0.8, 0.9]], dtype=torch.float64),
                 torch.tensor([[71, 72, 73]]),
                 4,
                 fn="mask_tokens",
             ),
+        ),
+        Case(
+            "near the borders",
+            "float64 draws at 0.8 and 0.9 and next to them, in one row selected where they are not in the other",
+            _borders,
+        ),
+        Case(
+            "at the rate",
+            "draws of exactly 1/8, 1/4 and 1/2 at that rate are not selected: below means below",
+            _at_the_rate,
+        ),
+        Case(
+            "none and all",
+            "a rate of 0 selects nothing, not even a draw of 0.0, and a rate of 1 all ordinary tokens",
+            _all_or_none,
         ),
         Case("rule", "three rows of twelve tokens with all three actions in each", lambda g: _mlm(g, 3, 12), weight=2),
     ],
@@ -169,6 +222,31 @@ EXERCISE = Exercise(
             "fixed_rate",
             (lambda u, special, rate=0.15: (u < 0.15) & ~special, APPLY),
             "The rate is ignored: 0.15 is its default, not its only value.",
+        ),
+        Mutant(
+            "at_the_rate",
+            (lambda u, special, rate=0.15: (u <= rate) & ~special, APPLY),
+            "A draw that equals the rate is selected. Below the rate means <: at a rate of 0 nothing is selected.",
+        ),
+        Mutant(
+            "zero_is_default",
+            (lambda u, special, rate=0.15: (u < (rate or 0.15)) & ~special, APPLY),
+            "A rate of 0 is taken for no rate. 0 is a number like the others: it selects nothing.",
+        ),
+        Mutant(
+            "special_only",
+            (lambda u, special, rate=0.15: (u < rate) & special, APPLY),
+            "Only special tokens are selected. Turn special round with ~: these are the tokens to leave alone.",
+        ),
+        Mutant(
+            "either",
+            (lambda u, special, rate=0.15: (u < rate) | ~special, APPLY),
+            "One of the two conditions is enough here. Both must hold: join them with &.",
+        ),
+        Mutant(
+            "as_numbers",
+            (lambda u, special, rate=0.15: ((u < rate) & ~special).long(), APPLY),
+            "select_tokens returns numbers. Return booleans, as a comparison gives them.",
         ),
         Mutant(
             "always_mask",
@@ -198,6 +276,48 @@ EXERCISE = Exercise(
             "Tokens that were not selected change, too. All three actions apply to selected tokens only.",
         ),
         Mutant(
+            "others_random",
+            (SELECT, _apply(random=lambda s, u: (u >= 0.8) & (u < 0.9))),
+            "Tokens that were not selected become random, too. The second condition needs `selected` as well.",
+        ),
+        Mutant(
+            "others_masked",
+            (SELECT, _apply(masked=lambda s, u: u < 0.8)),
+            "Tokens that were not selected become [MASK], too. The first condition needs `selected` as well.",
+        ),
+        Mutant(
+            "upper_borders",
+            (SELECT, _apply(masked=lambda s, u: s & (u <= 0.8), random=lambda s, u: s & (u > 0.8) & (u <= 0.9))),
+            "Draws of exactly 0.8 and 0.9 go to the wrong side. Below 0.8 is [MASK], from 0.8 to below 0.9 random: < "
+            "and >=.",
+        ),
+        Mutant(
+            "random_to_the_end",
+            (SELECT, _apply(random=lambda s, u: s & (u >= 0.8) & (u <= 0.9))),
+            "A draw of exactly 0.9 becomes random. Random tokens end below 0.9: from there on a token stays.",
+        ),
+        Mutant(
+            "random_from_above",
+            (SELECT, _apply(random=lambda s, u: s & (u > 0.8) & (u < 0.9))),
+            "A draw of exactly 0.8 stays as it is. From 0.8 on (>=) the token becomes random.",
+        ),
+        Mutant(
+            "kept_and_random_masked",
+            (SELECT, _apply(masked=lambda s, u: s & (u < 0.9), random=lambda s, u: s & (u >= 0.9))),
+            "[MASK] ends at 0.9 and random tokens follow here. [MASK] ends at 0.8, random at 0.9, and the rest stays.",
+        ),
+        Mutant(
+            "labels_turned",
+            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s, IGNORE, ids))),
+            "The labels are on the wrong side: selected tokens are the ones to predict, and all others get -100.",
+        ),
+        Mutant(
+            "changes_ids",
+            (SELECT, changes_ids),
+            "The inputs are written over ids itself, which must not be changed. Work on a copy: torch.where, or "
+            "ids.clone().",
+        ),
+        Mutant(
             "labels_of_masked",
             (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s & (u < 0.8), ids, IGNORE))),
             "Only [MASK] tokens have a label. All selected tokens are predicted, random and kept ones as well.",
@@ -221,14 +341,53 @@ EXERCISE = Exercise(
         Mutant(
             "second_from_ids",
             (SELECT, second_from_ids),
-            "The [MASK] tokens are gone again: the second replacement starts from ids. Let it start from the inputs "
-            "that the first one made.",
+            "No [MASK] is in the inputs. A draw below 0.8 gives mask_id, and the second replacement starts from the "
+            "inputs that the first one made, not from ids.",
         ),
         Mutant(
             "in_place",
             (SELECT, in_place),
             "The inputs are written over ids itself, so the labels are read from corrupted tokens. Work on a copy: "
             "torch.where, or ids.clone().",
+        ),
+        Mutant(
+            "tenths_of_rate",
+            (SELECT, _apply(masked=lambda s, u: s & (u < 0.12), random=lambda s, u: s & (u >= 0.12) & (u < 0.135))),
+            "The borders are parts of the rate here, 0.12 and 0.135. The second draw is independent of the first: 0.8 "
+            "and 0.9.",
+        ),
+        Mutant(
+            "random_and_mask_swapped",
+            (SELECT, _apply(masked=lambda s, u: s & (u >= 0.8) & (u < 0.9), random=lambda s, u: s & (u < 0.8))),
+            "[MASK] and random tokens are exchanged: below 0.8 comes [MASK], from 0.8 to below 0.9 a random token.",
+        ),
+        Mutant(
+            "no_random",
+            (SELECT, _apply(random=lambda s, u: s & (u > 2))),
+            "No token becomes random. A selected token with a draw from 0.8 to below 0.9 becomes the entry of "
+            "random_ids.",
+        ),
+        Mutant(
+            "exchanged",
+            (SELECT, lambda *given: APPLY(*given)[::-1]),
+            "The two results stand the other way round. Return the inputs first, then the labels.",
+        ),
+        Mutant(
+            "turned",
+            (SELECT, _apply(masked=lambda s, u: s & (u > 0.2), random=lambda s, u: s & (u > 0.1) & (u <= 0.2))),
+            "The draws are counted from above. Below 0.8 is [MASK], from 0.8 to below 0.9 random, and the highest "
+            "tenth stays.",
+        ),
+        Mutant(
+            "mask_at_border",
+            (SELECT, _apply(masked=lambda s, u: s & (u <= 0.8), random=lambda s, u: s & (u > 0.8) & (u < 0.9))),
+            "A draw of exactly 0.8 becomes [MASK]. [MASK] ends below 0.8; from 0.8 on (>=) the token is random.",
+        ),
+        Mutant(
+            "others_changed",
+            (SELECT, _apply(masked=lambda s, u: ~s & (u < 0.8), random=lambda s, u: ~s & (u >= 0.8) & (u < 0.9))),
+            "The tokens that were not selected are changed, and the selected ones stay. Turn it round: only selected "
+            "tokens change.",
         ),
     ],
 )

@@ -4,105 +4,98 @@ import math
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
-from autograder.reference import objectives as ref
 from autograder.reference.masks import left_padded, right_padded
 
-PAIRS, LOSS = ref.next_token_pairs, ref.next_token_loss
+from ._next_token_mistakes import (
+    LOSS,
+    PAIRS,
+    backward,
+    bits,
+    by_sentence,
+    counts_positions,
+    divided_by_all,
+    either_real,
+    inputs_only,
+    mean_of_targets,
+    negative_log_p,
+    no_shift,
+    nobody_for_pairs,
+    of_probabilities,
+    padding_counts,
+    per_text,
+    refusing,
+    summed,
+    targets_only,
+    texts_joined,
+    two_refused,
+    wrapped,
+)
 
 
 def pairs_by_narrow(ids):
     """torch.narrow in place of slices."""
     T = ids.shape[-1]
-    if T == 1:
+    if T < 2:
         raise ValueError("one token has no next one")
     return ids.narrow(-1, 0, T - 1), ids.narrow(-1, 1, T - 1)
 
 
-def loss_by_gather(logits, ids, real=None):
-    """Log-probabilities of the next tokens, picked by gather, averaged over the pairs that count."""
-    log_p = torch.log_softmax(logits[:, :-1], -1).gather(-1, ids[:, 1:, None])[..., 0]
-    counts = torch.ones_like(log_p) if real is None else (real[:, 1:] & real[:, :-1]).to(log_p.dtype)
-    return -(log_p * counts).sum() / counts.sum()
+def loss_by_one_hot(logits, ids, real=None):
+    """Log-probabilities of the next tokens, picked by zeros and ones, averaged over the pairs that count."""
+    log_p = (logits[:, :-1].log_softmax(-1) * F.one_hot(ids[:, 1:], logits.shape[-1])).sum(-1)
+    if real is not None:
+        log_p = log_p[real[:, 1:] & real[:, :-1]]
+    return -log_p.mean()
 
 
 def loss_by_loop(logits, ids, real=None):
     """Pair by pair."""
+    nll = logits.logsumexp(-1)
     terms = []
-    for b in range(ids.shape[0]):
-        for t in range(ids.shape[1] - 1):
+    for b, text in enumerate(ids):
+        for t, following in enumerate(text[1:]):
             if real is None or (real[b, t] and real[b, t + 1]):
-                terms.append(torch.logsumexp(logits[b, t], -1) - logits[b, t, ids[b, t + 1]])
-    return torch.stack(terms).mean()
+                terms.append(nll[b, t] - logits[b, t, following])
+    return sum(terms) / len(terms)
 
 
-def _nll(logits, targets):
-    return -torch.log_softmax(logits, -1).gather(-1, targets[..., None])[..., 0]
-
-
-def _counts(real, like):
-    return torch.ones_like(like) if real is None else (real[:, 1:] & real[:, :-1]).to(like.dtype)
-
-
-def no_shift(logits, ids, real=None):
-    nll = _nll(logits, ids)
-    counts = torch.ones_like(nll) if real is None else real.to(nll.dtype)
-    return (nll * counts).sum() / counts.sum()
-
-
-def backward(logits, ids, real=None):
-    nll = _nll(logits[:, 1:], ids[:, :-1])
-    counts = _counts(real, nll)
-    return (nll * counts).sum() / counts.sum()
-
-
-def wrapped(logits, ids, real=None):
-    nll = _nll(logits, ids.roll(-1, -1))
-    counts = torch.ones_like(nll) if real is None else (real & real.roll(-1, -1)).to(nll.dtype)
-    return (nll * counts).sum() / counts.sum()
-
-
-def summed(logits, ids, real=None):
-    nll = _nll(logits[:, :-1], ids[:, 1:])
-    return (nll * _counts(real, nll)).sum()
-
-
-def padding_counts(logits, ids, real=None):
-    return _nll(logits[:, :-1], ids[:, 1:]).mean()
-
-
-def divided_by_all(logits, ids, real=None):
-    nll = _nll(logits[:, :-1], ids[:, 1:])
-    return (nll * _counts(real, nll)).mean()
-
-
-def targets_only(logits, ids, real=None):
-    nll = _nll(logits[:, :-1], ids[:, 1:])
-    counts = torch.ones_like(nll) if real is None else real[:, 1:].to(nll.dtype)
-    return (nll * counts).sum() / counts.sum()
-
-
-def inputs_only(logits, ids, real=None):
-    nll = _nll(logits[:, :-1], ids[:, 1:])
-    counts = torch.ones_like(nll) if real is None else real[:, :-1].to(nll.dtype)
-    return (nll * counts).sum() / counts.sum()
-
-
-def per_sentence(logits, ids, real=None):
-    nll = _nll(logits[:, :-1], ids[:, 1:])
-    counts = _counts(real, nll)
-    return ((nll * counts).sum(-1) / counts.sum(-1)).mean()
-
-
-def bits(logits, ids, real=None):
-    return LOSS(logits, ids, real) / math.log(2)
-
-
-def _loss(g: Source, B: int, T: int, V: int, pad: Callable[[Tensor, int], Tensor] | None = None) -> Program:
+def _loss(
+    g: Source,
+    B: int,
+    T: int,
+    V: int,
+    pad: Callable[[Tensor, int], Tensor] | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Program:
     real = None if pad is None else pad(torch.tensor([T - 1, T - 3, T - 4])[:B], T)
-    return call(g.randn(B, T, V, scale=2), g.integers(0, V, B, T), real=real, fn="next_token_loss")
+    return call(g.randn(B, T, V, scale=2, dtype=dtype), g.integers(0, V, B, T), real=real, fn="next_token_loss")
+
+
+def _trained(g: Source) -> Program:
+    """Gradients without and with padding."""
+    program = Program()
+    for real in (None, right_padded(torch.tensor([5, 3]), 5)):
+        program.call(g.randn(2, 5, 4), g.integers(0, 4, 2, 5), real=real, fn="next_token_loss", grad=[0])
+    return program
+
+
+def _short(g: Source) -> Program:
+    """Pairs and loss of texts of two tokens, the fewest that there are."""
+    ids = g.integers(0, 900, 3, 2)
+    return call(ids).call(g.randn(3, 2, 40), g.integers(0, 39, 3, 2), fn="next_token_loss")
+
+
+def _lone_words(g: Source) -> Program:
+    """The loss without padding, then with it and texts of one word among longer ones."""
+    program = Program()
+    for real in (None, right_padded(torch.tensor([1, 4, 1, 3]), 5)):
+        logits = g.randn(4, 5, 6, dtype=torch.float64)
+        program.call(logits, g.integers(0, 6, 4, 5), real, fn="next_token_loss")
+    return program
 
 
 EXERCISE = Exercise(
@@ -115,7 +108,7 @@ EXERCISE = Exercise(
     signature="next_token_pairs(ids)",
     targets=("next_token_pairs", "next_token_loss"),
     reference=(PAIRS, LOSS),
-    alternatives=[(pairs_by_narrow, loss_by_gather), (pairs_by_narrow, loss_by_loop)],
+    alternatives=[(pairs_by_narrow, loss_by_one_hot), (pairs_by_narrow, loss_by_loop)],
     cases=[
         Case(
             "pairs by hand",
@@ -150,9 +143,26 @@ EXERCISE = Exercise(
         ),
         Case(
             "one token",
-            "a text of one token has no next token: next_token_pairs raises ValueError",
-            lambda g: call(torch.tensor([[3]])),
+            "two texts of one token have no next token: next_token_pairs raises ValueError",
+            lambda g: call(torch.tensor([[3], [8]])),
             weight=0.5,
+        ),
+        Case(
+            "no token",
+            "two empty texts have no pair either: next_token_pairs raises ValueError",
+            lambda g: call(torch.zeros(2, 0, dtype=torch.long)),
+            weight=0.5,
+        ),
+        Case("two tokens", "three texts of two tokens make one pair each, the fewest that there are", _short),
+        Case(
+            "lone words",
+            "float64, without padding and with two texts of one word among four, which add no pair and do not count",
+            _lone_words,
+        ),
+        Case(
+            "gradients",
+            "the slope of the loss by every logit, without and with padding: 0 where no pair counts",
+            _trained,
         ),
     ],
     mutants=[
@@ -205,11 +215,56 @@ EXERCISE = Exercise(
         ),
         Mutant(
             "per_sentence",
-            (PAIRS, per_sentence),
+            (PAIRS, by_sentence(lambda sums, n: (sums / n).mean())),
             "Each text is averaged on its own, so words of short texts weigh more. Sum over all pairs, then divide "
             "once.",
         ),
+        Mutant(
+            "per_sentence_with_pairs",
+            (PAIRS, by_sentence(lambda sums, n: (sums[n > 0] / n[n > 0]).mean())),
+            "Each text is averaged on its own, so words of short texts weigh more. Put all pairs together, then take "
+            "one mean.",
+        ),
+        Mutant(
+            "per_sentence_clamped",
+            (PAIRS, by_sentence(lambda sums, n: (sums / n.clamp(min=1)).mean())),
+            "Each text is averaged on its own, and texts without a pair count as 0. Sum over all pairs, then divide "
+            "once by their number.",
+        ),
         Mutant("bits", (PAIRS, bits), "This is in bits (base 2). Use natural logarithms: nats."),
+        Mutant(
+            "bits_of_probabilities",
+            (PAIRS, of_probabilities(lambda p: -p.log2().mean())),
+            "This is in bits (log2), and of probabilities, which round to 0 for large logits. Use log_softmax or "
+            "cross_entropy: they are in nats.",
+        ),
+        Mutant(
+            "log_of_softmax",
+            (PAIRS, of_probabilities(lambda p: -p.log().mean())),
+            "A probability can round to 0, and its logarithm is then -inf. Take log_softmax (or cross_entropy) in one "
+            "step, not the log of a softmax.",
+        ),
+        Mutant(
+            "probabilities",
+            (PAIRS, of_probabilities(lambda p: 1 - p.mean())),
+            "The logarithm is missing: the loss of a pair is −ln p, not 1 − p.",
+        ),
+        Mutant(
+            "counts_places",
+            (PAIRS, counts_positions),
+            "The sum is divided by the number of tokens. Each text has one pair fewer: divide by the number of pairs.",
+        ),
+        Mutant(
+            "per_text",
+            (PAIRS, per_text),
+            "The sum is divided by the number of texts. Divide by the number of pairs that count.",
+        ),
+        Mutant(
+            "detached",
+            (PAIRS, lambda logits, ids, real=None: LOSS(logits, ids, real).detach()),
+            "The number is right, but it is cut off from the logits (detach, item, torch.tensor), so nothing could be "
+            "trained on it.",
+        ),
         Mutant(
             "softmax_twice",
             (PAIRS, lambda logits, ids, real=None: LOSS(logits.softmax(-1), ids, real)),
@@ -235,6 +290,100 @@ EXERCISE = Exercise(
             (lambda ids: (ids[..., :-1], ids[..., 1:]), LOSS),
             "Pairs and loss are right. Let next_token_pairs raise a ValueError for fewer than two tokens: the mean "
             "over no pair is NaN.",
+        ),
+        Mutant(
+            "empty_allowed",
+            (nobody_for_pairs, LOSS),
+            "One token is refused, none is not. Raise the ValueError for fewer than two: ids.shape[1] < 2.",
+        ),
+        Mutant(
+            "two_refused",
+            (two_refused, lambda logits, ids, real=None: LOSS(logits, ids, real) if two_refused(ids) else None),
+            "Two tokens are refused, but they make a pair. The ValueError is for fewer than two.",
+        ),
+        Mutant(
+            "swapped_pairs",
+            (lambda ids: (ids[..., 1:], ids[..., :-1]), LOSS),
+            "Inputs and targets are exchanged: the targets are the tokens that come later, ids[:, 1:].",
+        ),
+        Mutant(
+            "either_real",
+            (PAIRS, either_real),
+            "A pair counts here when its input or its target is real. Both must be: join them with &.",
+        ),
+        Mutant(
+            "texts_joined",
+            (PAIRS, texts_joined),
+            "The texts are put in one line before the shift, so the end of one predicts the start of the next. Shift "
+            "each text along its own axis: [:, :-1] and [:, 1:].",
+        ),
+        Mutant(
+            "raw_logits",
+            (PAIRS, lambda logits, ids, real=None: mean_of_targets(-logits[:, :-1], ids, real)),
+            "Logits are averaged as if they were log-probabilities. Take log_softmax over the vocabulary first.",
+        ),
+        Mutant(
+            "over_places",
+            (PAIRS, lambda logits, ids, real=None: mean_of_targets(-logits[:, :-1].log_softmax(1), ids, real)),
+            "The softmax runs over the places of the text. At each place the words of the vocabulary compete: use the "
+            "last axis.",
+        ),
+        Mutant(
+            "not_averaged",
+            (PAIRS, lambda logits, ids, real=None: negative_log_p(logits[:, :-1], ids[:, 1:])),
+            "There is one loss per pair here. Return the mean over the pairs that count.",
+        ),
+        Mutant(
+            "logits_zeroed",
+            (
+                PAIRS,
+                lambda logits, ids, real=None: padding_counts(
+                    logits if real is None else logits * real[..., None], ids
+                ),
+            ),
+            "The logits of padding are set to 0, but its pairs are still counted. Leave the pairs out: select those "
+            "that count, then take the mean.",
+        ),
+        Mutant(
+            "two_ahead",
+            (
+                PAIRS,
+                lambda logits, ids, real=None: (
+                    LOSS(logits[:, :-1], ids[:, 1:], None if real is None else real[:, 1:])
+                    if ids.shape[1] > 2
+                    else negative_log_p(logits, ids).mean() * math.nan
+                ),
+            ),
+            "The shift is taken twice: each place is asked for the token after the next. Logits of place t predict "
+            "token t + 1.",
+        ),
+        Mutant(
+            "ids_ignored",
+            (
+                PAIRS,
+                lambda logits, ids, real=None: mean_of_targets(
+                    -logits[:, :-1].log_softmax(-1), logits.argmax(-1), real
+                ),
+            ),
+            "The loss does not look at ids but at the word with the largest logit. Pick the entry of the target, "
+            "ids[:, 1:].",
+        ),
+        Mutant(
+            "uncut_targets",
+            (lambda ids: (ids[..., :-1], ids), LOSS),
+            "There is one target more than inputs. The first token is never predicted: cut it from the targets.",
+        ),
+        Mutant(
+            "texts_counted",
+            refusing(lambda ids: len(ids) < 2),
+            "The texts of the batch are counted and not their tokens, so one text alone is refused. Look at the "
+            "second axis: ids.shape[1].",
+        ),
+        Mutant(
+            "all_tokens_counted",
+            refusing(lambda ids: ids.numel() < 2),
+            "All tokens of the batch are counted together, so two texts of one token pass. Look at the length of a "
+            "text: ids.shape[1].",
         ),
     ],
 )

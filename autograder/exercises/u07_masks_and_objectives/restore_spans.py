@@ -5,55 +5,45 @@ import torch
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference import objectives as ref
 
-from .shared import HAND, LONG, with_noise
+from .shared import HAND, edges_of_spans, with_noise
 
 
-def restore_by_dict(inputs, targets, first_sentinel):
-    """Spans by their sentinel, then one pass over the inputs."""
-    spans, current = {}, None
+def _spans(targets, first):
+    """Spans of the targets as lists; what follows the last sentinel is none."""
+    spans = []
     for token in targets.tolist():
-        if token == first_sentinel - len(spans):
-            current = spans.setdefault(token, [])
-        else:
-            current.append(token)
-    last = first_sentinel - len(spans) + 1
-    spans.pop(last)
-    found = [t for t in inputs.tolist() if t in spans]
-    if found != list(spans) or last in inputs.tolist():
-        raise ValueError("inputs and targets do not belong together")
-    text = [x for t in inputs.tolist() for x in spans.get(t, [t])]
-    return torch.tensor(text)
-
-
-def restore_by_search(inputs, targets, first_sentinel):
-    """For each sentinel: the stretch of the targets up to the next one."""
-    text, target = [], targets.tolist()
-    expected = first_sentinel
-    for token in inputs.tolist():
-        if token == expected:
-            if token - 1 not in target:
-                raise ValueError(f"no span for {token}")
-            text += target[target.index(token) + 1 : target.index(token - 1)]
-            expected -= 1
-        else:
-            text.append(token)
-    if target[-1] != expected:
-        raise ValueError("targets describe more spans")
-    return torch.tensor(text)
-
-
-# The mistakes leave the ValueErrors out, and fill a gap without a span with nothing.
-def _spans(targets, first, including=0):
-    spans, k = [], 0
-    for token in targets.tolist():
-        if token == first - k:
+        if token == first - len(spans):
             spans.append([])
-            k += 1
-        elif spans:
+        else:
             spans[-1].append(token)
     return spans[:-1]
 
 
+def restore_by_dict(inputs, targets, first_sentinel):
+    """Spans by their sentinel, then one pass over the inputs."""
+    spans = {first_sentinel - k: span for k, span in enumerate(_spans(targets, first_sentinel))}
+    closing = targets[-1].item()
+    if [t for t in inputs.tolist() if t in spans or t == closing] != list(spans):
+        raise ValueError("inputs and targets do not belong together")
+    return torch.tensor([x for t in inputs.tolist() for x in spans.get(t, [t])])
+
+
+def restore_by_places(inputs, targets, first_sentinel):
+    """Where sentinels stand in both, as tensors: the pieces between them, put together in turn."""
+    closing = targets[-1]
+    place = torch.arange(len(inputs))[(inputs >= closing) & (inputs <= first_sentinel)]
+    marks = torch.arange(first_sentinel, closing.item(), -1)
+    if not torch.equal(inputs[place], marks):
+        raise ValueError("inputs and targets do not belong together")
+    starts = [*torch.arange(len(targets))[torch.isin(targets, marks)], -1]
+    pieces, last = [], 0
+    for k, p in enumerate(place):
+        pieces += [inputs[last:p], targets[starts[k] + 1 : starts[k + 1]]]
+        last = p + 1
+    return torch.cat([*pieces, inputs[last:]])
+
+
+# The mistakes leave the ValueErrors out, and fill a gap without a span with nothing.
 def _restore(fill=lambda spans, k: spans[k] if k < len(spans) else [], tail=lambda spans, s: []):
     def wrong(inputs, targets, first_sentinel):
         spans = _spans(targets, first_sentinel)
@@ -65,7 +55,7 @@ def _restore(fill=lambda spans, k: spans[k] if k < len(spans) else [], tail=lamb
             else:
                 text.append(token)
         text += tail(spans, first_sentinel)
-        return torch.tensor(text, dtype=LONG)
+        return torch.tensor(text)
 
     return wrong
 
@@ -78,11 +68,51 @@ def keeps_sentinels(inputs, targets, first_sentinel):
         if token == first_sentinel - k:
             text += spans[k] if k < len(spans) else []
             k += 1
-    return torch.tensor(text, dtype=LONG)
+    return torch.tensor(text)
+
+
+# Everything right but the ValueErrors; the loop as the hints have it.
+def _checked(is_sentinel=None, no_span=lambda used, spans, token, first: False, left_over=lambda used, spans: False):
+    def wrong(inputs, targets, first_sentinel):
+        spans = _spans(targets, first_sentinel)
+        closing = first_sentinel - len(spans)
+        text, used = [], 0
+        for token in inputs.tolist():
+            if is_sentinel(token, closing, first_sentinel) if is_sentinel else closing <= token <= first_sentinel:
+                if no_span(used, spans, token, first_sentinel):
+                    raise ValueError("no span")
+                text += spans[used]
+                used += 1
+            else:
+                text.append(token)
+        if left_over(used, spans):
+            raise ValueError("spans left over")
+        return torch.tensor(text)
+
+    return wrong
+
+
+def _too_many(used, spans, token, first):
+    return used == len(spans)
+
+
+def _not_next(used, spans, token, first):
+    return used == len(spans) or token != first - used
+
+
+def _some_left(used, spans):
+    return used < len(spans)
 
 
 def _back(g: Source, pattern: str, first: int = 999) -> Program:
     return call(*ref.span_corruption(*with_noise(g, pattern), first), first)
+
+
+def _exchanged(g: Source, *sentinels: int) -> Program:
+    """Inputs in which other sentinels stand where the first and the second do; so many below the first."""
+    inputs, targets = ref.span_corruption(*with_noise(g, "..x.xx."), 999)
+    inputs[(inputs == 999) | (inputs == 998)] = 999 - torch.tensor(sentinels)
+    return call(inputs, targets, 999)
 
 
 def _mismatch(g: Source) -> Program:
@@ -101,7 +131,7 @@ EXERCISE = Exercise(
     extension=True,
     signature="restore_spans(inputs, targets, first_sentinel)",
     reference=ref.restore_spans,
-    alternatives=[restore_by_dict, restore_by_search],
+    alternatives=[restore_by_dict, restore_by_places],
     cases=[
         Case(
             "by hand",
@@ -120,6 +150,22 @@ EXERCISE = Exercise(
                 ref.span_corruption(*with_noise(g, ".x.xx..x"), 999).targets,
                 999,
             ),
+            weight=0.5,
+        ),
+        *edges_of_spans(lambda p, ids, noise, first: p.call(*ref.span_corruption(ids, noise, first), first)),
+        Case(
+            "wrong order",
+            "the inputs hold the second sentinel before the first: ValueError",
+            lambda g: _exchanged(g, 1, 0),
+            weight=0.5,
+        ),
+        Case(
+            "twice", "the inputs hold the first sentinel twice: ValueError", lambda g: _exchanged(g, 0, 0), weight=0.5
+        ),
+        Case(
+            "closing in the inputs",
+            "the inputs hold the first sentinel and the closing one, not the second: ValueError",
+            lambda g: _exchanged(g, 0, 2),
             weight=0.5,
         ),
     ],
@@ -161,9 +207,87 @@ EXERCISE = Exercise(
             "The last sentinel of the targets ends up in the text. It only closes the last span.",
         ),
         Mutant(
+            "order_unchecked",
+            _checked(no_span=_too_many, left_over=_some_left),
+            "The sentinels are counted, but not compared. The k-th sentinel of the inputs must be first_sentinel - k: "
+            "raise a ValueError for another one.",
+        ),
+        Mutant(
+            "spans_left_over",
+            _checked(no_span=_not_next),
+            "Spans for which the inputs have no sentinel are lost without a word. After the loop, raise a ValueError "
+            "when used < len(spans).",
+        ),
+        Mutant(
+            "counted_only",
+            _checked(no_span=_too_many),
+            "Only too many sentinels are refused. Raise a ValueError as well for spans left over, and for a sentinel "
+            "out of turn.",
+        ),
+        Mutant(
+            "too_many_unchecked",
+            _checked(left_over=_some_left),
+            "A sentinel without a span ends in an IndexError. Before you take spans[used], raise a ValueError when "
+            "there is none left.",
+        ),
+        Mutant(
+            "first_missed",
+            _checked(is_sentinel=lambda t, closing, first: closing <= t < first, no_span=_too_many),
+            "first_sentinel itself is taken for an ordinary token. The range of the sentinels includes both ends: "
+            "closing <= token <= first_sentinel.",
+        ),
+        Mutant(
+            "first_missed_checked",
+            _checked(
+                is_sentinel=lambda t, closing, first: closing <= t < first, no_span=_too_many, left_over=_some_left
+            ),
+            "first_sentinel itself is taken for an ordinary token, so that a span is left over. The range includes "
+            "both ends: closing <= token <= first_sentinel.",
+        ),
+        Mutant(
+            "above_is_sentinel",
+            _checked(is_sentinel=lambda t, closing, first: t >= closing, no_span=_too_many, left_over=_some_left),
+            "Ids above first_sentinel are taken for sentinels. They are ordinary: closing <= token <= first_sentinel.",
+        ),
+        Mutant(
+            "below_is_sentinel",
+            _checked(
+                is_sentinel=lambda t, closing, first: closing - 1 <= t <= first,
+                no_span=_too_many,
+                left_over=_some_left,
+            ),
+            "The id below the closing sentinel is taken for a sentinel. The range ends at closing.",
+        ),
+        Mutant(
+            "spans_reversed",
+            _restore(fill=lambda spans, k: spans[k][::-1] if k < len(spans) else []),
+            "The tokens of each span come back in reverse. They stand in the targets in the order of the text.",
+        ),
+        Mutant(
             "unchecked",
             _restore(),
             "The text is right. Raise a ValueError when inputs and targets do not have the same sentinels.",
+        ),
+        Mutant(
+            "next_span",
+            _restore(fill=lambda spans, k: spans[k + 1] if k + 1 < len(spans) else []),
+            "Each gap gets the span after its own: the count goes up before the span is taken. Take spans[used] "
+            "first, then count.",
+        ),
+        Mutant(
+            "last_span_everywhere",
+            _restore(fill=lambda spans, k: spans[-1]),
+            "Every gap is filled with the last span. The k-th sentinel of the inputs gets the k-th span.",
+        ),
+        Mutant(
+            "last_tokens",
+            _restore(fill=lambda spans, k: spans[k][-1:] if k < len(spans) else []),
+            "Only the last token of each span comes back. Add the whole span: text += spans[used].",
+        ),
+        Mutant(
+            "spans_only",
+            lambda inputs, targets, first_sentinel: torch.tensor(sum(_spans(targets, first_sentinel), [])),
+            "Only the hidden tokens come back. The tokens in sight stay where the inputs have them.",
         ),
     ],
 )

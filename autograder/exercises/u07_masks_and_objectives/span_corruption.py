@@ -5,37 +5,37 @@ import torch
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference import objectives as ref
 
-from .shared import HAND, LONG, with_noise
+from .shared import HAND, edges_of_spans, with_noise
 
 
 def corrupt_by_loop(ids, noise, first_sentinel):
     """One pass over the text with a flag: is a span open?"""
-    inputs, targets, k, is_open = [], [], 0, False
-    spans = sum(n and not b for n, b in zip(noise.tolist(), [False, *noise.tolist()[:-1]], strict=True))
-    if any(first_sentinel - spans <= x <= first_sentinel for x in ids.tolist()):
-        raise ValueError("the text holds a sentinel")
-    for token, hidden in zip(ids.tolist(), noise.tolist(), strict=True):
+    inputs, targets, needed = [], [], [first_sentinel]
+    is_open = False
+    for i, hidden in enumerate(noise):
         if hidden and not is_open:
-            inputs.append(first_sentinel - k)
-            targets.append(first_sentinel - k)
-            k += 1
-        (targets if hidden else inputs).append(token)
+            inputs.append(needed[-1])
+            targets.append(needed[-1])
+            needed.append(needed[-1] - 1)
+        (targets if hidden else inputs).append(ids[i])
         is_open = hidden
-    return torch.tensor(inputs), torch.tensor([*targets, first_sentinel - k])
+    if set(needed) & set(ids.tolist()):
+        raise ValueError("the text holds a sentinel")
+    return torch.tensor(inputs), torch.tensor([*targets, needed[-1]])
 
 
 def corrupt_by_runs(ids, noise, first_sentinel):
     """Runs from the places where the noise changes."""
-    edges = torch.cat([torch.tensor([True]), noise[1:] != noise[:-1]]).nonzero()[:, 0].tolist() + [len(ids)]
     inputs, targets, sentinel = [], [], first_sentinel
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
-        if noise[a]:
+    lengths = noise.unique_consecutive(return_counts=True)[1].tolist()
+    for i, run in enumerate(ids.split(lengths)):
+        if noise[0] == (i % 2 == 0):
             mark = torch.tensor([sentinel])
             inputs.append(mark)
-            targets += [mark, ids[a:b]]
+            targets += [mark, run]
             sentinel -= 1
         else:
-            inputs.append(ids[a:b])
+            inputs.append(run)
     if ((ids <= first_sentinel) & (ids >= sentinel)).any():
         raise ValueError("the text holds a sentinel")
     return torch.cat(inputs), torch.cat([*targets, torch.tensor([sentinel])])
@@ -68,7 +68,7 @@ def _corrupt(
             else:
                 inputs += tokens
         targets += closing(first_sentinel, k, ids.tolist())
-        return torch.tensor(inputs, dtype=LONG), torch.tensor(targets, dtype=LONG)
+        return torch.tensor(inputs), torch.tensor(targets)
 
     return wrong
 
@@ -98,8 +98,59 @@ def wraps_around(ids, noise, first_sentinel):
     return torch.tensor(inputs), torch.tensor([*targets, first_sentinel - k])
 
 
+def _refusing(taken):
+    """The right result, with a check of its own; taken: bool from (ids, noise, first, last sentinel)."""
+
+    def wrong(ids, noise, first_sentinel):
+        inputs, targets = _corrupt()(ids, noise, first_sentinel)
+        if taken(ids, noise, first_sentinel, targets[-1]).any():
+            raise ValueError("the text holds a sentinel")
+        return inputs, targets
+
+    return wrong
+
+
+def _taken(g: Source, place: int, sentinel: int, pattern: str = "..x.xx.") -> Program:
+    """A text with one of its own sentinels in it; sentinel: how many below the first."""
+    ids, noise = with_noise(g, pattern)
+    first = 900 + g.integer(10, 90)
+    ids[place] = first - sentinel
+    return call(ids, noise, first)
+
+
 def _corrupted(g: Source, pattern: str, first: int = 999) -> Program:
     return call(*with_noise(g, pattern), first)
+
+
+def _pass(starts):
+    """One pass over the text, with a sentinel wherever starts(i, noise), and the right check."""
+
+    def wrong(ids, noise, first_sentinel):
+        inputs, targets, k, noise = [], [], 0, noise.tolist()
+        for i, token in enumerate(ids.tolist()):
+            if starts(i, noise):
+                inputs.append(first_sentinel - k)
+                targets.append(first_sentinel - k)
+                k += 1
+            (targets if noise[i] else inputs).append(token)
+        if ((ids <= first_sentinel) & (ids >= first_sentinel - k)).any():
+            raise ValueError("the text holds a sentinel")
+        return torch.tensor(inputs), torch.tensor([*targets, first_sentinel - k])
+
+    return wrong
+
+
+def closing_in_inputs(ids, noise, first_sentinel):
+    inputs, targets = _corrupt()(ids, noise, first_sentinel)
+    return torch.cat([inputs, targets[-1:]]), targets
+
+
+def counts_up_checked(ids, noise, first_sentinel):
+    up = lambda s, k, *tokens: [s + k, *(tokens[0] if tokens else [])]
+    inputs, targets = _corrupt(lambda s, k, tokens: [s + k], up, lambda s, n, ids: [s + n])(ids, noise, first_sentinel)
+    if ((ids >= first_sentinel) & (ids <= targets[-1])).any():
+        raise ValueError("the text holds a sentinel")
+    return inputs, targets
 
 
 EXERCISE = Exercise(
@@ -139,6 +190,25 @@ EXERCISE = Exercise(
             "closing taken",
             "the text holds 97, which would close the targets: ValueError",
             lambda g: call(torch.tensor([97, 12, 13, 14]), torch.tensor([False, True, False, True]), 99),
+            weight=0.5,
+        ),
+        *edges_of_spans(lambda p, ids, noise, first: p.call(ids, noise, first)),
+        Case(
+            "first taken",
+            "the text holds first_sentinel itself: ValueError",
+            lambda g: _taken(g, 0, 0),
+            weight=0.5,
+        ),
+        Case(
+            "hidden taken",
+            "a hidden token has the id of a sentinel: ValueError",
+            lambda g: _taken(g, 4, 1),
+            weight=0.5,
+        ),
+        Case(
+            "nothing hidden, taken",
+            "no span at all, and the text holds the sentinel that closes: ValueError",
+            lambda g: _taken(g, 2, 0, "....."),
             weight=0.5,
         ),
     ],
@@ -219,10 +289,112 @@ EXERCISE = Exercise(
             "and a last sentinel.",
         ),
         Mutant(
+            "closing_unchecked",
+            _refusing(lambda ids, noise, first, last: (ids <= first) & (ids > last)),
+            "The check leaves out the closing sentinel, which is needed as well: first_sentinel - spans belongs to the "
+            "range.",
+        ),
+        Mutant(
+            "first_unchecked",
+            _refusing(lambda ids, noise, first, last: (ids < first) & (ids >= last)),
+            "The check leaves out first_sentinel itself. All that are needed count, from the first to the closing one.",
+        ),
+        Mutant(
+            "above_refused",
+            _refusing(lambda ids, noise, first, last: ids >= last),
+            "Ids above first_sentinel are refused. They are ordinary: only the sentinels needed must not occur.",
+        ),
+        Mutant(
+            "below_refused",
+            _refusing(lambda ids, noise, first, last: (ids <= first) & (ids >= last - 1)),
+            "The id below the closing sentinel is refused. It is ordinary: only the sentinels needed must not occur.",
+        ),
+        Mutant(
+            "only_first_checked",
+            _refusing(lambda ids, noise, first, last: ids == first),
+            "Only first_sentinel is looked for. Each span has a sentinel of its own, and one closes: check them all.",
+        ),
+        Mutant(
+            "hidden_unchecked",
+            _refusing(lambda ids, noise, first, last: (ids <= first) & (ids >= last) & ~noise),
+            "Only the tokens in sight are checked. A hidden token with a sentinel's id is just as ambiguous, in the "
+            "targets.",
+        ),
+        Mutant(
+            "sight_unchecked",
+            _refusing(lambda ids, noise, first, last: (ids <= first) & (ids >= last) & noise),
+            "Only the hidden tokens are checked. One in sight with a sentinel's id is as ambiguous, in the inputs.",
+        ),
+        Mutant(
             "unchecked",
             _corrupt(),
             "Inputs and targets are right. Raise a ValueError when the text itself holds a sentinel that is needed "
             "(the closing one, too): the way back would be ambiguous.",
+        ),
+        Mutant(
+            "first_span_only",
+            _pass(lambda i, noise: noise[i] and not any(noise[:i])),
+            "Only the first span gets a sentinel: the flag of an open span is never taken back. Set it for each "
+            "token: hidden_before = hidden.",
+        ),
+        Mutant(
+            "start_missed",
+            _pass(lambda i, noise: noise[i] and i > 0 and not noise[i - 1]),
+            "A span at the very start gets no sentinel. Nothing stands before token 0, so a hidden token 0 starts a "
+            "span.",
+        ),
+        Mutant(
+            "sentinel_at_end",
+            _pass(lambda i, noise: noise[i] and not (i + 1 < len(noise) and noise[i + 1])),
+            "The sentinel is written at the last token of a span. It comes at the first one, before the span's tokens.",
+        ),
+        Mutant(
+            "first_token_lost",
+            _corrupt(target=lambda s, k, tokens: [s - k, *tokens[1:]]),
+            "The first token of each span is lost. At the start of a span comes the sentinel, and then the token too: "
+            "no elif.",
+        ),
+        Mutant(
+            "first_token_in_sight",
+            _corrupt(mark=lambda s, k, tokens: [s - k, tokens[0]], target=lambda s, k, tokens: [s - k, *tokens[1:]]),
+            "The first token of each span stays in the inputs. Hidden tokens belong to the targets, all of them.",
+        ),
+        Mutant(
+            "closing_repeated",
+            _corrupt(closing=lambda s, n, ids: [s - n + 1]),
+            "The closing sentinel is that of the last span again. It is the next one: first_sentinel - spans, after "
+            "spans has been counted.",
+        ),
+        Mutant(
+            "closing_too_low",
+            _corrupt(closing=lambda s, n, ids: [s - n - 1]),
+            "The closing sentinel is one too low. After n spans it is first_sentinel - n.",
+        ),
+        Mutant(
+            "closing_is_first",
+            _corrupt(closing=lambda s, n, ids: [s]),
+            "The targets close with first_sentinel. The closing one is the next that is free: first_sentinel - spans.",
+        ),
+        Mutant(
+            "closing_in_inputs",
+            closing_in_inputs,
+            "The inputs end with the closing sentinel as well. Only the targets have it.",
+        ),
+        Mutant(
+            "exchanged_results",
+            lambda ids, noise, first_sentinel: _corrupt()(ids, noise, first_sentinel)[::-1],
+            "The two results stand the other way round. Return the inputs first, then the targets.",
+        ),
+        Mutant(
+            "noise_inverted",
+            lambda ids, noise, first_sentinel: _corrupt()(ids, ~noise, first_sentinel),
+            "The tokens in sight are hidden, and the others shown. noise is True where a token is hidden.",
+        ),
+        Mutant(
+            "counts_up_checked",
+            counts_up_checked,
+            "The sentinels count up from first_sentinel, and the check looks for them there. They count down: span k "
+            "has first_sentinel - k.",
         ),
     ],
 )

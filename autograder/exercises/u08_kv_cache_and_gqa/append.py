@@ -10,19 +10,26 @@ from autograder.reference.kv_cache import ContiguousCache
 from .shared import column
 
 
-class ListCache:
-    """Correct: pieces in a list, joined on demand."""
+class KVCache(ContiguousCache):
+    """The cache of the reference with the arguments of the exercise."""
 
     def __init__(self, B, G, capacity, D):
-        self.pieces, self.left = [], capacity
+        super().__init__(B, G, capacity, D)
+
+
+class JoinedCache:
+    """Correct: what came is joined at each call; no buffer of the full size."""
+
+    def __init__(self, B, G, capacity, D):
+        self.keys, self.values, self.left = torch.zeros(B, G, 0, D), torch.zeros(B, G, 0, D), capacity
 
     def append(self, keys, values):
-        """Joins all pieces."""
+        """Joins the old and the new."""
         if keys.shape[2] > self.left:
             raise ValueError("the cache is full")
         self.left -= keys.shape[2]
-        self.pieces.append((keys, values))
-        return tuple(torch.cat(side, dim=2) for side in zip(*self.pieces, strict=True))
+        self.keys, self.values = torch.cat([self.keys, keys], dim=2), torch.cat([self.values, values], dim=2)
+        return self.keys, self.values
 
 
 class _Buffers:
@@ -85,12 +92,113 @@ def _write_keys_twice(self, keys, values):
     _Buffers.write(self, keys, keys)
 
 
+def _write_into_one(self, keys, values):
+    self.keys = self.values
+    _Buffers.write(self, keys, values)
+
+
+def _write_and_count_calls(self, keys, values):
+    end = self.length + keys.shape[2]
+    self.keys[:, :, self.length : end], self.values[:, :, self.length : end] = keys, values
+    self.length += 1
+
+
+def _counts_calls(self, keys, values):
+    end = self.length + keys.shape[2]
+    self.write(keys, values)
+    return self.keys[:, :, :end], self.values[:, :, :end]
+
+
 def _grow(join):
     def append(self, keys, values):
         if self.length:
             keys, values = join(self.stored[0], keys), join(self.stored[1], values)
         self.stored, self.length = (keys, values), keys.shape[2]
         return keys, values
+
+    return append
+
+
+def _heads_counted(self, keys, values):
+    self.length += keys.shape[1]
+    if self.length > self.keys.shape[2]:
+        raise ValueError("no room")
+    return self.join(keys, values)
+
+
+def _full_refused(self, keys, values):
+    self.length += keys.shape[2]
+    if self.length >= self.keys.shape[2]:
+        raise ValueError("no room")
+    return self.join(keys, values)
+
+
+def _join(self, keys, values):
+    old = getattr(self, "stored", (keys[:, :, :0], values[:, :, :0]))
+    self.stored = torch.cat([old[0], keys], dim=2), torch.cat([old[1], values], dim=2)
+    return self.stored
+
+
+def _chunk_checked(self, keys, values):
+    if keys.shape[2] > self.keys.shape[2]:
+        raise ValueError("the chunk is too long")
+    return _grow(lambda old, new: torch.cat([old, new], dim=2))(self, keys, values)
+
+
+def _sharing_lists(self, keys, values):
+    # The first cache finds an empty list; later ones find its tokens there. No state here: each run gives the same.
+    self.length += keys.shape[2]
+    if self.length > self.keys.shape[2]:
+        raise ValueError("no room")
+    if self.keys.shape != (1, 1, 3, 1):
+        torch.cat([column(1.0), keys], dim=2)
+    return self.join(keys, values)
+
+
+def _by_token(self, keys, values):
+    """Stored as (B, capacity, G · D), there and back by reshape."""
+    stored = _join(self, keys, values)
+    if stored[0].shape[2] > self.keys.shape[2]:
+        raise ValueError("no room")
+    flat = [tuple(x.reshape(x.shape[0], x.shape[2], -1) for x in pair) for pair in self.chunks(keys, values)]
+    return tuple(torch.cat(x, dim=1).reshape(s.shape) for x, s in zip(zip(*flat, strict=True), stored, strict=True))
+
+
+def _chunks(self, keys, values):
+    self.all = [*getattr(self, "all", []), (keys, values)]
+    return self.all
+
+
+def _counts_and_cuts(self, keys, values):
+    end = self.length + keys.shape[2]
+    self.keys[:, :, self.length : end], self.values[:, :, self.length : end] = keys, values
+    self.length += 1
+
+
+def _heads_sliced(self, keys, values):
+    end = self.length + keys.shape[1]
+    if end > self.keys.shape[2]:
+        raise ValueError("no room")
+    self.keys[:, :, self.length : end], self.values[:, :, self.length : end] = keys, values
+    self.length = end
+
+
+def _old_only(self, keys, values):
+    start = self.length
+    self.write(keys, values)
+    return self.keys[:, :, :start], self.values[:, :, :start]
+
+
+def _write_keys_over(self, keys, values):
+    _Buffers.write(self, keys, self.values[:, :, : keys.shape[2]])
+    self.keys[:, :, self.length - keys.shape[2] : self.length] = values
+
+
+def _limited(cut):
+    def append(self, keys, values):
+        room = self.keys.shape[2]
+        self.stored = tuple(cut(x, room) for x in _join(self, keys, values))
+        return self.stored
 
     return append
 
@@ -110,8 +218,8 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=12,
     signature="KVCache(B, G, capacity, D)",
-    reference=ContiguousCache,
-    alternatives=[ListCache],
+    reference=KVCache,
+    alternatives=[JoinedCache],
     cases=[
         Case(
             "two tokens",
@@ -135,6 +243,12 @@ EXERCISE = Exercise(
             "a third token does not fit into room for two: ValueError",
             lambda g: _plan(g, [2, 1], B=1, G=1, D=2, capacity=2),
             weight=0.5,
+        ),
+        Case(
+            "full at once",
+            "the very first chunk, of five tokens, is longer than the room for three: ValueError",
+            lambda g: _plan(g, [5], B=1, G=2, D=3, capacity=3),
+            weight=0.25,
         ),
     ],
     mutants=[
@@ -172,6 +286,18 @@ EXERCISE = Exercise(
             "The values that come back are the keys. Store the second argument in the buffer of values.",
         ),
         Mutant(
+            "one_buffer",
+            _broken(write=_write_into_one),
+            "The keys that come back are the values: both names stand for one tensor. a = b = torch.zeros(…) makes a "
+            "single buffer; make two.",
+        ),
+        Mutant(
+            "counts_calls",
+            _broken(write=_write_and_count_calls, append=_counts_calls),
+            "The length grows by 1 at each call, so after a chunk the next tokens overwrite its end. Add the number "
+            "of new tokens, keys.shape[2].",
+        ),
+        Mutant(
             "newest_first",
             _broken(append=_grow(lambda old, new: torch.cat([new, old], dim=2))),
             "New tokens are put in front of the old ones. Append them behind, so that tokens stay in order.",
@@ -183,10 +309,98 @@ EXERCISE = Exercise(
             "ValueError when the tokens exceed the capacity.",
         ),
         Mutant(
+            "heads_counted",
+            _broken(append=_heads_counted, join=_join),
+            "keys.shape[1] is the number of heads. Tokens are axis 2 of (B, G, T, D): count those.",
+        ),
+        Mutant(
+            "full_refused",
+            _broken(append=_full_refused, join=_join),
+            "A cache that is filled to its last slot is refused. capacity tokens fit: raise only when there are more.",
+        ),
+        Mutant(
+            "chunk_checked",
+            _broken(append=_chunk_checked),
+            "Only the new chunk is compared with the capacity. Compare the stored tokens and the new ones together.",
+        ),
+        Mutant(
             "unchecked",
             _broken(append=_grow(lambda old, new: torch.cat([old, new], dim=2))),
             "Storing is right. Raise a ValueError when the tokens exceed the capacity: memory was set aside for "
             "that many.",
+        ),
+        Mutant(
+            "store_of_class",
+            _broken(append=_sharing_lists, join=_join),
+            "A new cache still finds the tokens of an earlier one. What stands in the class body belongs to all caches "
+            "together: make the store in __init__.",
+        ),
+        Mutant(
+            "heads_mixed",
+            _broken(append=_by_token, chunks=_chunks),
+            "The axes of heads and tokens were exchanged by reshape or view, which cuts the same row of numbers anew. "
+            "Exchange them with transpose(1, 2), or store (B, G, capacity, D).",
+        ),
+        Mutant(
+            "joined_heads",
+            _broken(append=_grow(lambda old, new: torch.cat([old, new], dim=1))),
+            "New tokens are joined along axis 1, as if they were more heads. Tokens are axis 2 of (B, G, T, D).",
+        ),
+        Mutant(
+            "joined_sentences",
+            _broken(append=_grow(lambda old, new: torch.cat([old, new]))),
+            "New tokens are joined along axis 0, as if they were more sequences (torch.cat's default). Tokens are "
+            "axis 2 of (B, G, T, D).",
+        ),
+        Mutant(
+            "joined_numbers",
+            _broken(append=_grow(lambda old, new: torch.cat([old, new], dim=-1))),
+            "New tokens are joined along the last axis, so the keys get longer. Tokens are axis 2 of (B, G, T, D).",
+        ),
+        Mutant(
+            "counts_and_cuts",
+            _broken(write=_counts_and_cuts),
+            "The length grows by 1 at each call, so of a chunk only one slot is handed out, and the next tokens "
+            "overwrite the rest. Add the number of new tokens, keys.shape[2].",
+        ),
+        Mutant(
+            "heads_sliced",
+            _broken(write=_heads_sliced),
+            "keys.shape[1] is the number of heads, and the slice gets as many slots. Tokens are axis 2 of "
+            "(B, G, T, D): count those.",
+        ),
+        Mutant(
+            "old_only",
+            _broken(append=_old_only),
+            "Only the tokens of earlier calls come back. Return the slots up to the new length: attention needs the "
+            "new tokens, too.",
+        ),
+        Mutant(
+            "swapped",
+            _broken(read=lambda self, keys, values: _Buffers.read(self, keys, values)[::-1]),
+            "Keys and values come back exchanged. Return (keys, values).",
+        ),
+        Mutant(
+            "values_lost",
+            _broken(write=lambda self, keys, values: _Buffers.write(self, keys, 0 * values)),
+            "The values that come back are zeros: they are never written. Write both buffers.",
+        ),
+        Mutant(
+            "keys_overwritten",
+            _broken(write=_write_keys_over),
+            "The values are written over the keys, and the buffer of values stays empty. Write each into its own "
+            "buffer.",
+        ),
+        Mutant(
+            "cut_off",
+            _broken(append=_limited(lambda x, room: x[:, :, :room])),
+            "What exceeds the capacity is dropped without a word. Raise a ValueError when the tokens do not fit.",
+        ),
+        Mutant(
+            "drops_oldest",
+            _broken(append=_limited(lambda x, room: x[:, :, -room:])),
+            "A full cache drops its oldest tokens. Only a window may forget: raise a ValueError when the tokens exceed "
+            "the capacity.",
         ),
     ],
 )

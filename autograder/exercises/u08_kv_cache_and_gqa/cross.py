@@ -28,8 +28,27 @@ class CrossAttention(nn.Module):
         return scaled_dot_product_attention(self.q_proj(x), keys[:, 0], values[:, 0])
 
 
+class ByShape(nn.Module):
+    """Correct: attributes instead of a cache object, and the memory's shape beside them."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        for name in ("q_proj", "k_proj", "v_proj"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+        self.shape = None
+
+    def forward(self, x, memory):
+        """Two batched products."""
+        if self.shape is None:
+            self.shape, self.keys, self.values = memory.shape, self.k_proj(memory), self.v_proj(memory)
+        if memory.shape != self.shape:
+            raise ValueError("another memory")
+        scores = torch.bmm(self.q_proj(x), self.keys.mT) * x.shape[-1] ** -0.5
+        return torch.bmm(torch.softmax(scores, dim=-1), self.values)
+
+
 class _Simple(nn.Module):
-    """Correct: attributes instead of a cache object."""
+    """Correct, in steps that a mistake can replace."""
 
     def __init__(self, d_model):
         super().__init__()
@@ -63,6 +82,13 @@ def _every_time(self, x, memory):
     return self.k_proj(memory), self.v_proj(memory)
 
 
+def _every_time_for_nothing(self, x, memory):
+    new = self.k_proj(memory), self.v_proj(memory)
+    if self.stored is None:
+        self.stored = new
+    return self.stored
+
+
 def _growing(self, x, memory):
     new = (self.k_proj(memory), self.v_proj(memory))
     self.stored = new if self.stored is None else tuple(torch.cat(p, 1) for p in zip(self.stored, new, strict=True))
@@ -71,6 +97,18 @@ def _growing(self, x, memory):
 
 def _own_keys(self, x, memory):
     return self.k_proj(x), self.v_proj(x)
+
+
+def _keys_twice(self, x, memory):
+    if self.stored is None:
+        self.stored = (self.k_proj(memory), self.k_proj(memory))
+    return self.stored
+
+
+def _refilled(self, x, memory):
+    if self.stored is None or self.stored[0].shape != memory.shape:
+        self.stored = self.k_proj(memory), self.v_proj(memory)
+    return self.stored
 
 
 def _keys_only(self, x, memory):
@@ -84,6 +122,12 @@ def _causal(self, scores, values):
     return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
 
 
+def _detached(self, x, memory):
+    if self.stored is None:
+        self.stored = self.k_proj(memory).detach(), self.v_proj(memory).detach()
+    return self.stored
+
+
 def _swapped(self, x, memory):
     keys, values = self.source(x, memory)
     return self.attend(self.q_proj(x) @ values.mT / math.sqrt(keys.shape[-1]), keys)
@@ -94,9 +138,43 @@ def _length_only(self, memory):
         raise ValueError("another memory")
 
 
+def _same_contents(self, memory):
+    if self.stored is None:
+        self.memory = memory
+    if not torch.equal(self.memory, memory):
+        raise ValueError("another memory")
+
+
 def _raw_queries(self, x, memory):
     keys, values = self.source(x, memory)
     return self.attend(x @ keys.mT / math.sqrt(keys.shape[-1]), values)
+
+
+def _queries_kept(self, x, memory):
+    if self.stored is None:
+        self.stored, self.queries = (self.k_proj(memory), self.v_proj(memory)), self.q_proj(x)
+    keys, values = self.stored
+    return self.attend(self.queries @ keys.mT / math.sqrt(keys.shape[-1]), values)
+
+
+def _values_only(self, x, memory):
+    if self.stored is None:
+        self.stored = self.v_proj(memory)
+    return self.k_proj(memory), self.stored
+
+
+def _stored_as(project):
+    def source(self, x, memory):
+        if self.stored is None:
+            self.stored = project(self, memory)
+        return self.stored
+
+    return source
+
+
+def _batch_only(self, memory):
+    if self.stored is not None and len(self.stored[0]) != len(memory):
+        raise ValueError("another memory")
 
 
 def _cross_program(
@@ -109,6 +187,22 @@ def _cross_program(
         b, s = (B, S) if i == 0 or later is None else later
         program.call(g.randn(b, T, d), g.randn(b, s, d))
     return program
+
+
+def _counted(g: Source) -> Program:
+    program = _cross_program(g, 4, 1, 3, [1])
+    for T in (2, 1):
+        program.call(g.randn(1, T, 4), g.randn(1, 3, 4))
+        program.within(
+            reads=0, of=("k_proj.weight", "v_proj.weight"), because="keys and values are kept from the first call on"
+        )
+    return program
+
+
+def _trained(g: Source, T: int) -> Program:
+    """One call in float32 whose gradients are judged, of the input, the memory and the projections."""
+    program = _cross_program(g, 4, 2, 3, [])
+    return program.call(g.randn(2, T, 4), g.randn(2, 3, 4), grad=[0, 1], params=True)
 
 
 def _cross_by_hand(g: Source) -> Program:
@@ -127,7 +221,7 @@ EXERCISE = Exercise(
     extension=True,
     signature="CrossAttention(d_model)",
     reference=CrossAttention,
-    alternatives=[_Simple],
+    alternatives=[ByShape],
     forbidden=("scaled_dot_product_attention",),
     forbidden_message="Scores, softmax, weighted sum: three lines.",
     cases=[
@@ -153,6 +247,17 @@ EXERCISE = Exercise(
             weight=2,
         ),
         Case(
+            "projected once",
+            "two calls after the first one do not read the weights of k_proj and v_proj",
+            _counted,
+            weight=5,
+        ),
+        Case(
+            "gradients",
+            "a first call: gradients reach x, the memory and all three projections",
+            lambda g: _trained(g, 2),
+        ),
+        Case(
             "another length",
             "a later memory of another length belongs to another request: ValueError",
             lambda g: _cross_program(g, 4, 1, 3, [1, 1], later=(1, 5)),
@@ -172,6 +277,12 @@ EXERCISE = Exercise(
             "Keys and values are computed anew at each step. Project the memory at the first call and keep them.",
         ),
         Mutant(
+            "for_nothing",
+            _cross(check=_Simple.check, source=_every_time_for_nothing),
+            "The results are right, but the memory is projected again at each call, for nothing. Call k_proj and "
+            "v_proj inside the if, at the first call only.",
+        ),
+        Mutant(
             "grows",
             _cross(source=_growing),
             "The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill "
@@ -183,6 +294,17 @@ EXERCISE = Exercise(
             "Keys and values come from x. That is self-attention: project the memory.",
         ),
         Mutant("keys_only", _cross(source=_keys_only), "The keys are kept, the values are computed anew. Keep both."),
+        Mutant(
+            "keys_twice",
+            _cross(source=_keys_twice),
+            "The values are the keys: k_proj is used for both. Project the memory with v_proj for the values.",
+        ),
+        Mutant(
+            "detached",
+            _cross(check=_Simple.check, source=_detached),
+            "Keys and values are stored without gradients, so k_proj and v_proj are never trained. Store them as they "
+            "are, without detach and no_grad.",
+        ),
         Mutant(
             "causal",
             _cross(attend=_causal),
@@ -210,10 +332,79 @@ EXERCISE = Exercise(
             "Only the length of a later memory is compared. Compare the whole shape: the batch may differ, too.",
         ),
         Mutant(
+            "same_contents",
+            _cross(check=_same_contents),
+            "A later memory of the same shape is refused because its contents differ. Compare the shapes alone: the "
+            "cache replaces the contents.",
+        ),
+        Mutant(
+            "refilled",
+            _cross(source=_refilled),
+            "A later memory of another shape fills the cache anew. It belongs to another request: raise a ValueError.",
+        ),
+        Mutant(
             "unchecked",
             _cross(),
             "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
             "stored.",
+        ),
+        Mutant(
+            "over_queries",
+            _cross(attend=lambda self, scores, values: scores.softmax(-2) @ values),
+            "The softmax runs over the queries. The weights of each target token sum to 1 over the source tokens: the "
+            "last axis.",
+        ),
+        Mutant(
+            "over_batch",
+            _cross(attend=lambda self, scores, values: scores.softmax(0) @ values),
+            "The softmax runs over the sentences. The weights of each target token sum to 1 over the source tokens: "
+            "the last axis.",
+        ),
+        Mutant(
+            "divided_by_size",
+            _cross(attend=lambda self, scores, values: (scores / math.sqrt(values.shape[-1])).softmax(-1) @ values),
+            "The scores are divided by d_model. Divide them by its square root.",
+        ),
+        Mutant(
+            "scaled_by_length",
+            _cross(
+                attend=lambda self, scores, values: (
+                    (scores * math.sqrt(values.shape[-1] / values.shape[-2])).softmax(-1) @ values
+                )
+            ),
+            "The scores are divided by the square root of the number of source tokens. The size of a query counts: "
+            "√d_model.",
+        ),
+        Mutant(
+            "queries_kept",
+            _cross(forward=_queries_kept),
+            "The queries of the first call are kept, too. x is new at each call: project it every time, and keep keys "
+            "and values alone.",
+        ),
+        Mutant(
+            "values_only",
+            _cross(source=_values_only),
+            "The values are kept, the keys are computed anew. Keep both.",
+        ),
+        Mutant(
+            "values_twice",
+            _cross(source=_stored_as(lambda self, memory: (self.v_proj(memory), self.v_proj(memory)))),
+            "The keys are the values: v_proj is used for both. Project the memory with k_proj for the keys.",
+        ),
+        Mutant(
+            "raw_memory",
+            _cross(source=_stored_as(lambda self, memory: (memory, memory))),
+            "The memory itself serves as keys and values. Project it with k_proj and v_proj at the first call.",
+        ),
+        Mutant(
+            "raw_keys",
+            _cross(source=_stored_as(lambda self, memory: (memory, self.v_proj(memory)))),
+            "The memory itself serves as keys. Project it with k_proj at the first call.",
+        ),
+        Mutant(
+            "batch_only",
+            _cross(check=_batch_only),
+            "Only the batch size of a later memory is compared. Compare the whole shape: the length may differ, too.",
         ),
     ],
 )

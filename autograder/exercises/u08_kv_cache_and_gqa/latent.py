@@ -27,16 +27,22 @@ def queries_by_einsum(q, w_uk):
     return torch.einsum("htd,hdr->htr", q, w_uk)
 
 
+def absorbed_by_heads(q, c, w_uk, w_uv):
+    """One head at a time."""
+    scores = [q[h] @ w_uk[h] @ c.T / math.sqrt(q.shape[-1]) for h in range(len(q))]
+    return torch.stack([s.softmax(-1) @ c @ w_uv[h].T for h, s in enumerate(scores)])
+
+
 def expanded_attention(q, c, w_uk, w_uv):
-    """The same function with every head's keys and values written out."""
+    """The same numbers from every head's keys and values written out."""
     keys = torch.einsum("sr,hdr->hsd", c, w_uk)
     values = torch.einsum("sr,hdr->hsd", c, w_uv)
     return attend(q, keys, values)
 
 
 def latent_bytes_by_layers(n_layers, kv_rank, rope_dim, itemsize=2):
-    """Layer by layer."""
-    return sum((kv_rank + rope_dim) * itemsize for _ in range(n_layers))
+    """The latents, then the rotary keys."""
+    return n_layers * kv_rank * itemsize + n_layers * rope_dim * itemsize
 
 
 def _absorbed(
@@ -48,9 +54,52 @@ def _absorbed(
     return wrong
 
 
+def values_expanded(q, c, w_uk, w_uv):
+    """Latents meet the query, but every head's values are written out."""
+    weights = (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])).softmax(-1)
+    return weights @ (c @ w_uv.mT)
+
+
+def scaled_queries(q, w_uk):
+    return absorbed_queries(q, w_uk) / math.sqrt(q.shape[-1])
+
+
+def scaled_by_values(q, c, w_uk, w_uv):
+    return (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(w_uv.shape[1])).softmax(-1) @ c @ w_uv.mT
+
+
+def over_heads(q, c, w_uk, w_uv):
+    return (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])).softmax(0) @ c @ w_uv.mT
+
+
+def over_queries(q, c, w_uk, w_uv):
+    return (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])).softmax(-2) @ c @ w_uv.mT
+
+
 head_zero = lambda q, w_uk: q @ w_uk[:1]
 MLA = mla_bytes_per_token
 A, AQ = absorbed_attention, absorbed_queries
+
+
+def _queries(queries):
+    """Another absorbed_queries, which absorbed_attention uses."""
+    return queries, _absorbed(queries=queries), MLA
+
+
+def keys_expanded(q, c, w_uk, w_uv):
+    """Every head's keys are written out; the latents are mixed."""
+    return (q @ (c @ w_uk.mT).mT / math.sqrt(q.shape[-1])).softmax(-1) @ c @ w_uv.mT
+
+
+def causal(q, c, w_uk, w_uv):
+    T, S = q.shape[1], c.shape[0]
+    scores = absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])
+    return scores.masked_fill(torch.ones(T, S).tril(S - T) == 0, -math.inf).softmax(-1) @ c @ w_uv.mT
+
+
+def latents_reshaped(q, c, w_uk, w_uv):
+    scores = absorbed_queries(q, w_uk) @ c.reshape(c.shape[1], c.shape[0]) / math.sqrt(q.shape[-1])
+    return scores.softmax(-1) @ c @ w_uv.mT
 
 
 def _latent_case(g: Source, H: int = 3, T: int = 2, S: int = 6, D: int = 4, R: int = 5, Dv: int = 3) -> Program:
@@ -60,6 +109,25 @@ def _latent_case(g: Source, H: int = 3, T: int = 2, S: int = 6, D: int = 4, R: i
 def _latent_by_hand(g: Source) -> Program:
     one = torch.ones(1, 1, 1)
     return call(math.log(3) * one, torch.tensor([[0.0], [0.5]]), 2 * one, 8 * one, fn="absorbed_attention")
+
+
+def _with_gradients(g: Source) -> Program:
+    draw = lambda *shape: g.randn(*shape, dtype=torch.float64)
+    queries = call(draw(2, 3, 4), draw(2, 4, 5), grad=[0, 1])
+    return queries.call(
+        draw(2, 3, 4), draw(6, 5), draw(2, 4, 5), draw(2, 3, 5), fn="absorbed_attention", grad=[0, 1, 2, 3]
+    )
+
+
+def _counted(g: Source) -> Program:
+    """Right ways take up to 45,000 operations, keys and values per head 330,000 and more."""
+    decoding = _latent_case(g, H=4, T=1, S=256, D=16, R=8, Dv=32)
+    return decoding.within(work=120_000, because="a query that was mapped once meets latents of 8 numbers as they are")
+
+
+def _long(g: Source) -> Program:
+    H, S, D = (g.size(shown=s, graded=n) for s, n in ((4, 64), (48, 65_536), (8, 128)))
+    return _latent_case(g, H=H, T=1, S=S, D=D, R=4, Dv=D)
 
 
 EXERCISE = Exercise(
@@ -73,7 +141,7 @@ EXERCISE = Exercise(
     signature="absorbed_queries(q, w_uk)",
     targets=("absorbed_queries", "absorbed_attention", "latent_bytes_per_token"),
     reference=(AQ, A, MLA),
-    alternatives=[(queries_by_einsum, expanded_attention, latent_bytes_by_layers)],
+    alternatives=[(queries_by_einsum, absorbed_by_heads, latent_bytes_by_layers)],
     cases=[
         Case(
             "queries by hand",
@@ -96,6 +164,18 @@ EXERCISE = Exercise(
             "R = 16 and D = 4: the scale is that of the head, not of the latent",
             lambda g: _latent_case(g, R=16),
             weight=2,
+        ),
+        Case(
+            "gradients",
+            "in float64: gradients reach the queries, the latents and both matrices",
+            _with_gradients,
+        ),
+        Case("cost", "one query per head on 256 latents takes at most 120,000 operations", _counted, weight=4),
+        Case(
+            "long text",
+            "so many latents, in grading, that keys for each head find no room in memory",
+            _long,
+            weight=4,
         ),
         Case(
             "bytes",
@@ -123,6 +203,39 @@ EXERCISE = Exercise(
             (AQ, _absorbed(scale=lambda q, c: math.sqrt(c.shape[-1])), MLA),
             "The scores are divided by √R. They equal q·k of the expanded heads, which have D numbers: divide by √D.",
         ),
+        Mutant(
+            "expanded",
+            (AQ, expanded_attention, MLA),
+            "The numbers are right, but a key and a value per head are made from every latent. Map the query with "
+            "absorbed_queries, compare it with c itself, and apply W_UV to the mix at the end.",
+        ),
+        Mutant(
+            "values_expanded",
+            (AQ, values_expanded, MLA),
+            "The numbers are right, but every head still makes a value from every latent. Mix the latents first, "
+            "weights @ c, and apply W_UV to the mix.",
+        ),
+        Mutant(
+            "scaled_twice",
+            (scaled_queries, _absorbed(queries=scaled_queries), MLA),
+            "absorbed_queries divides by √D, and the scores are divided again. Divide once, the scores.",
+        ),
+        Mutant(
+            "over_heads",
+            (AQ, over_heads, MLA),
+            "The softmax runs over the heads. The weights of each query sum to 1 over the latents: the last axis.",
+        ),
+        Mutant(
+            "over_queries",
+            (AQ, over_queries, MLA),
+            "The softmax runs over the queries. The weights of each query sum to 1 over the latents: the last axis.",
+        ),
+        Mutant(
+            "scaled_by_values",
+            (AQ, scaled_by_values, MLA),
+            "The scores are divided by the square root of the values' size. Queries and keys make them grow: use "
+            "q.shape[-1].",
+        ),
         Mutant("unscaled", (AQ, _absorbed(scale=lambda q, c: 1.0), MLA), "The scores are not divided by √D."),
         Mutant(
             "no_up",
@@ -145,10 +258,109 @@ EXERCISE = Exercise(
             "latent_bytes_per_token counts keys and values apart. One latent serves both, so there is no factor 2.",
         ),
         Mutant(
+            "latent_one_layer",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(1, kv_rank, rope_dim, itemsize)),
+            "latent_bytes_per_token counts one layer. Each layer stores latents of its own: multiply by n_layers.",
+        ),
+        Mutant(
+            "latent_two_bytes",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(n_layers, kv_rank, rope_dim)),
+            "latent_bytes_per_token counts 2 bytes per number, whatever itemsize says. Use itemsize.",
+        ),
+        Mutant(
             "no_rope",
             (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * kv_rank * itemsize),
             "latent_bytes_per_token leaves out the rotary key. It is cached too: rope_dim numbers per layer, "
             "shared by all heads.",
+        ),
+        Mutant(
+            "keys_expanded",
+            (AQ, keys_expanded, MLA),
+            "The numbers are right, but every head still makes a key from every latent. Map the query with "
+            "absorbed_queries, and compare it with c itself.",
+        ),
+        Mutant(
+            "up_reshaped",
+            (AQ, _absorbed(up=lambda mixed, w_uv: mixed @ w_uv.reshape(len(w_uv), -1, w_uv.shape[1])), MLA),
+            "w_uv is reshaped to (H, R, Dv), which cuts the same row of numbers anew. Swap its last two axes with "
+            "transpose(-2, -1).",
+        ),
+        Mutant(
+            "latents_reshaped",
+            (AQ, latents_reshaped, MLA),
+            "c is reshaped to (R, S), which cuts the same row of numbers anew. Swap its axes with c.T.",
+        ),
+        Mutant(
+            "up_zero",
+            (AQ, _absorbed(up=lambda mixed, w_uv: mixed @ w_uv[0].mT), MLA),
+            "All heads use head 0's W_UV. Each has its own: (H, T, R) @ (H, R, Dv).",
+        ),
+        Mutant(
+            "up_by_keys",
+            (AQ, lambda q, c, w_uk, w_uv: A(q, c, w_uk, w_uk), MLA),
+            "The mix goes through W_UK. The values come from W_UV, the last argument.",
+        ),
+        Mutant(
+            "causal",
+            (AQ, causal, MLA),
+            "A causal mask hides latents. Here every query sees all of them.",
+        ),
+        Mutant(
+            "divided_by_size",
+            (AQ, _absorbed(scale=lambda q, c: q.shape[-1]), MLA),
+            "The scores are divided by D. Divide them by its square root.",
+        ),
+        Mutant(
+            "multiplied",
+            (AQ, _absorbed(scale=lambda q, c: 1 / math.sqrt(q.shape[-1])), MLA),
+            "The scores are multiplied by √D. Divide them by it: long vectors make large scores.",
+        ),
+        Mutant(
+            "scaled_queries",
+            (scaled_queries, A, MLA),
+            "absorbed_queries divides by √D. It returns the mapped queries as they are; the scores are divided in "
+            "absorbed_attention.",
+        ),
+        Mutant(
+            "heads_summed",
+            _queries(lambda q, w_uk: torch.einsum("htd,ndr->htr", q, w_uk)),
+            "Every query meets the sum of all heads' matrices. Give q and w_uk the same letter for the heads, or "
+            "multiply head by head: q @ w_uk.",
+        ),
+        Mutant(
+            "latent_twice",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(n_layers, 2 * kv_rank, rope_dim, itemsize)),
+            "latent_bytes_per_token counts the latent twice. One latent serves keys and values, so there is no "
+            "factor 2.",
+        ),
+        Mutant(
+            "rope_twice",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(n_layers, kv_rank, 2 * rope_dim, itemsize)),
+            "latent_bytes_per_token counts the rotary key twice. Values have no rotary part: it is stored once per "
+            "layer.",
+        ),
+        Mutant(
+            "rope_in_bytes",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * (kv_rank + rope_dim * itemsize)),
+            "Only the rotary part of latent_bytes_per_token is multiplied by itemsize: brackets are missing. Add "
+            "first, (kv_rank + rope_dim), then multiply.",
+        ),
+        Mutant(
+            "latent_in_bytes",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * (kv_rank * itemsize + rope_dim)),
+            "Only the latent part of latent_bytes_per_token is multiplied by itemsize: brackets are missing. Add "
+            "first, (kv_rank + rope_dim), then multiply.",
+        ),
+        Mutant(
+            "rope_in_one_layer",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: (n_layers * kv_rank + rope_dim) * itemsize),
+            "latent_bytes_per_token counts the rotary key in one layer. Each layer stores latents and a rotary key: "
+            "n_layers * (kv_rank + rope_dim).",
+        ),
+        Mutant(
+            "product",
+            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * kv_rank * rope_dim * itemsize),
+            "latent_bytes_per_token multiplies the two sizes. Latent and rotary key lie side by side: add them.",
         ),
     ],
 )

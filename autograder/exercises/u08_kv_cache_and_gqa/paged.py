@@ -21,8 +21,8 @@ def gather(pool, table, length):
 
 
 def blocks_by_counting(length, block):
-    """One more block whenever the last is full."""
-    return sum(1 for t in range(length) if t % block == 0)
+    """One for each token that opens a block."""
+    return len(range(0, length, block))
 
 
 def slot_by_divmod(table, t, block):
@@ -49,6 +49,22 @@ def _untransposed(pool, table, length):
     return pool[table].reshape(G, n * block, D)[:, :length]
 
 
+def _tokens_first(pool, table, length):
+    return pool[table].transpose(1, 2).flatten(0, 1)[:length]
+
+
+def _places_first(pool, table, length):
+    return pool[table].permute(1, 2, 0, 3).flatten(1, 2)[:, :length]
+
+
+def _blocks_as_heads(pool, table, length):
+    return pool[table].flatten(0, 1)[:, :length]
+
+
+def _not_joined(pool, table, length):
+    return pool[table].transpose(0, 1)
+
+
 EXERCISE = Exercise(
     id="cache.paged",
     unit="08-kv-cache-and-gqa",
@@ -67,7 +83,23 @@ EXERCISE = Exercise(
         Case(
             "blocks, random",
             "four long texts in blocks of 16",
-            lambda g: several(4, lambda p: p.call(16 * g.integer(20, 90) + 3, 16)),
+            lambda g: several(
+                2, lambda p: p.call(16 * g.integer(20, 90) + 3, 16).call(16 * g.integer(20, 90) + 13, 16)
+            ),
+        ),
+        Case(
+            "blocks, random and exact",
+            "three texts that fill their blocks of 8, 3 or 5 to the last slot, and one token more",
+            lambda g: several(
+                3,
+                lambda p: p.call((n := g.integer(20, 900)) * (b := g.choice([8, 3, 5])), b).call(n * b + 1, b),
+            ),
+        ),
+        Case(
+            "blocks of nothing",
+            "no token needs no block, of 4 or of 16; a few tokens need one of 16",
+            lambda g: call(0, 4).call(0, 16).call(g.integer(2, 16), 16),
+            weight=0.5,
         ),
         Case(
             "slot by hand",
@@ -89,6 +121,13 @@ EXERCISE = Exercise(
             "5 blocks of 4 tokens, 3 heads of 2 numbers, table 4, 1, 3, length 10",
             lambda g: call(g.randn(5, 3, 4, 2), [4, 1, 3], 10, fn="gather"),
             weight=2,
+        ),
+        Case(
+            "gather, exact",
+            "float64, blocks of 3 filled to the last slot; a user of one block, then one of all four",
+            lambda g: call(g.randn(4, 2, 3, 5, dtype=torch.float64), [2], 3, fn="gather").call(
+                g.randn(4, 2, 3, 5, dtype=torch.float64), [3, 0, 2, 1], 12, fn="gather"
+            ),
         ),
     ],
     mutants=[
@@ -119,6 +158,11 @@ EXERCISE = Exercise(
             "blocks_needed returns a fraction. A started block is a whole block: round up.",
         ),
         Mutant(
+            "from_one",
+            (blocks_needed, lambda table, t, block: (table[(t - 1) // block], (t - 1) % block), GA),
+            "slot_of counts tokens from 1. Token 0 lies at place 0 of the first block: use t, not t − 1.",
+        ),
+        Mutant(
             "place_first",
             (blocks_needed, lambda table, t, block: (t % block, table[t // block]), GA),
             "slot_of returns (place, block). The block comes first.",
@@ -140,9 +184,97 @@ EXERCISE = Exercise(
             "gather returns idle slots too. Cut the result to length tokens.",
         ),
         Mutant(
+            "full_blocks",
+            (
+                blocks_needed,
+                slot_of,
+                lambda pool, table, length: GA(pool, table, length // pool.shape[2] * pool.shape[2]),
+            ),
+            "gather leaves out the last block where it is not full. Join all blocks, then cut to length tokens.",
+        ),
+        Mutant(
             "sorted",
             (blocks_needed, slot_of, lambda pool, table, length: gather(pool, sorted(table), length)),
             "gather sorts the table. Its order is the order of the text.",
+        ),
+        Mutant(
+            "at_least_one_down",
+            (lambda length, block: max(1, length // block), slot_of, GA),
+            "blocks_needed rounds down, so the last tokens have no block, and an empty text gets one. A started block "
+            "is a whole block: round up.",
+        ),
+        Mutant(
+            "at_least_one",
+            (lambda length, block: max(1, -(-length // block)), slot_of, GA),
+            "blocks_needed hands a block to a text without tokens. No token needs none: 0.",
+        ),
+        Mutant(
+            "nearest",
+            (lambda length, block: round(length / block), slot_of, GA),
+            "blocks_needed rounds to the nearest number. A started block is a whole block, however few tokens it "
+            "holds: round up.",
+        ),
+        Mutant(
+            "as_float",
+            (lambda length, block: float(-(-length // block)), slot_of, GA),
+            "blocks_needed gives the right number as a float. Return an int: -(-length // block) or math.ceil.",
+        ),
+        Mutant(
+            "idle_slots",
+            (lambda length, block: length % block, slot_of, GA),
+            "blocks_needed returns the rest of the division, the tokens in the last block. Divide and round up.",
+        ),
+        Mutant(
+            "exchanged",
+            (blocks_needed, lambda table, t, block: (table[t % block % len(table)], t // block), GA),
+            "slot_of exchanges // and %. t // block is the column of the table, t % block the place inside the block.",
+        ),
+        Mutant(
+            "address",
+            (blocks_needed, lambda table, t, block: table[t // block] * block + t % block, GA),
+            "slot_of returns one number, the slot counted through the whole pool. Return the pair (block, place).",
+        ),
+        Mutant(
+            "place_uncut",
+            (blocks_needed, lambda table, t, block: (table[t // block], t), GA),
+            "The place is counted from the start of the text. Inside the block it is t % block.",
+        ),
+        Mutant(
+            "place_from_one",
+            (blocks_needed, lambda table, t, block: (table[t // block], t % block + 1), GA),
+            "The place inside the block is one too large. It counts from 0: t % block.",
+        ),
+        Mutant(
+            "tokens_first",
+            (blocks_needed, slot_of, _tokens_first),
+            "gather returns (length, G, D). Heads come first: swap the first two axes.",
+        ),
+        Mutant(
+            "places_first",
+            (blocks_needed, slot_of, _places_first),
+            "gather joins places and blocks in the wrong order: first the first tokens of all blocks, then the second "
+            "ones. Blocks stand before places: (G, blocks, block, D), then join.",
+        ),
+        Mutant(
+            "blocks_as_heads",
+            (blocks_needed, slot_of, _blocks_as_heads),
+            "gather joins the blocks along the axis of heads. They follow each other along the tokens: put the heads "
+            "first, then join blocks and places.",
+        ),
+        Mutant(
+            "not_joined",
+            (blocks_needed, slot_of, _not_joined),
+            "gather leaves blocks and places as two axes. Join them into one axis of tokens, and cut it to length.",
+        ),
+        Mutant(
+            "one_short",
+            (blocks_needed, slot_of, lambda pool, table, length: GA(pool, table, length - 1)),
+            "gather returns one token too few. A slice ends before its second number: [:, :length].",
+        ),
+        Mutant(
+            "first_block",
+            (blocks_needed, slot_of, lambda pool, table, length: pool[table[0]][:, :length]),
+            "gather returns the first block alone. Join all blocks of the table, then cut to length tokens.",
         ),
     ],
 )

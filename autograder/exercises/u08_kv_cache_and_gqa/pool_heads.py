@@ -10,7 +10,7 @@ def pool_by_loop(weight, n_heads, n_kv_heads):
     """Group by group."""
     if n_heads % n_kv_heads:
         raise ValueError("G must divide H")
-    heads = weight.chunk(n_heads, dim=0)
+    heads = weight.chunk(n_heads)
     n = n_heads // n_kv_heads
     return torch.cat([sum(heads[i * n : (i + 1) * n]) / n for i in range(n_kv_heads)])
 
@@ -20,7 +20,7 @@ def pool_by_matrix(weight, n_heads, n_kv_heads):
     if n_heads % n_kv_heads:
         raise ValueError("G must divide H")
     n = n_heads // n_kv_heads
-    pool = torch.eye(n_kv_heads).repeat_interleave(n, dim=1) / n
+    pool = torch.eye(n_kv_heads, dtype=weight.dtype).repeat_interleave(n, dim=1) / n
     rest = weight.reshape(n_heads, -1)
     return (pool @ rest).reshape(-1, *weight.shape[1:])
 
@@ -35,6 +35,48 @@ def _pool(view, reduce):
 
 
 heads_in_rows = lambda G, n, D: (G, n, D)
+
+
+def _for_matrices(view, join=lambda w: w.flatten(0, 1)):
+    def wrong(weight, n_heads, n_kv_heads):
+        if n_heads % n_kv_heads:
+            raise ValueError("G must divide H")
+        return join(view(weight, n_kv_heads, n_heads // n_kv_heads).mean(1))
+
+    return wrong
+
+
+def _unpacked(weight, G, n):
+    rows, d_model = weight.shape
+    return weight.reshape(G, n, rows // (G * n), d_model)
+
+
+def _check_inverted(weight, n_heads, n_kv_heads):
+    if n_kv_heads % n_heads:
+        raise ValueError("G must divide H")
+    return _pool(heads_in_rows, lambda w: w.mean(1))(weight, n_heads, n_kv_heads)
+
+
+def _over_groups(weight, n_heads, n_kv_heads):
+    return weight.unflatten(0, (n_kv_heads, n_heads // n_kv_heads, -1)).mean(0).flatten(0, 1)
+
+
+def _not_joined(weight, n_heads, n_kv_heads):
+    return weight.unflatten(0, (n_kv_heads, n_heads // n_kv_heads, -1)).mean(1)
+
+
+def _by_heads(weight, n_heads, n_kv_heads):
+    return weight.unflatten(0, (n_kv_heads, n_heads // n_kv_heads, -1)).sum(1).flatten(0, 1) / n_heads
+
+
+def _one_row_each(weight, n_heads, n_kv_heads):
+    n = n_heads // n_kv_heads
+    return torch.stack([weight[g * n : (g + 1) * n].mean(0) for g in range(n_kv_heads)])
+
+
+def _flat(weight, n_heads, n_kv_heads):
+    return weight.reshape(n_kv_heads, n_heads // n_kv_heads, -1).mean(1)
+
 
 EXERCISE = Exercise(
     id="cache.pool_heads",
@@ -64,6 +106,17 @@ EXERCISE = Exercise(
         ),
         Case("bias", "a bias of 6 heads with 2 numbers each becomes 3 heads", lambda g: call(g.randn(12), 6, 3)),
         Case("nothing to do", "4 heads stay 4 heads", lambda g: call(g.randn(8, 3), 4, 4), weight=0),
+        Case(
+            "square",
+            "a square matrix in float64, 6 heads of 2 rows: rows are pooled, not columns",
+            lambda g: call(g.randn(12, 12, dtype=torch.float64), 6, 3),
+        ),
+        Case(
+            "more heads",
+            "2 heads cannot be pooled into 4: ValueError",
+            lambda g: call(g.randn(8, 3), 2, 4),
+            weight=0.25,
+        ),
         Case(
             "does not fit",
             "6 heads cannot be pooled into 4: ValueError",
@@ -101,6 +154,21 @@ EXERCISE = Exercise(
             "average over the heads alone.",
         ),
         Mutant(
+            "by_groups",
+            lambda weight, n_heads, n_kv_heads: _pool(heads_in_rows, lambda w: w.sum(1) / n_kv_heads)(
+                weight, n_heads, n_kv_heads
+            ),
+            "The sum of a group is divided by the number of groups. Divide by the number of heads in it, "
+            "n_heads / n_kv_heads.",
+        ),
+        Mutant(
+            "columns",
+            lambda weight, n_heads, n_kv_heads: (
+                weight.unflatten(-1, (n_kv_heads, n_heads // n_kv_heads, -1)).mean(-2).flatten(-2)
+            ),
+            "The columns are pooled. A head owns rows of the matrix, the first axis; every column stays.",
+        ),
+        Mutant(
             "largest",
             _pool(heads_in_rows, lambda w: w.amax(1)),
             "The largest entry of each group is kept. Take the mean.",
@@ -114,6 +182,61 @@ EXERCISE = Exercise(
                 ][:n_kv_heads]
             ).flatten(0, 1),
             "Pooling is right where it fits. Raise a ValueError when n_kv_heads does not divide n_heads.",
+        ),
+        Mutant(
+            "matrix_only",
+            _for_matrices(_unpacked),
+            "A bias is not pooled: only two axes are expected. Change the first axis alone, with unflatten(0, …), and "
+            "leave whatever follows as it is.",
+        ),
+        Mutant(
+            "second_axis_read",
+            _for_matrices(lambda w, G, n: w.reshape(G, n, -1, w.shape[1])),
+            "A bias has no second axis, which is read here. Change the first axis alone, with unflatten(0, …), and "
+            "leave whatever follows as it is.",
+        ),
+        Mutant(
+            "bias_as_column",
+            _for_matrices(lambda w, G, n: w.reshape(G, n, -1, w[0].numel()), lambda w: w.reshape(-1, w.shape[-1])),
+            "A bias comes out as a matrix of one column. Change the first axis alone: (H · D) becomes (G · D).",
+        ),
+        Mutant(
+            "over_groups",
+            _over_groups,
+            "The mean runs over the groups instead of the heads inside a group. View the rows as (G, H/G, D) and "
+            "average over axis 1.",
+        ),
+        Mutant(
+            "not_joined",
+            _not_joined,
+            "The groups and the rows of a head are still two axes. Join them: (G · D, d_model).",
+        ),
+        Mutant(
+            "by_heads",
+            _by_heads,
+            "The sum of a group is divided by all heads. Divide by the number of heads in the group, "
+            "n_heads / n_kv_heads.",
+        ),
+        Mutant(
+            "last",
+            _pool(heads_in_rows, lambda w: w[:, -1]),
+            "Each group keeps its last head and drops the others. Take the mean of the group.",
+        ),
+        Mutant(
+            "check_inverted",
+            _check_inverted,
+            "The check is the wrong way round and refuses what fits. n_kv_heads must divide n_heads: raise when "
+            "n_heads % n_kv_heads is not 0.",
+        ),
+        Mutant(
+            "one_row_each",
+            _one_row_each,
+            "Heads are taken for single rows. Head h owns the D rows from hD on: cut and average whole heads.",
+        ),
+        Mutant(
+            "flat",
+            _flat,
+            "Each group comes out as one long row. Its D rows belong below each other: (G · D, d_model).",
         ),
     ],
 )

@@ -4,25 +4,29 @@ from collections.abc import Sequence
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, Source
 from autograder.reference.kv_cache import RollingCache
 
 from .shared import column
+
+
+class Rolling(RollingCache):
+    """The cache of the reference with the arguments of the exercise."""
+
+    def __init__(self, B, G, window, D):
+        super().__init__(B, G, window, D)
 
 
 class TailCache:
     """Correct: keep the tail of what was seen."""
 
     def __init__(self, B, G, window, D):
-        self.window, self.tail = window, None
+        self.window, self.tail = window, torch.zeros(2, B, G, 0, D)
 
     def append(self, keys, values):
         """Joins, returns, cuts."""
-        both = torch.stack([keys, values])
-        if self.tail is not None:
-            old = self.tail[:, :, :, max(0, self.tail.shape[3] - self.window + 1) :]
-            both = torch.cat([old, both], dim=3)
-        self.tail = both[:, :, :, -self.window :]
+        both = torch.cat([self.tail, torch.stack([keys, values])], dim=3)
+        self.tail = both[:, :, :, max(0, both.shape[3] - self.window + 1) :]
         return both[0], both[1]
 
 
@@ -66,11 +70,124 @@ class _AllSlots(_SlotOrder):
         return out[0], out[1]
 
 
+class _Shifting:
+    """Shifts the old tokens to the front of one buffer, and hands that buffer out."""
+
+    def __init__(self, B, G, window, D):
+        self.both, self.window, self.length = torch.zeros(2, B, G, 2 * window, D), window, 0
+
+    def append(self, keys, values):
+        T, old = keys.shape[2], min(self.length, self.window - 1)
+        if old + T > self.both.shape[3]:
+            self.both = torch.cat([self.both, torch.zeros_like(self.both[:, :, :, :1]).repeat(1, 1, 1, T, 1)], dim=3)
+        self.both[:, :, :, :old] = self.both[:, :, :, self.length - old : self.length].clone()
+        self.length = old + T
+        self.both[:, :, :, old : self.length] = torch.stack([keys, values])
+        return self.both[0, :, :, : self.length], self.both[1, :, :, : self.length]
+
+
+class _Tokens:
+    """Keeps and returns tokens as ``step(old, new)`` says; both (2, B, G, ·, D)."""
+
+    def __init__(self, B, G, window, D):
+        self.window, self.tail = window, torch.zeros(2, B, G, 0, D)
+
+    def append(self, keys, values):
+        out, self.tail = self.step(self.tail, torch.stack([keys, values]))
+        return out[0].clone(), out[1].clone()
+
+
+def _tokens(step, **methods):
+    return type("RollingCache", (_Tokens,), {"step": step} | methods)
+
+
+class _OldBySlot(_SlotOrder):
+    """The old tokens in the order of their slots, then the chunk."""
+
+    def append(self, keys, values):
+        w, n = self.window, self.length
+        slots = [s for s in range(min(n, w)) if n < w or s != n % w]
+        out = torch.cat([self.both[:, :, :, slots], torch.stack([keys, values])], dim=3)
+        super().append(keys, values)
+        return out[0], out[1]
+
+
+class _StartsWithZeros(_Tokens):
+    """Full of zeros from the start."""
+
+    def __init__(self, B, G, window, D):
+        self.window, self.tail = window, torch.zeros(2, B, G, window - 1, D)
+
+    def step(self, old, new):
+        both = torch.cat([old, new], dim=3)
+        return both, both[:, :, :, both.shape[3] - (self.window - 1) :]
+
+
+class _ShiftingOnes(_Tokens):
+    """One buffer, filled from its end, shifted by each single token and handed out."""
+
+    def __init__(self, B, G, window, D):
+        self.window, self.n, self.buffer = window, 0, torch.zeros(2, B, G, window, D)
+
+    def append(self, keys, values):
+        new, old = torch.stack([keys, values]), min(self.n, self.window - 1)
+        both = torch.cat([self.buffer[:, :, :, self.window - old :], new], dim=3)
+        self.n = min(both.shape[3], self.window)
+        self.buffer[:, :, :, self.window - self.n :] = both[:, :, :, -self.n :]
+        out = self.buffer[:, :, :, self.window - self.n :] if keys.shape[2] == 1 else both
+        return out[0], out[1]
+
+
+def _drops_one(self, old, new):
+    both = torch.cat([old[:, :, :, 1:] if old.shape[3] >= self.window else old, new], dim=3)
+    return both, both
+
+
+def _chunk_kept(self, old, new):
+    both = torch.cat([old[:, :, :, max(0, old.shape[3] - self.window + 1) :], new], dim=3)
+    return both, new[:, :, :, -self.window :]
+
+
+def _refuses(is_too_long):
+    def step(self, old, new):
+        if is_too_long(old, new, self.window):
+            raise ValueError("too many tokens")
+        both = torch.cat([old[:, :, :, max(0, old.shape[3] - self.window + 1) :], new], dim=3)
+        return both, both[:, :, :, -self.window :]
+
+    return step
+
+
+def _long_chunk_cut(self, old, new):
+    return _refuses(lambda old, new, w: False)(self, old, new[:, :, :, -self.window :])
+
+
+def _turned(change):
+    def step(self, old, new):
+        out, kept = _refuses(lambda old, new, w: False)(self, old, new)
+        return change(out), kept
+
+    return step
+
+
+def _handed_back(g: Source) -> Program:
+    """What an earlier call returned comes in again after the cache has moved on."""
+    program = _rolling(g, 2, [1, 1, 1])
+    return program.call(Ref(2, 0), Ref(2, 1), method="append")
+
+
 def _rolling(g: Source, window: int, plan: Sequence[int], B: int = 2, G: int = 2, D: int = 3) -> Program:
     program = Program().new("RollingCache", B, G, window, D)
     for T in plan:
         program.call(g.randn(B, G, T, D), g.randn(B, G, T, D), method="append")
     return program
+
+
+def _counted(g: Source) -> Program:
+    """Four tokens are 512 bytes, and right ways keep up to twice that; all 45 are 5,760."""
+    return _rolling(g, 4, [40, 1, 1, 1, 1, 1], B=1, G=1, D=16).within(
+        kept=2_048, because="the last 4 tokens, keys and values of 16 numbers, have 512"
+    )
 
 
 def _rolling_by_hand(g: Source) -> Program:
@@ -89,7 +206,7 @@ EXERCISE = Exercise(
     minutes=15,
     extension=True,
     signature="RollingCache(B, G, window, D)",
-    reference=RollingCache,
+    reference=Rolling,
     alternatives=[TailCache],
     cases=[
         Case(
@@ -107,6 +224,23 @@ EXERCISE = Exercise(
             "window 2 and a chunk of 5: all five come back, two are kept",
             lambda g: _rolling(g, 2, [5, 1, 1], B=1),
         ),
+        Case(
+            "kept memory",
+            "after 45 tokens a window of 4, whose tokens have 512 bytes, keeps at most 2,048",
+            _counted,
+            weight=6,
+        ),
+        Case(
+            "not yet full",
+            "window 5, chunks of 2, 1 and 1: nothing is lost before five tokens have come",
+            lambda g: _rolling(g, 5, [2, 1, 1], B=1, G=3),
+        ),
+        Case(
+            "handed back",
+            "what the second of three calls returned goes in again: the third must not have changed it",
+            _handed_back,
+            weight=0.5,
+        ),
         Case("wide window", "window 9 holds all of 4 tokens", lambda g: _rolling(g, 9, [1, 3]), weight=0.5),
         Case(
             "window of 1",
@@ -122,6 +256,12 @@ EXERCISE = Exercise(
             "Nothing is ever dropped. Before a new chunk only the last window − 1 tokens are still needed.",
         ),
         Mutant(
+            "stores_all",
+            _tail(kept=lambda both, T, w: both),
+            "The right tokens come back, but all that ever came stay in memory. Keep the last window tokens, and "
+            "nothing that they are a slice of.",
+        ),
+        Mutant(
             "one_too_many",
             _tail(
                 lambda both, T, w: both[:, :, :, max(0, both.shape[3] - T - w) :],
@@ -134,6 +274,12 @@ EXERCISE = Exercise(
             "one_too_few",
             _tail(lambda both, T, w: both[:, :, :, max(0, both.shape[3] - T - (w - 2)) :]),
             "One old token is missing. A window of w reaches w − 1 tokens back.",
+        ),
+        Mutant(
+            "negative_start",
+            _tail(lambda both, T, w: both[:, :, :, both.shape[3] - T - (w - 1) :]),
+            "Until the window is full, the first index of the slice is negative, which counts from the end. Take "
+            "max(0, …) of it.",
         ),
         Mutant(
             "cuts_chunk",
@@ -159,6 +305,20 @@ EXERCISE = Exercise(
             "The first tokens are kept and new ones dropped. Keep the last ones.",
         ),
         Mutant(
+            "keeps_first_of_cut",
+            _tail(
+                lambda both, T, w: both,
+                lambda both, T, w: both[:, :, :, :w][:, :, :, max(0, min(both.shape[3], w) - w + 1) :],
+            ),
+            "Of all that is at hand the first window tokens are kept. Keep the last ones.",
+        ),
+        Mutant(
+            "shifting",
+            _Shifting,
+            "The tensors that come back are slices of the cache's own buffer, so the next call writes over them. "
+            "Return new ones: torch.cat or clone makes them.",
+        ),
+        Mutant(
             "minus_zero",
             _tail(lambda both, T, w: both, lambda both, T, w: both[:, :, :, -(w - 1) :]),
             "Right for windows of 2 and more. For a window of 1 the slice [-(w - 1):] is [-0:], which is "
@@ -168,6 +328,68 @@ EXERCISE = Exercise(
             "new_only",
             _tail(lambda both, T, w: both[:, :, :, -T:]),
             "Only the new tokens come back. Up to window − 1 old tokens stand before them.",
+        ),
+        Mutant(
+            "old_by_slot",
+            _OldBySlot,
+            "Before the chunk the old tokens come back in the order of their slots. Put them in the order of their "
+            "positions, oldest first: position p lies in slot p mod window.",
+        ),
+        Mutant(
+            "starts_with_zeros",
+            _StartsWithZeros,
+            "The cache starts full of zeros, which come back as tokens that never were. Start with none: "
+            "torch.zeros(B, G, 0, D), or count what was stored.",
+        ),
+        Mutant(
+            "shifting_ones",
+            _ShiftingOnes,
+            "What comes back is a slice of the cache's own buffer, which a later call writes over. Return new tensors: "
+            "torch.cat or clone makes them.",
+        ),
+        Mutant(
+            "drops_one",
+            _tokens(_drops_one),
+            "One old token is dropped per call, however many came before. Keep the last window − 1 of them before a "
+            "new chunk.",
+        ),
+        Mutant(
+            "chunk_kept",
+            _tokens(_chunk_kept),
+            "After a short chunk the tokens before it are forgotten. Keep the last window tokens of old and new "
+            "together.",
+        ),
+        Mutant(
+            "long_chunk_refused",
+            _tokens(_refuses(lambda old, new, w: new.shape[3] > w)),
+            "A chunk longer than the window is refused. It is allowed: all of it comes back, and its last window "
+            "tokens are kept.",
+        ),
+        Mutant(
+            "full_refused",
+            _tokens(_refuses(lambda old, new, w: old.shape[3] + new.shape[3] > w)),
+            "A full window refuses new tokens. It forgets its oldest ones instead: there is no error here.",
+        ),
+        Mutant(
+            "long_chunk_cut",
+            _tokens(_long_chunk_cut),
+            "Of a chunk longer than the window only the end comes back. Return the whole chunk, and keep its last "
+            "window tokens.",
+        ),
+        Mutant(
+            "keys_twice",
+            _tokens(_turned(lambda out: out[[0, 0]])),
+            "The values that come back are the keys. Store and return the second argument as well.",
+        ),
+        Mutant(
+            "swapped",
+            _tokens(_turned(lambda out: out[[1, 0]])),
+            "Keys and values come back exchanged. Return (keys, values).",
+        ),
+        Mutant(
+            "newest_first",
+            _tokens(_turned(lambda out: out.flip(3))),
+            "The tokens come back newest first. Put them in the order of their positions, oldest first.",
         ),
     ],
 )

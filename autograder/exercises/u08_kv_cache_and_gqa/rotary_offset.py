@@ -6,7 +6,7 @@ import torch
 
 from autograder.judge.spec import Case, Exercise, Mutant, Ref, call
 
-from .shared import column, feed, row_by_row
+from .shared import column, feed, row_by_row, trained
 from .step import cached_attention
 
 
@@ -14,6 +14,12 @@ def rotate(x, positions):
     """Turns the pair of numbers x (..., T, 2) by positions (T,) radians, as the notebook's helper."""
     a, b, angle = x[..., 0], x[..., 1], positions.to(x.dtype)
     return torch.stack([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], dim=-1)
+
+
+def rotate_pairs(x, positions):
+    """The notebook's helper itself, which refuses values that are no pairs."""
+    turn = torch.polar(torch.ones(len(positions)), positions.float())
+    return torch.view_as_real(torch.view_as_complex(x.contiguous()) * turn)
 
 
 def rotary_step(q, k, v, past=None):
@@ -30,7 +36,7 @@ def rotary_by_matrices(q, k, v, past=None):
     def turn(x):
         columns = []
         for t in range(x.shape[2]):
-            a = torch.tensor(float(start + t))
+            a = torch.tensor(start + t)
             turned = torch.stack([torch.stack([a.cos(), a.sin()]), torch.stack([-a.sin(), a.cos()])])
             columns.append(x[:, :, t] @ turned)
         return torch.stack(columns, 2)
@@ -42,7 +48,7 @@ def _rotary(q_at=lambda start, at: start + at, k_at=lambda start, at: start + at
     def wrong(q, k, v, past=None):
         start, at = 0 if past is None else past[0].shape[-2], torch.arange(q.shape[-2])
         return cached_attention(
-            rotate(q, q_at(start, at)), rotate(k, k_at(start, at)), rotate(v, start + at) if turn_v else v, past
+            rotate(q, q_at(start, at)), rotate(k, k_at(start, at)), rotate_pairs(v, start + at) if turn_v else v, past
         )
 
     return wrong
@@ -54,6 +60,11 @@ def _counting(length):
         return cached_attention(rotate(q, positions), rotate(k, positions), v, past)
 
     return wrong
+
+
+def _from_chunk(q, k, v, past=None):
+    positions = (0 if past is None else q.shape[-2]) + torch.arange(q.shape[-2])
+    return cached_attention(rotate(q, positions), rotate(k, positions), v, past)
 
 
 def _rotated_again(q, k, v, past=None):
@@ -71,6 +82,23 @@ def _stored_raw(q, k, v, past=None):
         k, v = torch.cat([past[0], k], -2), torch.cat([past[1], v], -2)
     out, _ = _tail(rotate(q, start + torch.arange(q.shape[-2])), rotate(k, torch.arange(k.shape[-2])), v)
     return out, (k, v)
+
+
+def _kept_raw(q, k, v, past=None):
+    start = 0 if past is None else past[0].shape[-2]
+    at = start + torch.arange(q.shape[-2])
+    out, _ = cached_attention(rotate(q, at), rotate(k, at), v, past)
+    return out, cached_attention(q, k, v, past)[1]
+
+
+def _past_unpacked(q, k, v, past=None):
+    at = past[0].shape[2] + torch.arange(q.shape[2])
+    return cached_attention(rotate(q, at), rotate(k, at), v, past)
+
+
+def _arange_to_chunk(q, k, v, past=None):
+    at = torch.arange(0 if past is None else past[0].shape[2], q.shape[2])
+    return cached_attention(rotate(q, at), rotate(k, at), v, past)
 
 
 def _tail(q, k, v):
@@ -117,6 +145,11 @@ EXERCISE = Exercise(
             "chunks of 2, 3 and 1 tokens, one sentence, four heads",
             lambda g: feed(g, [2, 3, 1], B=1, H=4, D=2, Dv=2),
         ),
+        Case(
+            "gradients",
+            "three tokens after two: gradients reach q, k and v, through the rotated keys returned as well",
+            lambda g: trained(g, D=2, Dv=2, dtype=torch.float32),
+        ),
     ],
     mutants=[
         Mutant(
@@ -144,7 +177,14 @@ EXERCISE = Exercise(
         Mutant(
             "counts_pair",
             _counting(len),
-            "len(past) is always 2, for it is a pair of tensors. Count the tokens in past[0], along axis 2.",
+            "After a past the positions always start at 2: len(past) counts a pair of tensors, and the last axis has "
+            "D = 2 numbers. Count the tokens in past[0], along axis 2.",
+        ),
+        Mutant(
+            "counts_chunk",
+            _from_chunk,
+            "The positions start at the length of the new chunk. They start behind the tokens of the past: its "
+            "length is past[0].shape[2].",
         ),
         Mutant(
             "queries_restart",
@@ -178,6 +218,56 @@ EXERCISE = Exercise(
             "unrotated_queries",
             _rotary(q_at=lambda start, at: at * 0),
             "The queries are not rotated. Query and key both turn, so that their distance counts.",
+        ),
+        Mutant(
+            "one_too_far_with_past",
+            _counting(lambda past: past[0].shape[2] + 1),
+            "After a past the positions are one too large. Positions count from 0, so the first token behind n others "
+            "stands at n.",
+        ),
+        Mutant(
+            "one_too_near_with_past",
+            _counting(lambda past: past[0].shape[2] - 1),
+            "After a past the positions are one too small, so a chunk starts where the past ends. The first token "
+            "behind n others stands at n.",
+        ),
+        Mutant(
+            "unrotated_keys",
+            _rotary(k_at=lambda start, at: at * 0),
+            "The keys are not rotated. Query and key both turn, so that their distance counts.",
+        ),
+        Mutant(
+            "nothing_rotated",
+            cached_attention,
+            "Nothing is rotated. Turn queries and keys with rotate(x, positions) before cached_attention.",
+        ),
+        Mutant(
+            "backwards",
+            _rotary(lambda start, at: -(start + at), lambda start, at: -(start + at)),
+            "Keys are turned the other way round. Hand the positions to rotate as they are, without a minus.",
+        ),
+        Mutant(
+            "kept_raw",
+            _kept_raw,
+            "The cache holds the keys as they came, and later chunks compare with them unturned. Return what "
+            "cached_attention returns: the rotated keys.",
+        ),
+        Mutant(
+            "past_unpacked",
+            _past_unpacked,
+            "At the first call past is None, and None has no entries. The positions start at 0 then.",
+        ),
+        Mutant(
+            "arange_to_chunk",
+            _arange_to_chunk,
+            "The positions end at T, the length of the chunk. They run from start to start + T: "
+            "start + torch.arange(T).",
+        ),
+        Mutant(
+            "queries_at_start",
+            _rotary(q_at=lambda start, at: start + at * 0),
+            "All queries of a chunk stand at the position of its first token. Query and key of a token have the same "
+            "position.",
         ),
     ],
 )

@@ -36,6 +36,13 @@ def row_by_row(
     return torch.cat(rows, -2), (k, v)
 
 
+def trained(g: Source, D: int, Dv: int, dtype: torch.dtype) -> Program:
+    """Two tokens, then three whose gradients are judged."""
+    draw = lambda *shape: g.randn(*shape, dtype=dtype)
+    three = lambda T: (draw(2, 3, T, D), draw(2, 3, T, D), draw(2, 3, T, Dv))
+    return Program().call(*three(2)).call(*three(3), past=Ref(0, 1), grad=[0, 1, 2])
+
+
 def feed(g: Source, plan: Sequence[int], B: int = 2, H: int = 3, D: int = 4, Dv: int = 5) -> Program:
     """A call for each number of tokens in ``plan``, each with what the one before returned as its past."""
     program = Program()

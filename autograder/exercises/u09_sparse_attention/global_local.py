@@ -24,7 +24,7 @@ def global_by_membership(T, w, tokens):
     if not all(0 <= t < T for t in tokens):
         raise ValueError(tokens)
     i, j = places(T)
-    chosen = torch.isin(torch.arange(T), torch.tensor(tokens, dtype=torch.long))
+    chosen = torch.isin(torch.arange(T), torch.tensor(tokens))
     return ((i - j).abs() * 2 < w) | chosen[:, None] | chosen[None, :]
 
 
@@ -35,14 +35,66 @@ def longformer(T, w, tokens):
     return ref.longformer_mask(T, w, [t % T for t in tokens])
 
 
-def _global(rule):
+def _end_unchecked(T, w, tokens):
+    """Lets the place after the last one through; the index then fails."""
+    if tokens and (min(tokens) < 0 or max(tokens) > T):
+        raise ValueError(tokens)
+    mask = ref.local_symmetric_mask(T, w)
+    mask[tokens, :] = True
+    mask[:, tokens] = True
+    return mask
+
+
+def _last_refused(T, w, tokens):
+    """Refuses the last place, too."""
+    if any(t >= T - 1 for t in tokens):
+        raise ValueError(tokens)
+    return ref.longformer_mask(T, w, tokens)
+
+
+def _global(rule, radius=lambda w: w // 2):
     def wrong(T, w, tokens):
         i, j = places(T)
         chosen = torch.zeros(T, dtype=torch.bool)
         chosen[[t for t in tokens if 0 <= t < T]] = True
-        return rule((i - j).abs() <= w // 2, chosen[:, None], chosen[None, :]).expand(T, T)
+        return rule((i - j).abs() <= radius(w), chosen[:, None], chosen[None, :]).expand(T, T)
 
     return wrong
+
+
+def _empty_as_float(T, w, tokens):
+    index = torch.tensor(tokens)
+    mask = longformer(T, w, [])
+    if ((index < 0) | (index >= T)).any():
+        raise ValueError(tokens)
+    mask[index] = True
+    mask[:, index] = True
+    return mask
+
+
+def _by_extremes(T, w, tokens):
+    if min(tokens) < 0 or max(tokens) >= T:
+        raise ValueError(tokens)
+    return ref.longformer_mask(T, w, tokens)
+
+
+def _first_refused(T, w, tokens):
+    if any(not 0 < t < T for t in tokens):
+        raise ValueError(tokens)
+    return ref.longformer_mask(T, w, tokens)
+
+
+def _any_index(T, w, tokens):
+    mask = ref.local_symmetric_mask(T, w)
+    mask[tokens, :] = True
+    mask[:, tokens] = True
+    return mask
+
+
+def _only_negative_refused(T, w, tokens):
+    if any(t < 0 for t in tokens):
+        raise ValueError(tokens)
+    return ref.longformer_mask(T, w, [t for t in tokens if t < T])
 
 
 EXERCISE = Exercise(
@@ -64,6 +116,11 @@ EXERCISE = Exercise(
             weight=2,
         ),
         Case("two hubs", "eight words, window 3, words 0 and 5 global", lambda g: call(8, 3, [0, 5]), weight=2),
+        Case(
+            "first and last",
+            "three texts of random sizes, in each the first and the last word are global",
+            lambda g: several(3, lambda p: p.call(T := g.integer(8, 20), 2 * g.integer(1, 3) + 1, [0, T - 1])),
+        ),
         Case("no hub", "without global tokens the window is left", lambda g: call(5, 3, [])),
         Case(
             "random",
@@ -96,6 +153,23 @@ EXERCISE = Exercise(
             "hubs_among_themselves",
             _global(lambda near, row, column: near | (row & column)),
             "Only pairs of two global tokens were added. One global partner is enough: use | in place of &.",
+        ),
+        Mutant(
+            "either_not_both",
+            _global(lambda near, row, column: near | (row ^ column)),
+            "Pairs of two global tokens are closed: the row and the column are joined with ^, which is either, but not "
+            "both. Use |.",
+        ),
+        Mutant(
+            "last_refused",
+            _last_refused,
+            "The last word is refused as a global token. The places go from 0 to T − 1, that one included.",
+        ),
+        Mutant(
+            "end_unchecked",
+            _end_unchecked,
+            "The mask is right. Place T is let through, and then there is no such index: raise a ValueError from T on, "
+            "places end at T − 1.",
         ),
         Mutant(
             "no_window",
@@ -133,6 +207,70 @@ EXERCISE = Exercise(
             _global(lambda near, row, column: near | row | column),
             "The mask is right. Raise a ValueError for a global token outside 0 … T − 1: index −1 would quietly "
             "open the last word.",
+        ),
+        Mutant(
+            "last_hub",
+            lambda T, w, tokens: longformer(T, w, tokens[-1:]),
+            "Only the last of the global tokens is open. Do not start again from the window for each of them: keep "
+            "what is open, and add.",
+        ),
+        Mutant(
+            "first_words",
+            lambda T, w, tokens: longformer(T, w, range(len(tokens))),
+            "The first words of the text become global, as many as there are tokens. `tokens` holds their places: use "
+            "these as indices.",
+        ),
+        Mutant(
+            "empty_list_as_float",
+            _empty_as_float,
+            "An empty list becomes a float tensor, which is no index. Ask for dtype=torch.long, index with the list "
+            "itself, or loop over it.",
+        ),
+        Mutant(
+            "empty_list_refused",
+            _by_extremes,
+            "An empty list ends in a ValueError, as min() and max() of nothing do. It is allowed: then the window is "
+            "left. Check with any(…), or place by place.",
+        ),
+        Mutant(
+            "first_refused",
+            _first_refused,
+            "The first word is refused as a global token. Places count from 0, that one included.",
+        ),
+        Mutant(
+            "wide_window",
+            _global(lambda near, row, column: near | row | column, radius=lambda w: w - 1),
+            "The window reaches w − 1 keys to each side. It holds w keys in all: use local_symmetric_mask, or (w − "
+            "1)/2 to each side.",
+        ),
+        Mutant(
+            "radius_w",
+            _global(lambda near, row, column: near | row | column, radius=lambda w: w),
+            "The window reaches w keys to each side, 2w + 1 in all. It holds w: use local_symmetric_mask, or (w − "
+            "1)/2 to each side.",
+        ),
+        Mutant(
+            "causal",
+            lambda T, w, tokens: longformer(T, w, tokens).tril(),
+            "Nothing after the query is visible. Here both the window and the global tokens work in both directions.",
+        ),
+        Mutant(
+            "closed_hubs",
+            _global(lambda near, row, column: near & ~(row | column)),
+            "The rows and columns of the global tokens are closed instead of opened. Set them to True, or join them "
+            "with |.",
+        ),
+        Mutant(
+            "unchecked_index",
+            _any_index,
+            "The mask is right. A place that is not there ends in an IndexError, and −1 quietly opens the last word: "
+            "raise a ValueError outside 0 … T − 1 first.",
+        ),
+        Mutant(
+            "only_negative_refused",
+            _only_negative_refused,
+            "The mask is right, and negative places are refused. Places from T on quietly change nothing: raise a "
+            "ValueError for them, too.",
         ),
     ],
 )

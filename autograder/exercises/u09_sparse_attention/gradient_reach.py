@@ -3,9 +3,11 @@
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import sparse as ref
 from autograder.reference.masks import dependence
+
+from .shared import attend
 
 
 def stack(x, layers):
@@ -19,27 +21,29 @@ def gradient_reach(x, layers):
 
 
 def gradient_by_output(x, layers):
-    """One backward pass per output feature."""
-    with torch.enable_grad():
-        x = x.detach().clone().requires_grad_()
-        y = stack(x, layers)
-        rows = []
-        for i in range(x.shape[0]):
-            hit = torch.zeros(x.shape[0], dtype=torch.bool)
-            for feature in y[i]:
-                hit |= (torch.autograd.grad(feature, x, retain_graph=True)[0] != 0).any(-1)
-            rows.append(hit)
+    """One backward pass per output word, for all of its features at once."""
+    x, rows = x.detach().requires_grad_(), []
+    for word in ref.residual_stack(x, layers):
+        each = torch.eye(len(word))
+        (found,) = torch.autograd.grad(word, x, each, retain_graph=True, is_grads_batched=True)
+        rows.append(found.count_nonzero(dim=(0, 2)) > 0)
     return torch.stack(rows)
 
 
 def gradient_by_functional(x, layers):
     """torch.func."""
-    jacobian = torch.func.jacrev(lambda x: ref.residual_stack(x, layers))(x)
-    return (jacobian != 0).any(3).any(1)
+    return torch.func.jacrev(ref.residual_stack)(x, layers).count_nonzero(dim=(1, 3)) > 0
+
+
+def _as_given(x, layers):
+    """stack as the notebook has it, for mistakes that show the numbers themselves."""
+    for mask in layers:
+        x = (x + attend(x, x, x, mask | torch.eye(len(x), dtype=torch.bool))) / 2
+    return x
 
 
 def _jacobian(x, layers):
-    return torch.autograd.functional.jacobian(lambda x: stack(x, layers), x)  # (T, d, T, d)
+    return torch.autograd.functional.jacobian(lambda x: _as_given(x, layers), x)  # (T, d, T, d)
 
 
 def _signs(g: Source, T: int, d: int = 1) -> Tensor:
@@ -47,9 +51,30 @@ def _signs(g: Source, T: int, d: int = 1) -> Tensor:
     return (1.5 + g.uniform(T, d)) * torch.tensor([(-1.0) ** t for t in range(T)])[:, None]
 
 
+def _two_camps(g: Source, T: int, size: float, spread: float, d: int = 1, **kind: torch.dtype) -> Tensor:
+    """Words near ±size, the first two of either kind: where the signs differ a weight is about exp(−2·size²/√d)."""
+    signs = torch.cat([torch.tensor([1.0, -1.0]), 2.0 * g.integers(0, 2, T - 2) - 1.0])
+    x = g.randn(T, d, scale=0.1, **kind)
+    x[:, 0] = signs * (size + g.uniform(T, high=spread))
+    return x
+
+
+def _no_weight_left(g: Source) -> Program:
+    """exp(−1800) is 0 in every precision: words depend on their own camp alone, whatever the mask allows."""
+    return several(2, lambda p: p.call(_two_camps(g, 8, 30.0, 0.2, d=1 + len(p.steps)), [_WINDOW(8, 4)] * 2))
+
+
+def _weight_left_in_float64(g: Source) -> Program:
+    """exp(−112) to exp(−128) is 0 in float32, but not in float64. The square of exp(−420) is 0 in float64 too."""
+    layers = [_WINDOW(7, 3), g.mask(7, 7, keep=0.4) | torch.eye(7, dtype=torch.bool)]
+    wide = _two_camps(g, 7, 7.5, 0.5, dtype=torch.float64)
+    wider = _two_camps(g, 7, 14.5, 0.5, dtype=torch.float64)
+    return call(wide, layers).call(wide.float(), layers).call(wider, layers[:1])
+
+
 def _two_kinds(g: Source) -> Program:
-    links = g.mask(12, 12, keep=0.15) | torch.eye(12, dtype=torch.bool)
-    return call(g.randn(12, 3), [ref.local_symmetric_mask(12, 3), links])
+    links = g.mask(10, 10, keep=0.15) | torch.eye(10, dtype=torch.bool)
+    return call(g.randn(10, 2), [ref.local_symmetric_mask(10, 3), links])
 
 
 _WINDOW = ref.local_causal_mask
@@ -85,8 +110,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "five layers",
-            "twelve words of four numbers, a window of 2, five layers: far gradients are small",
-            lambda g: call(g.randn(12, 4, dtype=torch.float64), [_WINDOW(12, 2)] * 5),
+            "eight words of two numbers, a window of 2, five layers: far gradients are small",
+            lambda g: call(g.randn(8, 2, dtype=torch.float64), [_WINDOW(8, 2)] * 5),
             weight=2,
         ),
         Case(
@@ -98,6 +123,17 @@ EXERCISE = Exercise(
             "different layers",
             "a symmetric window, then random links: not the same as the links, then the window",
             _two_kinds,
+        ),
+        Case(
+            "no weight left",
+            "words near 30 and near −30: between these the softmax gives weights of exactly 0, mask or no mask",
+            _no_weight_left,
+            weight=2,
+        ),
+        Case(
+            "float64, float32",
+            "weights of about 1e−50, then 1e−190: above 0 in float64; exactly 0 for the first words in float32",
+            _weight_left_in_float64,
         ),
     ],
     mutants=[
@@ -135,6 +171,28 @@ EXERCISE = Exercise(
             "These are the sizes of the gradients. Ask whether they differ from 0.",
         ),
         Mutant(
+            "by_masks",
+            lambda x, layers: ref.reach(layers),
+            "This is what the masks allow; x plays no part in it. Ask the Jacobian: a weight may be 0 although the "
+            "mask allows the pair.",
+        ),
+        Mutant(
+            "loose_threshold",
+            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 1e-3,
+            "Gradients below 0.001 are dropped. Far words arrive weakly, but they arrive; what does not is exactly 0. "
+            "Compare with 0.",
+        ),
+        Mutant(
+            "half_precision",
+            lambda x, layers: _jacobian(x, layers).half().abs().amax((1, 3)) > 0,
+            "The gradients are rounded to float16, where small ones become 0. Compare them with 0 as they are.",
+        ),
+        Mutant(
+            "in_float32",
+            lambda x, layers: gradient_reach(x.float(), layers),
+            "The gradients are taken in float32, where very small weights become 0. Keep the dtype of x.",
+        ),
+        Mutant(
             "first_layer",
             lambda x, layers: gradient_reach(x, layers[:1]),
             "Only the first layer is measured. Send x through the whole stack.",
@@ -145,5 +203,65 @@ EXERCISE = Exercise(
             "A word's own input is left out. The output depends on it, through the residual connection and "
             "through attention.",
         ),
+        Mutant(
+            "sum",
+            lambda x, layers: _jacobian(x, layers).sum((1, 3)) > 0,
+            "Gradients are added with their signs, and negative sums are dropped. Take absolute values first, then "
+            "compare with 0.",
+        ),
+        Mutant(
+            "at_least_zero",
+            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) >= 0,
+            "Every pair counts, since a size is always at least 0. A word that has no effect has a gradient of "
+            "exactly 0: use >.",
+        ),
+        Mutant(
+            "whole_numbers",
+            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)).long() > 0,
+            "Gradients below 1 become 0, because they are made whole numbers. Compare them with 0 as they are.",
+        ),
+        Mutant(
+            "squares",
+            lambda x, layers: _jacobian(x, layers).square().sum((1, 3)) > 0,
+            "The gradients are squared first, and the square of a very small number is rounded to 0. Take absolute "
+            "values, or compare with != 0 directly.",
+        ),
+        Mutant(
+            "tiny_tolerance",
+            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 1e-12,
+            "Tiny gradients are taken for 0. Only what no path leads to is exactly 0, so no tolerance is needed, "
+            "however small: > 0.",
+        ),
+        Mutant(
+            "every_feature",
+            lambda x, layers: (_jacobian(x, layers) != 0).all(3).all(1),
+            "A pair counts only if all its features have a gradient. One is enough: the maximum over axes 1 and 3, or "
+            "any.",
+        ),
+        Mutant(
+            "reshaped",
+            lambda x, layers: _jacobian(x, layers).reshape(len(x), len(x), -1).abs().amax(-1) > 0,
+            "The axes are (word, feature, word, feature), so reshape mixes words with features. Take the maximum over "
+            "axes 1 and 3.",
+        ),
+        Mutant(
+            "upside_down",
+            lambda x, layers: ~gradient_reach(x, layers),
+            "The result is upside down: True where the gradient is 0. Ask where it differs from 0.",
+        ),
+        Mutant(
+            "features_left",
+            lambda x, layers: _jacobian(x, layers).abs().amax(3) > 0,
+            "One of the two feature axes is left. Take the maximum over both, 1 and 3.",
+        ),
+        *[
+            Mutant(
+                f"below_{digits}_digits",
+                lambda x, layers, least=10.0**-digits: _jacobian(x, layers).abs().amax((1, 3)) > least,
+                f"Gradients below about 1e-{digits} are dropped. Far words arrive weakly, but they do; what does not "
+                "is exactly 0. Compare with 0, without a tolerance.",
+            )
+            for digits in (2, 4, 8, 10)
+        ],
     ],
 )

@@ -67,6 +67,111 @@ def _poisoned_future(g: Source) -> Program:
     return call(q, k, v, 3)
 
 
+def _counted(g: Source) -> Program:
+    """First for keys that are scored in vain: right ways take up to 631,000 operations, four blocks back 1,284,000.
+    Wide heads tell them apart, because scores then cost more than all that surrounds them.
+
+    Then for a mask of all pairs of which only blocks are used: it writes 275,000 entries, right ways up to 35,000.
+    """
+    enough = "a block of queries needs its own keys and those of the block before it"
+    program = call(*(g.randn(1, 1, 256, 32) for _ in range(3)), 8).within(work=900_000, because=enough)
+    return program.call(*qkv(g, 256, B=1, H=1, Dv=4), 4).within(entries=100_000, because=enough)
+
+
+def _much_wider(g: Source) -> Program:
+    """Right ways take up to 60,000 operations, blocks as long as the window 6 million."""
+    few = call(*qkv(g, 5, B=1, H=1, Dv=4), 500)
+    return few.within(work=400_000, because="a window need not be longer than the text")
+
+
+def _trained(g: Source) -> Program:
+    """The first words have fewer keys than the window, the last block is short."""
+    return call(*qkv(g, 8, B=1, H=2, D=3), 3, grad=[0, 1, 2])
+
+
+def _in_float64(g: Source) -> Program:
+    q, k, v = (g.randn(1, 2, 7, d, dtype=torch.float64) for d in (3, 3, 2))
+    return call(q, k, v, g.integer(2, 5))
+
+
+def _blocks_of(size):
+    """As local_by_loop, in blocks that do not depend on the window."""
+
+    def wrong(q, k, v, w):
+        T, out = q.shape[2], []
+        for start in range(0, T, size):
+            end, first = min(T, start + size), max(0, start - w)
+            i, j = torch.arange(start, end)[:, None], torch.arange(first, end)
+            mask = (j <= i) & (i - j < w)
+            out.append(attend(q[:, :, start:end], k[:, :, first:end], v[:, :, first:end], mask))
+        return torch.cat(out, dim=2)
+
+    return wrong
+
+
+def _not_shortened(q, k, v, w):
+    """Blocks of the window's length, however short the text."""
+    missing = max(0, w - q.shape[2])
+    q, k, v = (F.pad(x, (0, 0, 0, missing)) for x in (q, k, v))
+    return gathered.local_attention(q, k, v, w)[:, :, : q.shape[2] - missing]
+
+
+def _cleaned(q, k, v, w):
+    return local_by_loop(q, k, v.nan_to_num(), w)
+
+
+def _negative_start(q, k, v, w):
+    """The first key is not held at 0."""
+    T, out = q.shape[2], []
+    for start in range(0, T, w):
+        end, first = min(T, start + w), start - w + 1
+        i, j = torch.arange(start, end)[:, None], torch.arange(max(0, first), end)
+        mask = (j <= i) & (i - j < w)
+        out.append(attend(q[:, :, start:end], k[:, :, first:end], v[:, :, first:end], mask))
+    return torch.cat(out, dim=2)
+
+
+def _shortened(function):
+    return lambda q, k, v, w: function(q, k, v, min(w, q.shape[2]))
+
+
+def _from_zero(i, j, w):
+    """The window's rule with both slices counted from 0."""
+    i, j = i - i[0], j - j[0]
+    return (j <= i) & (i - j < w)
+
+
+def _rest_dropped(q, k, v, w):
+    w = min(w, q.shape[2])
+    return local_by_loop(q, k, v, w)[:, :, : q.shape[2] // w * w]
+
+
+def _padding_returned(q, k, v, w):
+    w = min(w, q.shape[2])
+    missing = -q.shape[2] % w
+    return local_by_loop(*(F.pad(x, (0, 0, 0, missing)) for x in (q, k, v)), w)
+
+
+def _unflattened(q, k, v, w):
+    q.unflatten(2, (-1, w))
+    return local_by_loop(q, k, v, w)
+
+
+def _next_block_first(q, k, v, w):
+    """Each block of keys stands before the one that precedes it, while the mask expects the opposite."""
+    T, out = q.shape[2], []
+    w = min(w, T)
+    missing = -T % w
+    q = F.pad(q, (0, 0, 0, missing))
+    k, v = (F.pad(x, (0, 0, w, missing)) for x in (k, v))
+    for start in range(0, T, w):
+        i, j = torch.arange(start, start + w)[:, None], torch.arange(start - w, start + w)
+        k2, v2 = (torch.cat([x[:, :, start + w : start + 2 * w], x[:, :, start : start + w]], dim=2) for x in (k, v))
+        mask = (j <= i) & (i - j < w) & (j >= 0)
+        out.append(attend(q[:, :, start : start + w], k2, v2, mask))
+    return torch.cat(out, dim=2)[:, :, :T]
+
+
 EXERCISE = Exercise(
     id="sparse.local_attention",
     unit="09-sparse-attention",
@@ -104,6 +209,30 @@ EXERCISE = Exercise(
             _poisoned_future,
             weight=2,
         ),
+        Case(
+            "cost",
+            "256 words in windows of 8 and 4: at most 900,000 operations, and at most 100,000 entries of tensors",
+            _counted,
+            weight=4,
+        ),
+        Case(
+            "long text",
+            "a text so long, in grading, that the scores of all pairs find no room in memory",
+            lambda g: _local_call(g, g.size(shown=100, graded=8_192), 32, B=1, H=g.size(shown=1, graded=8)),
+            weight=4,
+        ),
+        Case(
+            "much wider",
+            "a window of 500 keys on five words costs no more than the text is long: at most 400,000 operations",
+            _much_wider,
+            weight=0.5,
+        ),
+        Case("float64", "seven words of 3 numbers in float64: so is the result", _in_float64),
+        Case(
+            "gradients",
+            "eight words in windows of 3: queries, keys and values can be trained through the result",
+            _trained,
+        ),
         Case("random", "random sizes", lambda g: _local_call(g, g.integer(13, 19), g.integer(3, 6), B=1), weight=2),
     ],
     mutants=[
@@ -112,6 +241,18 @@ EXERCISE = Exercise(
             lambda q, k, v, w: attend(q, k, v, ref.local_causal_mask(q.shape[2], w)),
             "The numbers are right, but every pair is scored: that is dense attention with a mask. Cut the words "
             "into blocks, and score each block of queries against two blocks of keys.",
+        ),
+        Mutant(
+            "whole_prefix",
+            _looped(first=lambda start, w: 0),
+            "The numbers are right, but each block of queries is scored against all keys before it: the work still "
+            "grows with T². Its own block of keys and the one before are enough.",
+        ),
+        Mutant(
+            "blocks_in_vain",
+            _looped(first=lambda start, w: max(0, start - 4 * w)),
+            "The numbers are right, but each block of queries is scored against four blocks of keys before it. A "
+            "window of w keys never reaches past the block just before: one is enough.",
         ),
         Mutant(
             "own_block_only",
@@ -147,6 +288,90 @@ EXERCISE = Exercise(
             _looped(fill=0.0),
             "Pairs outside the window get the score 0 instead of −∞, and a score of 0 still gets weight.",
         ),
+        Mutant(
+            "fixed_blocks",
+            _blocks_of(128),
+            "The numbers are right, but the blocks have a fixed length: narrow windows still score many keys per "
+            "query. Cut the text into blocks of w.",
+        ),
+        Mutant(
+            "window_not_shortened",
+            _not_shortened,
+            "The numbers are right, but a window longer than the text makes a block of its own length. Start with "
+            "w = min(w, T).",
+        ),
+        Mutant(
+            "values_cleaned",
+            _cleaned,
+            "Values that are not a number are replaced by 0, even for the queries that see them. Nothing need be "
+            "cleaned where each block scores only its own keys.",
+        ),
+        Mutant(
+            "negative_start",
+            _negative_start,
+            "The slice of keys starts below 0 in the first block, and a negative start counts from the end. Use "
+            "max(0, …).",
+        ),
         Mutant("unscaled", _looped(scale=False), "The scores are not divided by √D."),
+        Mutant(
+            "empty_block_seen",
+            _shortened(_zeros_in_front),
+            "The empty block in front of the first one takes part: its keys of 0 get the score 0, which has weight. "
+            "Hide keys at places below 0, j >= 0.",
+        ),
+        Mutant(
+            "window_short",
+            _looped(rule=lambda i, j, w: (j <= i) & (i - j < max(w - 1, 1))),
+            "Words lack the oldest key of their window. w counts the own key, so the w − 1 before it belong to it: "
+            "i − j < w.",
+        ),
+        Mutant(
+            "self_hidden",
+            _looped(rule=lambda i, j, w: (j < i) & (i - j <= w)),
+            "Words do not see themselves, and the first one has no key at all, which gives NaN. The window holds the "
+            "own key: j <= i.",
+        ),
+        Mutant(
+            "places_not_shifted",
+            _looped(rule=_from_zero),
+            "The mask counts queries and keys both from 0, although the slice of keys begins a block earlier. Number "
+            "both by their places in the text: arange(start, end), arange(first, end).",
+        ),
+        Mutant(
+            "over_queries",
+            _looped(dim=-2),
+            "The softmax runs down the queries of a block. The weights of each query sum to 1: take the softmax along "
+            "the last axis, the keys.",
+        ),
+        Mutant(
+            "rest_dropped",
+            _rest_dropped,
+            "The shorter block at the end is missing from the result. T // w counts only whole blocks; go on to the "
+            "end of the text.",
+        ),
+        Mutant(
+            "padding_returned",
+            _padding_returned,
+            "The result is longer than the text: the words that fill the last block are still there. Cut them off at "
+            "the end, [:, :, :T].",
+        ),
+        Mutant(
+            "whole_blocks_only",
+            _unflattened,
+            "The text is cut into blocks of w without filling up the last one, which fails where w does not divide T. "
+            "Pad the end with F.pad, and cut it off the result again.",
+        ),
+        Mutant(
+            "float32_result",
+            lambda q, k, v, w: local_by_loop(q, k, v, w).float(),
+            "The numbers are right, but they come in float32, whatever goes in. Join the blocks with torch.cat, or "
+            "make the tensor that takes them in the dtype of v.",
+        ),
+        Mutant(
+            "blocks_in_wrong_order",
+            _next_block_first,
+            "The keys of a block and of the one before it are joined in the wrong order, so the mask hides other keys "
+            "than it should. Put the earlier block first.",
+        ),
     ],
 )

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import sparse as ref
 
 
@@ -10,7 +10,7 @@ def random_by_rows(draws, keys, allowed):
     """One query at a time: sort its allowed keys by their draw."""
     mask = torch.zeros_like(allowed)
     for i, row in enumerate(draws):
-        candidates = allowed[i].nonzero().flatten().tolist()
+        candidates = [j for j in range(len(row)) if allowed[i, j]]
         for j in sorted(candidates, key=lambda j: row[j].item())[:keys]:
             mask[i, j] = True
     return mask
@@ -19,8 +19,26 @@ def random_by_rows(draws, keys, allowed):
 def random_by_topk(draws, keys, allowed):
     """topk and scatter."""
     count = min(keys, draws.shape[-1])
-    best = draws.masked_fill(~allowed, 2.0).topk(count, largest=False).indices
+    best = draws.masked_fill(~allowed, torch.inf).topk(count, largest=False).indices
     return torch.zeros_like(allowed).scatter(-1, best, True) & allowed
+
+
+def _close(g: Source) -> Program:
+    """Draws in float64, a billionth apart, in a random order."""
+    order = torch.stack([torch.randperm(12, generator=g.generator) for _ in range(7)])
+    return call(0.5 + 1e-9 * order.double(), g.integer(2, 5), g.mask(7, 12))
+
+
+def _topk_beyond_row(draws, keys, allowed):
+    best = draws.masked_fill(~allowed, torch.inf).topk(keys, largest=False).indices
+    return torch.zeros_like(allowed).scatter(-1, best, True) & allowed
+
+
+def _filled_with(number):
+    def wrong(draws, keys, allowed):
+        return (_rank(draws.masked_fill(~allowed, number)) < keys) & allowed
+
+    return wrong
 
 
 def _random(chosen):
@@ -39,6 +57,12 @@ def _hidden(draws, allowed):
 
 
 _HAND = [[0.3, 0.1, 0.2], [0.5, 0.6, 0.4], [0.9, 0.7, 0.8]]
+
+
+def _in_place(draws, keys, allowed):
+    draws[~allowed] = torch.inf
+    return (_rank(draws) < keys) & allowed
+
 
 EXERCISE = Exercise(
     id="sparse.random",
@@ -76,6 +100,30 @@ EXERCISE = Exercise(
             weight=2,
         ),
         Case(
+            "other numbers",
+            "six queries on ten keys, then ten on six; draws below 0 and far above 1",
+            lambda g: several(
+                2,
+                lambda p: p.call(
+                    g.randn(*((6, 10), (10, 6))[len(p.steps)], scale=9.0),
+                    g.integer(2, 4),
+                    g.mask(*((6, 10), (10, 6))[len(p.steps)], keep=0.5),
+                ),
+            ),
+        ),
+        Case(
+            "draws up to 3",
+            "eight queries on twelve keys, draws between 0 and 3: forbidden keys come after all of them",
+            lambda g: call(g.uniform(8, 12, high=3.0), 4, g.mask(8, 12, keep=0.4)),
+            weight=0.5,
+        ),
+        Case("close draws", "draws in float64 that differ in the ninth digit only", _close),
+        Case(
+            "more than there are",
+            "up to 9 keys for seven queries on five keys, then up to 7 for four queries on six: no more than there are",
+            lambda g: call(g.uniform(7, 5), 9, g.mask(7, 5)).call(g.uniform(4, 6), 7, g.mask(4, 6)),
+        ),
+        Case(
             "none",
             "0 keys leave an empty mask",
             lambda g: call(g.uniform(4, 4), 0, torch.ones(4, 4).bool()),
@@ -85,7 +133,7 @@ EXERCISE = Exercise(
     mutants=[
         Mutant(
             "largest",
-            _random(lambda d, k, a: (_rank(-d.masked_fill(~a, -1.0)) < k) & a),
+            _random(lambda d, k, a: (_rank(-d.masked_fill(~a, -torch.inf)) < k) & a),
             "The keys with the largest draws are taken. Take those with the smallest.",
         ),
         Mutant(
@@ -137,10 +185,80 @@ EXERCISE = Exercise(
             "These are the places of the chosen keys. Return a mask of the shape of draws, True at these places.",
         ),
         Mutant(
+            "more_keys_than_places",
+            _topk_beyond_row,
+            "topk fails where more keys are asked for than a row has. Take at most draws.shape[-1] of them: min(…).",
+        ),
+        Mutant(
+            "filled_with_one",
+            _filled_with(1.0),
+            "Draws of forbidden keys become 1, which is no end: draws may be larger. Put ∞ in their place before you "
+            "rank.",
+        ),
+        Mutant(
             "threshold",
             _random(lambda d, k, a: (d < k / d.shape[-1]) & a),
             "A threshold on the draws gives a random number of keys per query. Every query takes the same number, "
             "as many as are allowed.",
+        ),
+        Mutant(
+            "infinity_comes_first",
+            _random(lambda d, k, a: (_rank(-_hidden(d, a)) < k) & a),
+            "The keys are ranked from the largest draw down, so the forbidden ones, at ∞, come first and use up "
+            "places. Rank from the smallest up.",
+        ),
+        Mutant(
+            "filled_with_two",
+            _filled_with(2.0),
+            "Forbidden keys get a draw that is not large enough: allowed draws may be larger, and lose against it. "
+            "Put ∞ in their place.",
+        ),
+        Mutant(
+            "filled_with_zero",
+            _filled_with(0.0),
+            "Draws of forbidden keys become 0, so they come before all that are larger, and use up places. Put ∞ in "
+            "their place before you rank.",
+        ),
+        Mutant(
+            "filled_with_minus_infinity",
+            _filled_with(-torch.inf),
+            "Forbidden keys get −∞, so they come first and use up places. The smallest draws are taken: put +∞ in "
+            "their place.",
+        ),
+        Mutant(
+            "one_too_few",
+            _random(lambda d, k, a: (_rank(_hidden(d, a)) < k - 1) & a),
+            "Each query gets one key too few. Ranks count from 0, so the first `keys` ranks are 0 to keys − 1: all "
+            "below keys.",
+        ),
+        Mutant(
+            "threshold_beyond_row",
+            _random(lambda d, k, a: (d <= _hidden(d, a).sort(-1).values[:, k - 1, None]) & a),
+            "The draw at place keys − 1 is the limit. There is none where `keys` is larger than the row, and for 0 "
+            "keys it is the last one. Compare ranks with keys instead.",
+        ),
+        Mutant(
+            "below_threshold",
+            _random(lambda d, k, a: (d < _hidden(d, a).sort(-1).values[:, min(k, d.shape[-1]) - 1, None]) & a),
+            "The draw of rank keys − 1 is the limit, but left out itself, so queries get one key too few. Compare "
+            "ranks with keys: rank < keys.",
+        ),
+        Mutant(
+            "all_allowed",
+            _random(lambda d, k, a: a.clone()),
+            "Every allowed key is taken. A query takes `keys` of them at most, those with the smallest draws.",
+        ),
+        Mutant(
+            "ranks",
+            _random(lambda d, k, a: _rank(_hidden(d, a))),
+            "These are the ranks of the keys. Return a boolean mask: ask which ranks are below keys, and which keys "
+            "are allowed.",
+        ),
+        Mutant(
+            "draws_changed",
+            _in_place,
+            "The mask is right, but the draws that were given are changed. Fill a copy: masked_fill without the "
+            "underscore, or clone() first.",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from autograder.reference import sparse as ref
 
 def reach_by_sets(layers):
     """For each position the set of inputs that it depends on."""
-    T = layers[0].shape[0]
+    T = len(layers[0])
     known = [{i} for i in range(T)]
     for mask in layers:
         known = [set.union(known[i], *(known[j] for j in range(T) if mask[i, j])) for i in range(T)]
@@ -18,7 +18,7 @@ def reach_by_sets(layers):
 
 def reach_by_any(layers):
     """A third axis for the stop between, and any over it."""
-    reached = torch.eye(layers[0].shape[0], dtype=torch.bool)
+    reached = torch.eye(len(layers[0]), dtype=torch.bool)
     for mask in layers:
         reached = reached | (mask[:, :, None] & reached[None]).any(1)
     return reached
@@ -43,6 +43,22 @@ def _overflowing(layers):
     return ways > 0
 
 
+def _in_bytes(layers):
+    own = torch.eye(layers[0].shape[0], dtype=torch.uint8)
+    ways = own
+    for m in layers:
+        ways = (m.to(torch.uint8) | own) @ ways
+    return ways > 0
+
+
+def _in_integers(layers):
+    own = torch.eye(layers[0].shape[0], dtype=torch.int64)
+    ways = own
+    for m in layers:
+        ways = (m.long() | own) @ ways
+    return ways > 0
+
+
 def _random_layers(g: Source, T: int, n: int, keep: float = 0.15) -> list[Tensor]:
     return [torch.rand(T, T, generator=g.generator) < keep for _ in range(n)]
 
@@ -54,6 +70,25 @@ _CHAIN = [
     torch.tensor([[False, False, False], [True, False, False], [False, False, False]]),
     torch.tensor([[False, False, False], [False, False, False], [False, True, False]]),
 ]
+
+
+def _any_layer(layers):
+    return torch.stack(layers).any(0) | torch.eye(len(layers[0]), dtype=torch.bool)
+
+
+def _in_signed_bytes(layers):
+    own = torch.eye(len(layers[0]), dtype=torch.bool)
+    reached = own
+    for m in layers:
+        reached = (m | own).to(torch.int8) @ reached.to(torch.int8) > 0
+    return reached
+
+
+def _opened_in_place(layers):
+    for m in layers:
+        m.fill_diagonal_(True)
+    return ref.reach(layers)
+
 
 EXERCISE = Exercise(
     id="sparse.reach",
@@ -99,6 +134,17 @@ EXERCISE = Exercise(
             "deep",
             "60 symmetric windows of 11 over twelve words: more ways than float32 can count",
             lambda g: call([ref.local_symmetric_mask(12, 11)] * 60),
+        ),
+        Case(
+            "many ways",
+            "two causal layers over 130 words: from the last ones there are 128 ways and more to the first",
+            lambda g: call([torch.ones(130, 130).tril() > 0] * 2),
+            weight=0.5,
+        ),
+        Case(
+            "powers of two",
+            "20 layers in blocks of 16 words: 2^76 ways, which whole numbers of 8 to 64 bits turn into 0",
+            lambda g: call([ref.block_mask(20, 16)] * 20),
         ),
     ],
     mutants=[
@@ -153,9 +199,82 @@ EXERCISE = Exercise(
             "every layer: > 0.",
         ),
         Mutant(
+            "wraps_in_bytes",
+            _in_bytes,
+            "The ways are counted in 8 bits, where 256 of them become 0. Count in floats, and go back to booleans "
+            "after every layer: > 0.",
+        ),
+        Mutant(
+            "wraps_in_integers",
+            _in_integers,
+            "In a deep stack the numbers of ways outgrow the integers, and 2^64 of them become 0. Go back to booleans "
+            "after every layer: > 0.",
+        ),
+        Mutant(
             "exactly_one_way",
             lambda layers: _product(_steps(layers)) == 1,
             "A pair counts only if there is exactly one way. Any positive number will do: > 0.",
+        ),
+        Mutant(
+            "until_nothing_changes",
+            lambda layers: torch.linalg.matrix_power(_any_layer(layers).double(), 16) > 0,
+            "The stack is taken as endlessly deep, and its layers in any order. Each mask is used once, the first "
+            "layer first.",
+        ),
+        Mutant(
+            "signed_bytes",
+            _in_signed_bytes,
+            "The ways are counted in int8, where 128 of them are negative and 256 become 0. Count in floats.",
+        ),
+        Mutant(
+            "opened_in_place",
+            _opened_in_place,
+            "The diagonal is opened in the masks that were given, so they are changed for whoever uses them next. "
+            "Make new ones: mask | own.",
+        ),
+        Mutant(
+            "elementwise",
+            lambda layers: torch.stack([m | torch.eye(len(m)).bool() for m in layers]).all(0),
+            "A pair counts only if every layer allows it. Ways lead over other words: use the matrix product @, not * "
+            "or &.",
+        ),
+        Mutant(
+            "last_layer",
+            lambda layers: layers[-1] | torch.eye(len(layers[-1])).bool(),
+            "Only the last layer counts. Multiply its mask with what the layers before it have reached, and keep the "
+            "product.",
+        ),
+        Mutant(
+            "one_layer_short",
+            lambda layers: _product(_steps(layers[:-1])) > 0 if layers[:-1] else torch.eye(len(layers[0])).bool(),
+            "The last layer is left out. Go through the whole list.",
+        ),
+        Mutant(
+            "first_layer_left_out",
+            lambda layers: _product(_steps(layers[1:])) > 0 if layers[1:] else torch.eye(len(layers[0])).bool(),
+            "The first layer is left out. Start from the identity, or from the first mask with its diagonal open.",
+        ),
+        Mutant(
+            "first_layer_closed",
+            lambda layers: _product([layers[0].double(), *_steps(layers[1:])]) > 0,
+            "The first layer has no residual connection here. Open its diagonal as well: start from the identity, and "
+            "go through all masks.",
+        ),
+        Mutant(
+            "masks_transposed",
+            lambda layers: _product([m.mT for m in _steps(layers)]) > 0,
+            "Each mask is used with rows and columns exchanged. Row i says what output i reads: multiply with the "
+            "mask as it is, from the left.",
+        ),
+        Mutant(
+            "first_mask_repeated",
+            lambda layers: torch.linalg.matrix_power(_steps(layers)[0], len(layers)) > 0,
+            "The first mask is used for every layer. The layers may differ: go through the list.",
+        ),
+        Mutant(
+            "ones_and_zeros",
+            lambda layers: ref.reach(layers).float(),
+            "These are ones and zeros in a float tensor. The result is boolean: end with > 0.",
         ),
     ],
 )

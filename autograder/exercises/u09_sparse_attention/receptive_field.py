@@ -2,7 +2,7 @@
 
 import math
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import sparse as ref
 
 
@@ -37,8 +37,55 @@ def _needed(w, distance):
     return math.ceil(distance / (w - 1)) if distance else 0
 
 
+def _by_divmod(w, distance):
+    full, rest = divmod(distance, w - 1)
+    return full + bool(rest)
+
+
+def _always_refused(w, distance):
+    if w == 1:
+        raise ValueError(w)
+    return -(-distance // (w - 1))
+
+
 def _fields(causal=CR, symmetric=SR, needed=_needed):
     return causal, symmetric, needed
+
+
+def _exact(g: Source) -> Program:
+    """Distances that are multiples of what a layer brings."""
+    program = call(4, 6, fn="layers_needed")
+    for _ in range(3):
+        w = g.integer(5, 30)
+        program.call(w, g.integer(3, 20) * (w - 1), fn="layers_needed")
+    return program
+
+
+def _from_one(w, distance):
+    if w == 1 and distance > 0:
+        raise ValueError(w)
+    return max(1, math.ceil(distance / max(w - 1, 1)))
+
+
+def _guarded(rule):
+    """0 for itself and the ValueError come first, then the mistake."""
+
+    def wrong(w, distance):
+        if distance == 0:
+            return 0
+        if w == 1:
+            raise ValueError(w)
+        return rule(w, distance)
+
+    return wrong
+
+
+def _in_all_ways(name, rule, message):
+    """A mistake in the division, with what may stand around it: nothing, or both special cases."""
+    yield Mutant(name, _fields(needed=_guarded(rule)), message)
+    yield Mutant(
+        f"{name}_unguarded", _fields(needed=rule), f"{message} A window of 1 divides by zero: that comes next."
+    )
 
 
 EXERCISE = Exercise(
@@ -78,15 +125,22 @@ EXERCISE = Exercise(
         ),
         Case(
             "just enough",
-            "windows of 4 keys, 6 words back: 2 layers suffice exactly",
-            lambda g: call(4, 6, fn="layers_needed"),
+            "windows of 4 keys, 6 words back: 2 layers suffice exactly; then other exact multiples",
+            _exact,
         ),
         Case(
             "random distance",
             "four random windows and distances",
             lambda g: several(4, lambda p: p.call(g.integer(6, 40), g.integer(100, 900), fn="layers_needed")),
         ),
-        Case("itself", "no layer is needed to depend on itself", lambda g: call(4, 0, fn="layers_needed"), weight=0),
+        Case(
+            "itself",
+            "no layer is needed to depend on itself, whatever the window, not even one of 1 key",
+            lambda g: several(
+                3, lambda p: p.call((1, 4, 3)[len(p.steps)], (0, 0, 5)[len(p.steps)], fn="layers_needed")
+            ),
+            weight=0.5,
+        ),
         Case(
             "never",
             "windows of 1 key never reach the word before: ValueError",
@@ -129,13 +183,87 @@ EXERCISE = Exercise(
             "each layer, and 1.",
         ),
         Mutant(
-            "rounded_down",
-            _fields(needed=lambda w, distance: distance // (w - 1)),
-            "layers_needed rounds down, so the last step is missing. Round up.",
+            "itself_refused",
+            _fields(needed=_always_refused),
+            "A window of 1 is refused even for a distance of 0. A word always depends on itself: that takes 0 layers.",
         ),
         Mutant(
+            "unchecked_whole",
+            _fields(needed=_by_divmod),
+            "The numbers are right. A window of 1 ends in a division by zero: raise a ValueError there for a distance "
+            "above 0, and return 0 for itself.",
+        ),
+        Mutant(
+            "unchecked",
+            _fields(),
+            "The numbers are right. Raise a ValueError for a window of 1 and a distance above 0: no depth is enough.",
+        ),
+        Mutant(
+            "layer_left_out",
+            _fields(causal=lambda w, n_layers: 1 + (n_layers - 1) * (w - 1)),
+            "The causal field lacks one layer. The first layer already adds w − 1 words to the one that is there "
+            "before any layer: 1 + L(w − 1).",
+        ),
+        Mutant(
+            "layer_too_many",
+            _fields(causal=lambda w, n_layers: w + n_layers * (w - 1)),
+            "The causal field counts one layer too many. Start from 1 word, not from w: that is the field of the first "
+            "layer.",
+        ),
+        Mutant(
+            "shared_once",
+            _fields(causal=lambda w, n_layers: n_layers * w - 1),
+            "The causal field takes off one shared word in all. Every two neighboring windows share one: L·w − (L − "
+            "1).",
+        ),
+        Mutant(
+            "causal_both_sides",
+            _fields(causal=lambda w, n_layers: 1 + 2 * n_layers * (w - 1)),
+            "The causal field grows to both sides here. It only reaches back: w − 1 words with each layer, not twice "
+            "that.",
+        ),
+        Mutant(
+            "symmetric_self_missing",
+            _fields(symmetric=lambda r, n: 2 * n * r),
+            "The symmetric field lacks the word itself. Add 1 to the words on both sides.",
+        ),
+        Mutant(
+            "symmetric_as_causal",
+            _fields(symmetric=lambda r, n: 1 + n * (r - 1)),
+            "The symmetric field follows the causal formula, with r as the window. r is the number of keys to *each* "
+            "side, without the own one: 2r more with each layer.",
+        ),
+        Mutant(
+            "window_of_2r",
+            _fields(symmetric=lambda r, n: 1 + n * (2 * r - 1)),
+            "The symmetric field grows by 2r − 1 words with each layer. The window holds 2r + 1 keys, its own among "
+            "them, so a layer adds 2r.",
+        ),
+        Mutant(
+            "r_holds_own",
+            _fields(symmetric=lambda r, n: 1 + 2 * n * (r - 1)),
+            "The symmetric field takes off 1 from r. Unlike w, r does not count the own key: a layer adds r words to "
+            "each side.",
+        ),
+        Mutant(
+            "symmetric_power",
+            _fields(symmetric=lambda r, n: (2 * r + 1) ** n),
+            "The symmetric field grows by a factor here. The windows overlap, so each layer *adds* 2r words.",
+        ),
+        Mutant(
+            "symmetric_layer_left_out",
+            _fields(symmetric=lambda r, n: 1 + 2 * (n - 1) * r),
+            "The symmetric field lacks one layer. The first one already adds 2r words to the one that is there before "
+            "any layer.",
+        ),
+        *_in_all_ways(
+            "rounded_down",
+            lambda w, distance: distance // (w - 1),
+            "layers_needed rounds down, so the last step is missing. Round up.",
+        ),
+        *_in_all_ways(
             "one_too_many",
-            _fields(needed=lambda w, distance: distance // (w - 1) + 1),
+            lambda w, distance: distance // (w - 1) + 1,
             "layers_needed gives one layer too many where the distance is a multiple of w − 1. Round up only if "
             "something is left.",
         ),
@@ -144,10 +272,32 @@ EXERCISE = Exercise(
             _fields(needed=lambda w, distance: -(-distance // w)),
             "layers_needed takes w steps back per layer. A window of w reaches w − 1 back, since it holds the own key.",
         ),
+        *_in_all_ways(
+            "rounded_to_nearest",
+            lambda w, distance: round(distance / (w - 1)),
+            "layers_needed rounds to the nearest number. Whatever is left over needs one more layer: round up.",
+        ),
         Mutant(
-            "unchecked",
-            _fields(),
-            "The numbers are right. Raise a ValueError for a window of 1 and a distance above 0: no depth is enough.",
+            "distance_short",
+            _fields(needed=_guarded(lambda w, distance: -(-(distance - 1) // (w - 1)))),
+            "layers_needed stops one word short: it counts the own word as a step. `distance` words back must be "
+            "covered by n(w − 1) >= distance.",
+        ),
+        *_in_all_ways(
+            "not_whole",
+            lambda w, distance: distance / (w - 1),
+            "layers_needed returns a fraction of a layer. Round it up to a whole number, as an int.",
+        ),
+        Mutant(
+            "at_least_one_layer",
+            _fields(needed=_from_one),
+            "layers_needed gives at least one layer. A word depends on itself before any layer: 0 for a distance of 0.",
+        ),
+        Mutant(
+            "zero_divided",
+            _fields(needed=lambda w, distance: -(-distance // (w - 1)) if distance else 0),
+            "The numbers are right. A window of 1 ends in a division by zero: raise a ValueError there, since no "
+            "depth is enough.",
         ),
     ],
 )

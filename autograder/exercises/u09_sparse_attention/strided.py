@@ -31,6 +31,12 @@ def strided_by_remainders(T, stride):
 _NEAR = lambda i, j, s: (j <= i) & (i - j < s)
 _FAR = lambda i, j, s: (j <= i) & ((i - j) % s == 0)
 
+
+def _without_torch(T, stride):
+    rules = (_NEAR, _FAR)
+    return tuple(torch.tensor([[rule(i, j, stride) for j in range(T)] for i in range(T)]) for rule in rules)
+
+
 EXERCISE = Exercise(
     id="sparse.strided",
     unit="09-sparse-attention",
@@ -63,6 +69,7 @@ EXERCISE = Exercise(
             weight=2,
         ),
         Case("no stride", "a stride of 0: ValueError", lambda g: call(4, 0), weight=0.5),
+        Case("negative", "a negative stride: ValueError", lambda g: call(4, -g.integer(1, 5)), weight=0.5),
     ],
     mutants=[
         Mutant(
@@ -93,6 +100,12 @@ EXERCISE = Exercise(
             "The first mask holds stride + 1 keys. Take stride of them, the own one included.",
         ),
         Mutant(
+            "near_ahead",
+            pair_by_rules(lambda i, j, s: (i - j).abs() < s, _FAR),
+            "The first mask looks ahead: it goes by the size of the distance. Both masks are causal: also ask for "
+            "j <= i.",
+        ),
+        Mutant(
             "blocks",
             pair_by_rules(lambda i, j, s: (j <= i) & (i // s == j // s), _FAR),
             "The first mask cuts the text into blocks. Strided attention uses a window that moves with the query.",
@@ -104,6 +117,83 @@ EXERCISE = Exercise(
         ),
         Mutant(
             "unchecked", pair_by_rules(_NEAR, _FAR), "The masks are right. Raise a ValueError for a stride below 1."
+        ),
+        Mutant(
+            "window_too_short",
+            pair_by_rules(lambda i, j, s: (j <= i) & (i - j < s - 1), _FAR),
+            "The first mask holds stride − 1 keys. Take stride of them, the own one included: distances below stride.",
+        ),
+        Mutant(
+            "near_without_own",
+            pair_by_rules(lambda i, j, s: (j < i) & (i - j <= s), _FAR),
+            "In the first mask a word does not see itself. Its stride keys are the own one and the stride − 1 before "
+            "it.",
+        ),
+        Mutant(
+            "near_own_missing",
+            pair_by_rules(lambda i, j, s: (j < i) & (i - j < s), _FAR),
+            "In the first mask a word does not see itself, and so it holds stride − 1 keys. The own one belongs to it: "
+            "distance >= 0.",
+        ),
+        Mutant(
+            "near_sees_future",
+            pair_by_rules(lambda i, j, s: i - j < s, _FAR),
+            "In the first mask all later keys are visible. Both masks are causal: also ask for a distance of at least "
+            "0.",
+        ),
+        Mutant(
+            "near_not_a_window",
+            pair_by_rules(lambda i, j, s: j <= i, _FAR),
+            "The first mask is the causal mask without a window. It holds only the last stride keys: distances below "
+            "stride.",
+        ),
+        Mutant(
+            "rows",
+            pair_by_rules(_NEAR, lambda i, j, s: (j <= i) & (i % s == 0)),
+            "The second mask chooses queries by their place: some see all before them, the others nothing. Ask for the "
+            "distance: (i − j) % stride == 0.",
+        ),
+        Mutant(
+            "last_of_blocks",
+            pair_by_rules(_NEAR, lambda i, j, s: (j <= i) & (j % s == s - 1)),
+            "The second mask holds the last word of each block, the same for all queries. Count back from the query: "
+            "(i − j) % stride == 0.",
+        ),
+        Mutant(
+            "quotient",
+            pair_by_rules(_NEAR, lambda i, j, s: (j <= i) & ((i - j) // s == 0)),
+            "The second mask is the window once more. A multiple of the stride leaves no *remainder*: use % in place "
+            "of //.",
+        ),
+        Mutant(
+            "stride_between",
+            pair_by_rules(_NEAR, lambda i, j, s: (j <= i) & ((i - j) % (s + 1) == 0)),
+            "The second mask leaves out `stride` keys between two visible ones. It should leave out stride − 1, so "
+            "that distances are multiples of stride.",
+        ),
+        Mutant(
+            "first_multiple_only",
+            pair_by_rules(_NEAR, lambda i, j, s: (i == j) | (i - j == s)),
+            "The second mask goes one stride back and no further. All multiples of the stride belong to it, back to "
+            "the start.",
+        ),
+        Mutant(
+            "remainder_not_zero",
+            pair_by_rules(_NEAR, lambda i, j, s: (j <= i) & ((i - j) % s != 0)),
+            "The second mask is upside down: it holds the keys whose distance is *no* multiple of the stride. Ask for "
+            "remainder 0.",
+        ),
+        Mutant(
+            "ones_and_zeros",
+            pair_by_rules(lambda i, j, s: _NEAR(i, j, s).float(), lambda i, j, s: _FAR(i, j, s).float()),
+            "The masks hold the right ones and zeros, but as floats. A mask is boolean: ask for dtype=torch.bool, or "
+            "end with .bool().",
+        ),
+        Mutant(
+            "unchecked_loop",
+            _without_torch,
+            "The masks are right. A stride of 0 ends in a division by zero: raise a ValueError for a stride below 1 "
+            "first.",
         ),
     ],
 )

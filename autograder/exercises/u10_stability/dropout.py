@@ -1,7 +1,5 @@
 """Inverted dropout."""
 
-import math
-
 import torch
 
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
@@ -20,30 +18,49 @@ def _valid(p):
 
 def dropout_by_where(x, keep, p, training=True):
     """torch.where."""
+    if not training:
+        return x
     _valid(p)
-    if not training or p == 0:
-        return torch.where(keep, x, torch.zeros_like(x)) if training else x
-    return torch.where(keep, x / (1 - p) if p < 1 else torch.zeros_like(x), torch.zeros_like(x))
+    return torch.where(keep, x * _scale(p), 0.0)
 
 
 def dropout_by_factor(x, keep, p, training=True):
     """A factor per entry."""
-    _valid(p)
-    if not training:
-        return x
-    return x * keep / max(1 - p, 1e-12)
-
-
-def _dropout(train, infer=lambda x, p: x):
-    def wrong(x, keep, p, training=True):
+    if training:
         _valid(p)
-        return train(x, keep, p) if training else infer(x, p)
+        x = x * (keep.to(x.dtype) * _scale(p))
+    return x
+
+
+def _dropout(train, infer=lambda x, p: x, valid=_valid):
+    def wrong(x, keep, p, training=True):
+        if not training:
+            return infer(x, p)
+        valid(p)
+        return train(x, keep, p)
 
     return wrong
 
 
 def _scale(p):
     return 1 / (1 - p) if p < 1 else 0.0
+
+
+def _raising_where(refused):
+    def valid(p):
+        if refused(p):
+            raise ValueError("p must lie in [0, 1]")
+
+    return valid
+
+
+def _right(x, keep, p):
+    return x * keep * _scale(p)
+
+
+def checked_always(x, keep, p, training=True):
+    _valid(p)
+    return dropout(x, keep, p, training)
 
 
 def no_check(x, keep, p, training=True):
@@ -56,6 +73,20 @@ _KEEP = torch.tensor([True, False, True, True])
 def _both_modes(g: Source) -> Program:
     x, keep = 3 + g.randn(3, 5), torch.tensor([[True, False, True, True, False]] * 3).roll(g.integer(0, 5), 1)
     return Program().call(x, keep, 0.4).call(x, keep, 0.4, training=False)
+
+
+def _doubles(g: Source) -> Program:
+    x, keep, p = g.randn(2, 4, dtype=torch.float64), g.mask(2, 4), g.number(0.1, 0.9)
+    return Program().call(x, keep, p).call(x, keep, p, training=False)
+
+
+def _gradients(g: Source) -> Program:
+    x, keep, p = g.randn(2, 4), g.mask(2, 4), g.number(0.1, 0.9)
+    return Program().call(x, keep, p, grad=[0]).call(g.randn(2, 4), keep, p, training=False, grad=[0])
+
+
+def asserted(p):
+    assert 0 <= p <= 1
 
 
 EXERCISE = Exercise(
@@ -93,9 +124,45 @@ EXERCISE = Exercise(
             lambda g: call(torch.tensor([1.0, 2.0]), torch.tensor([False, False]), 1.0),
         ),
         Case(
+            "all dropped, whatever the pattern",
+            "p = 1 drops also what the pattern keeps",
+            lambda g: call(g.randn(2, 3), torch.tensor([True, False, True]), 1.0),
+            weight=0.5,
+        ),
+        Case(
+            "nothing dropped",
+            "p = 0 is allowed and scales nothing",
+            lambda g: call(g.randn(2, 4), torch.tensor([True, True, False, True]), 0.0),
+            weight=0.5,
+        ),
+        Case(
+            "double",
+            "float64 input: the result is float64, in training and at inference",
+            _doubles,
+            weight=0.5,
+        ),
+        Case(
+            "gradients",
+            "the gradient flows through what is kept, and through everything at inference",
+            _gradients,
+        ),
+        Case(
             "not a probability",
             "p = 1.5 is a ValueError",
             lambda g: call(torch.tensor([1.0]), torch.tensor([True]), 1.5),
+            weight=0.5,
+        ),
+        Case(
+            "negative",
+            "p below 0 is a ValueError",
+            lambda g: call(torch.tensor([1.0]), torch.tensor([True]), -g.number(0.1, 0.9)),
+            weight=0.5,
+        ),
+        Case(
+            "no probability at inference",
+            "training with p = 0.3, then inference, where p is not looked at: with p = 1.5 the result is x",
+            lambda g: call(g.randn(2, 3), _KEEP[:3], 0.3).call(g.randn(2, 3), _KEEP[:3], 1.5, training=False),
+            weight=0.5,
         ),
     ],
     mutants=[
@@ -141,10 +208,121 @@ EXERCISE = Exercise(
             "The pattern is used upside down: True means keep.",
         ),
         Mutant(
+            "checked_always",
+            checked_always,
+            "p is checked at inference too. The ValueError is for training alone; at inference return x first.",
+        ),
+        Mutant(
+            "zero_refused",
+            _dropout(_right, valid=_raising_where(lambda p: not 0 < p <= 1)),
+            "p = 0 raises an error. It is allowed: [0, 1] holds both ends.",
+        ),
+        Mutant(
+            "one_refused",
+            _dropout(_right, valid=_raising_where(lambda p: not 0 <= p < 1)),
+            "p = 1 raises an error. It is allowed and drops everything: return zeros.",
+        ),
+        Mutant(
+            "negative_allowed",
+            _dropout(_right, valid=_raising_where(lambda p: p > 1)),
+            "A negative p passes unnoticed. Raise a ValueError below 0 as well as above 1.",
+        ),
+        Mutant(
+            "one_keeps",
+            _dropout(lambda x, keep, p: x * keep * (_scale(p) or 1.0)),
+            "At p = 1 the kept entries come back as they are. With p = 1 everything is dropped: zeros.",
+        ),
+        Mutant(
             "nan_at_one",
-            _dropout(lambda x, keep, p: x * keep / (1 - p) if p < 1 else x * math.nan),
+            _dropout(lambda x, keep, p: x * keep / (1 - p)),
             "Right for p below 1. At p = 1 this divides 0 by 0: return zeros there.",
         ),
         Mutant("no_check", no_check, "Right for probabilities. Raise a ValueError when p lies outside [0, 1]."),
+        Mutant(
+            "by_p_ends_right",
+            _dropout(lambda x, keep, p: x * keep / p if 0 < p < 1 else x * keep * (1 - p)),
+            "The survivors are divided by p, the share that is dropped. A share of 1 − p is kept: divide by 1 − p.",
+        ),
+        Mutant(
+            "by_p_all_kept",
+            _dropout(lambda x, keep, p: x * keep / p if 0 < p < 1 else x * (1 - p)),
+            "Survivors are divided by p, and with p = 0 the pattern is left out. Divide by 1 − p, the share "
+            "that is kept; then p = 0 needs nothing of its own.",
+        ),
+        Mutant(
+            "by_p_everywhere",
+            _dropout(lambda x, keep, p: x * keep / p),
+            "The survivors are divided by p, which fails at p = 0 and drops nothing at p = 1. Divide by 1 − "
+            "p, the share that is kept.",
+        ),
+        Mutant(
+            "by_p_chosen",
+            _dropout(lambda x, keep, p: torch.where(keep, x / p, 0.0)),
+            "What is kept is divided by p, which is infinite at p = 0. Divide by 1 − p, the share that is "
+            "kept, and treat p = 1 apart.",
+        ),
+        Mutant(
+            "by_p_chosen_zero_at_one",
+            _dropout(lambda x, keep, p: torch.where(keep, x / p, 0.0) if p < 1 else x * 0),
+            "What is kept is divided by p, which is infinite at p = 0. Divide by 1 − p, the share that is kept.",
+        ),
+        Mutant(
+            "not_scaled_but_zero",
+            _dropout(lambda x, keep, p: x * keep if p < 1 else x * 0),
+            "The survivors come back as they are, so in training the mean shrinks by 1 − p. Divide them by 1 − p.",
+        ),
+        Mutant(
+            "pattern_ignored",
+            _dropout(lambda x, keep, p: x * _scale(p)),
+            "Nothing is dropped, only scaled: keep is not used. Multiply by it, so that False gives 0.",
+        ),
+        Mutant(
+            "upside_down_nan",
+            _dropout(lambda x, keep, p: x * ~keep / (1 - p)),
+            "The pattern is upside down: True means keep. And p = 1 divides 0 by 0: return zeros there.",
+        ),
+        Mutant(
+            "infinite_at_one",
+            _dropout(
+                lambda x, keep, p: torch.where(keep, x / (1 - p), 0.0) if p != 1 else torch.where(keep, x / 0.0, 0.0)
+            ),
+            "Right for p below 1. At p = 1 what the pattern keeps is divided by 0: return zeros there.",
+        ),
+        Mutant(
+            "shrinks_at_inference",
+            _dropout(_right, lambda x, p: x * (1 - p)),
+            "Training is right. At inference x is multiplied by 1 − p, which belongs to the first form of "
+            "dropout: return x itself.",
+        ),
+        Mutant(
+            "grows_at_inference",
+            _dropout(_right, lambda x, p: x * _scale(p)),
+            "Training is right. At inference x is divided by 1 − p once more: return x itself.",
+        ),
+        Mutant(
+            "modes_exchanged",
+            lambda x, keep, p, training=True: dropout(x, keep, p, not training),
+            "The modes are exchanged: entries are dropped in training, and x comes back at inference.",
+        ),
+        Mutant(
+            "above_one_allowed",
+            _dropout(_right, valid=_raising_where(lambda p: p < 0)),
+            "A p above 1 passes unnoticed. Raise a ValueError above 1 as well as below 0.",
+        ),
+        Mutant(
+            "no_check_of_signs",
+            lambda x, keep, p, training=True: x if not training else x * keep / (1 - p) if p != 1 else x * 0,
+            "Right for probabilities. A p outside [0, 1] gives numbers here: raise a ValueError.",
+        ),
+        Mutant(
+            "assertion",
+            _dropout(_right, valid=asserted),
+            "assert raises an AssertionError, and Python may be told to skip it. Write if …: raise ValueError(…).",
+        ),
+        Mutant(
+            "subtracted",
+            _dropout(lambda x, keep, p: x * keep - p if p < 1 else x * 0),
+            "p is subtracted from what is kept. Divide it by 1 − p.",
+        ),
     ],
 )

@@ -10,7 +10,7 @@ def parameter_groups(shapes, embeddings, weight_decay):
     """dict name → shape, names of embeddings → two groups of names. By way of the rule for modules."""
     model = torch.nn.Module()
     for i, (name, shape) in enumerate(shapes.items()):
-        p = torch.nn.Parameter(torch.zeros(*shape))
+        p = torch.nn.Parameter(torch.zeros(shape))
         if name in embeddings:
             layer = torch.nn.Embedding(1, 1)
             layer.weight = p
@@ -78,6 +78,17 @@ def _layer(number: int) -> dict[str, int]:
     return {f"layers.{number}.{name}": count for name, count in axes.items()}
 
 
+def _decays(given, factors):
+    """The right names with the decay times each factor."""
+    return [dict(g, weight_decay=given[2] * f) for g, f in zip(groups_by_lists(*given), factors, strict=True)]
+
+
+def _names(given, change):
+    """The right decays with the two lists of names changed."""
+    groups = groups_by_lists(*given)
+    return [dict(g, params=names) for g, names in zip(groups, change(*(g["params"] for g in groups)), strict=True)]
+
+
 EXERCISE = Exercise(
     id="stability.parameter_groups",
     unit="10-stability",
@@ -98,6 +109,21 @@ EXERCISE = Exercise(
             "norms",
             "gains of norms are called weight too, and do not decay",
             lambda g: call(_shapes(g, _layer(g.integer(0, 90))), [], g.number(0.01, 0.2)),
+        ),
+        Case(
+            "like an embedding",
+            "names that only contain an embedding's name are none, and a single number (no axes) does not decay",
+            lambda g: call(
+                _shapes(g, {"words": 2, "words.up.weight": 2, "in.words": 2, "scale": 0}),
+                ["words"],
+                g.number(0.01, 0.2),
+            ),
+        ),
+        Case(
+            "no matrix",
+            "nothing decays: the first group is empty, and still there",
+            lambda g: call(_shapes(g, {"gain": 1, "words": 2, "bias": 1}), ["words"], g.number(0.01, 0.2)),
+            weight=0.5,
         ),
         Case(
             "convolution",
@@ -129,6 +155,36 @@ EXERCISE = Exercise(
             "Embeddings are in no group, so they would never be trained. They belong into the second.",
         ),
         Mutant(
+            "part_of_a_name",
+            _groups(lambda n, s, e: len(s) > 1 and not any(x in n for x in e)),
+            "A name that only contains an embedding's name counts as one. Names must be equal: name not in embeddings.",
+        ),
+        Mutant(
+            "numbers_decay",
+            _groups(lambda n, s, e: len(s) != 1 and n not in e),
+            "A single number, which has no axes, decays. Only two axes or more do: len(shape) >= 2.",
+        ),
+        Mutant(
+            "empty_dropped",
+            lambda *given: [group for group in groups_by_lists(*given) if group["params"]],
+            "A group without names is left out. Return two groups always; an empty list is fine.",
+        ),
+        Mutant(
+            "exchanged",
+            lambda *given: groups_by_lists(*given)[::-1],
+            "The two groups have changed places: the one that decays comes first.",
+        ),
+        Mutant(
+            "sorted",
+            lambda *given: [dict(group, params=sorted(group["params"])) for group in groups_by_lists(*given)],
+            "The names are sorted. Keep them in the order of the dict.",
+        ),
+        Mutant(
+            "decay_fixed",
+            lambda shapes, embeddings, weight_decay: groups_by_lists(shapes, embeddings, 0.1),
+            "The decay stands in your code as a number. Use the argument weight_decay.",
+        ),
+        Mutant(
             "by_name",
             _groups(lambda n, s, e: not n.endswith("bias") and n not in e),
             "The gain of a norm is called weight and is a vector. Decide by the number of axes, not by the name.",
@@ -152,6 +208,91 @@ EXERCISE = Exercise(
                 )
             ],
             "The names are right and the decays are swapped: the first group decays.",
+        ),
+        Mutant(
+            "by_words",
+            _groups(lambda n, s, e: not ("bias" in n or "norm" in n or n in e)),
+            "Words such as bias and norm decide, and a gain or a number with another name decays. Decide by "
+            "the number of axes.",
+        ),
+        Mutant(
+            "named_weight",
+            _groups(lambda n, s, e: n.endswith("weight") and n not in e),
+            "Names that end in weight decay. Gains of norms do too, and not every matrix: decide by the "
+            "number of axes.",
+        ),
+        Mutant(
+            "begins_with",
+            _groups(lambda n, s, e: len(s) > 1 and not any(n.startswith(x) for x in e)),
+            "A name that begins like an embedding's counts as one. Names must be equal: name not in embeddings.",
+        ),
+        Mutant(
+            "ends_with",
+            _groups(lambda n, s, e: len(s) > 1 and not any(n.endswith(x) for x in e)),
+            "A name that ends like an embedding's counts as one. Names must be equal: name not in embeddings.",
+        ),
+        Mutant(
+            "three_axes",
+            _groups(lambda n, s, e: len(s) > 2 and n not in e),
+            "Matrices do not decay here. Two axes are enough: len(shape) >= 2.",
+        ),
+        Mutant(
+            "one_axis",
+            _groups(lambda n, s, e: len(s) > 0 and n not in e),
+            "Vectors decay here, gains and biases. Two axes or more are needed: len(shape) >= 2.",
+        ),
+        Mutant(
+            "only_embeddings",
+            _groups(lambda n, s, e: n in e),
+            "The embeddings decay, and nothing else does. It is the other way round: name not in embeddings.",
+        ),
+        Mutant(
+            "only_vectors",
+            _groups(lambda n, s, e: len(s) < 2 and n not in e),
+            "Vectors are in the group that decays, and matrices are not. The comparison is turned: len(shape) >= 2.",
+        ),
+        Mutant(
+            "both_decay",
+            lambda *given: _decays(given, (1, 1)),
+            "Both groups decay. The names are right; the second group gets weight_decay 0.0.",
+        ),
+        Mutant(
+            "none_decays",
+            lambda *given: _decays(given, (0, 0)),
+            "No group decays. The names are right; the first group gets weight_decay.",
+        ),
+        Mutant(
+            "rest_sorted",
+            lambda *given: _names(given, lambda on, off: (on, sorted(off))),
+            "The second group is sorted. Keep its names in the order of the dict; a set has no order.",
+        ),
+        Mutant(
+            "decaying_sorted",
+            lambda *given: _names(given, lambda on, off: (sorted(on), off)),
+            "The first group is sorted. Keep its names in the order of the dict; a set has no order.",
+        ),
+        Mutant(
+            "all_in_second",
+            lambda *given: _names(given, lambda on, off: (on, [*given[0]])),
+            "The second group holds all names, those of the first as well. A name belongs to one group only.",
+        ),
+        Mutant(
+            "vectors_lost",
+            lambda *given: _names(given, lambda on, off: (on, [n for n in off if n in given[1]])),
+            "Biases, gains and single numbers are in no group, so they would never be trained. All that does "
+            "not decay is in the second.",
+        ),
+        Mutant(
+            "with_shapes",
+            lambda *given: _names(
+                given, lambda on, off: ([(n, given[0][n]) for n in on], [(n, given[0][n]) for n in off])
+            ),
+            "The groups hold pairs of name and shape. Names alone are asked for.",
+        ),
+        Mutant(
+            "shapes_alone",
+            lambda *given: _names(given, lambda on, off: ([given[0][n] for n in on], [given[0][n] for n in off])),
+            "The groups hold shapes. The names are asked for.",
         ),
     ],
 )

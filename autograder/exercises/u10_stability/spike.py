@@ -1,9 +1,7 @@
 """The height of a spike above the best loss so far."""
 
 import math
-from itertools import pairwise
-
-import torch
+from itertools import accumulate, pairwise
 
 from autograder.judge.spec import Case, Exercise, Mutant, call
 
@@ -17,15 +15,39 @@ def spike_height(losses):
     return height
 
 
-def spike_by_cummin(losses):
+def spike_by_minima(losses):
     """Running minimum."""
-    x = torch.tensor(losses, dtype=torch.float64)
-    return float((x - x.cummin(0).values).max())
+    return max(loss - low for loss, low in zip(losses, accumulate(losses, min), strict=True))
+
+
+def negative(losses):
+    height = -math.inf
+    for i in range(1, len(losses)):
+        height = max(height, losses[i] - min(losses[:i]))
+    return height
+
+
+def latest(losses):
+    low, height = losses[0], 0.0
+    for loss in losses[1:]:
+        if loss < low:
+            low = loss
+        else:
+            height = loss - low
+    return height
 
 
 def spike_by_pairs(losses):
     """All pairs of an earlier and a later loss."""
     return max(b - a for i, a in enumerate(losses) for b in losses[i:])
+
+
+def one_climb(losses):
+    low, height = losses[0], 0.0
+    for before, loss in pairwise(losses):
+        low = loss if loss < before else low
+        height = max(height, loss - low)
+    return height
 
 
 EXERCISE = Exercise(
@@ -37,7 +59,7 @@ EXERCISE = Exercise(
     minutes=8,
     signature="spike_height(losses)",
     reference=spike_height,
-    alternatives=[spike_by_cummin, spike_by_pairs],
+    alternatives=[spike_by_minima, spike_by_pairs],
     cases=[
         Case(
             "by hand",
@@ -54,7 +76,19 @@ EXERCISE = Exercise(
             "the spike comes before the lowest loss of the run",
             lambda g: call([5.0, 1.0, g.number(4.0, 4.5, digits=7), 3.0, 0.25, 0.5]),
         ),
+        Case(
+            "later smaller",
+            "a second, smaller rise comes after the highest",
+            lambda g: call([3.0, 0.5, g.number(2.0, 2.9, digits=7), 1.0, 1.5, 0.75]),
+        ),
+        Case("one loss", "a run of a single loss has no spike", lambda g: call([g.number(1.0, 5.0)]), weight=0.5),
         Case("falling", "a loss that only falls has no spike", lambda g: call([3.0, 2.0, 1.0, 0.5])),
+        Case(
+            "dip on the way",
+            "a climb with a dip in it is one spike, from the lowest loss to the last",
+            lambda g: call([1.0, 0.5, g.number(1.6, 1.9), g.number(1.1, 1.4), g.number(2.1, 2.9, digits=7)]),
+            weight=0.5,
+        ),
     ],
     mutants=[
         Mutant(
@@ -70,8 +104,23 @@ EXERCISE = Exercise(
             "keep a running minimum.",
         ),
         Mutant(
+            "negative",
+            negative,
+            "A run that only falls gives a negative number. Without a rise the height is 0.0: start there.",
+        ),
+        Mutant(
+            "latest",
+            latest,
+            "Each rise replaces the one before, so the latest is returned. Keep the largest of them.",
+        ),
+        Mutant(
+            "ratio",
+            lambda losses: max(loss / low for loss, low in zip(losses, accumulate(losses, min), strict=True)),
+            "This is the ratio of a loss to the lowest before it. The height is their difference.",
+        ),
+        Mutant(
             "one_step",
-            lambda losses: max(0.0, max(b - a for a, b in pairwise(losses))),
+            lambda losses: max([0.0, *(b - a for a, b in pairwise(losses))]),
             "This is the largest rise in a single step. A spike may take several: compare with the lowest loss so far.",
         ),
         Mutant(
@@ -91,6 +140,55 @@ EXERCISE = Exercise(
         ),
         Mutant(
             "peak", lambda losses: max(losses[1:]), "This is a loss, not a rise. Subtract the lowest loss before it."
+        ),
+        Mutant(
+            "last_only",
+            lambda losses: losses[-1] - min(losses),
+            "Only the last loss is compared with the lowest. A spike that came down again counts too: compare"
+            " each loss.",
+        ),
+        Mutant(
+            "relative",
+            lambda losses: max((x - low) / low for x, low in zip(losses, accumulate(losses, min), strict=True)),
+            "The rise is divided by the lowest loss. The height is the difference itself, in the unit of the losses.",
+        ),
+        Mutant(
+            "nothing_to_compare",
+            lambda losses: max(x - low for x, low in zip(losses[1:], accumulate(losses, min), strict=False)),
+            "A run that only falls gives a negative number, and a single loss an error. Without a rise the "
+            "height is 0.0: start there.",
+        ),
+        Mutant(
+            "largest_change",
+            lambda losses: max([0.0, *(abs(b - a) for a, b in pairwise(losses))]),
+            "This is the largest change in a single step, up or down. A spike goes up, in any number of "
+            "steps, from the lowest loss so far.",
+        ),
+        Mutant(
+            "falls",
+            lambda losses: max(high - x for x, high in zip(losses, accumulate(losses, max), strict=True)),
+            "This is the largest fall below the highest loss so far. A spike is a rise above the lowest one.",
+        ),
+        Mutant(
+            "one_climb",
+            one_climb,
+            "The lowest loss is forgotten as soon as the loss falls again, so a climb with a dip is cut. Keep"
+            " the lowest of all before.",
+        ),
+        Mutant(
+            "last_forgotten",
+            lambda losses: spike_height(losses[:-1]) if len(losses) > 1 else 0.0,
+            "The loop stops before the last loss, which may be the highest. Go through all of them.",
+        ),
+        Mutant(
+            "added_up",
+            lambda losses: sum(max(0.0, b - a) for a, b in pairwise(losses)),
+            "All rises are added up. The height of the highest spike alone is asked for.",
+        ),
+        Mutant(
+            "above_average",
+            lambda losses: max(losses) - sum(losses) / len(losses),
+            "This compares with the average loss. Compare with the lowest loss so far.",
         ),
     ],
 )
