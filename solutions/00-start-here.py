@@ -151,6 +151,22 @@ share = weights / weights.sum()
 # - Unfold a hint. The next one lies inside it.
 # - Code that your answer needs goes into its cell or a new cell of yours, so that grading finds it.
 
+# %% [markdown] written="question"
+# A friend's `weighted_average` divides by the number of words instead of by the sum of the weights, and passes the friend's own test. For which weights do the two functions agree? Describe the smallest test that tells them apart, with both results, and say why the friend's test may have missed it.
+#
+# - which property of the weights makes both agree, whatever the values
+# - an example with numbers, worked both ways
+# - what a test has to vary so that such a mistake shows
+
+# %% [markdown] written="answer" points=2
+# They agree for all values where the weights sum to the number of words, for example where all weights are 1. The smallest test is one word with value 5 and weight 2: the right answer is 5, the friend gets $2 \cdot 5 / 1 = 10$. A test with the weights (1, 1, 1) or (0.5, 1.5) has that sum by chance and sees nothing. So a test should use weights with another sum. It can also multiply all weights by 10: the average has to stay, and the friend's becomes ten times as large.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: both agree where the weights sum to the number of words. "All weights are 1" is enough if the sum is given as the reason.
+# - 1 point: a test with another sum, with both results right, and why a test with that sum misses the mistake.
+# - No point: "they agree where the weights sum to 1". Then the friend's result is too small by a factor of $T$.
+# ### END MARK SCHEME
+
 # %% [markdown]
 # ## Recap
 

@@ -127,7 +127,7 @@ reveal("attention.p2",
 # %% [markdown] statement="attention.softmax"
 # Write softmax along axis `dim`, with the shift. Each slice along `dim` has a maximum of its own.
 #
-# A score of $-\infty$ gets weight exactly 0 (every slice tested here has at least one finite score). The built-in softmax is not allowed.
+# A score of $-\infty$ gets weight exactly 0 (every slice tested here has at least one finite score).
 
 # %% exercise="attention.softmax"
 def softmax(x, dim=-1):
@@ -258,7 +258,7 @@ def masked_softmax(scores, mask):
 # %% [markdown] statement="attention.scaled_dot_product"
 # Write attention as in the formula, for any leading axes, with an optional boolean mask that broadcasts to the scores' shape $(\dots, T, S)$.
 #
-# Without a mask, use your `softmax`; with one, your `masked_softmax`, so that a query that may look at nothing gets zeros. PyTorch's own attention function is not allowed.
+# Without a mask, use your `softmax`; with one, your `masked_softmax`, so that a query that may look at nothing gets zeros.
 
 # %% exercise="attention.scaled_dot_product"
 def scaled_dot_product_attention(q, k, v, mask=None):
@@ -1073,6 +1073,23 @@ print(f"saved at most, at {T} words: {(1 - decoder[3] / encoder[3]) * pair_share
 # **Verdict: not by itself.** Dense code computes every score and then hides half of them, so the FLOPs are equal.
 #
 # A kernel that skips hidden tiles can save up to half of the *pair* products ([FlashAttention-2](https://arxiv.org/abs/2307.08691) does). Up to 1024 words at this width that is a fifth of the block or less, since the projections do not shrink.
+
+# %% [markdown] written="question"
+# A colleague deletes the division by $\sqrt D$, sees nearly the same loss in the first step of a fresh model with $D = 64$, and calls the division useless. Why may a fresh model show no difference? What would you measure instead? Predict how the width of the scores changes from $D = 16$ to $D = 256$, with and without the division.
+#
+# - which assumption the reason for the division makes, and whether fresh weights meet it
+# - a measurement that lasts longer than one step, and what stays equal in it
+# - the two factors from $D = 16$ to $D = 256$
+
+# %% [markdown] written="answer" points=3
+# The reason for the division assumes entries of variance 1. PyTorch's default weights, and BERT's, give queries and keys about a third of that, so scores at $D = 64$ are less than 3 wide before any division, and no softmax is saturated yet. I would train pairs of models from the same seeds, with and without the division, at several learning rates and sizes $D$, and compare their losses at the end. In the unit's recorded training leaving it out was worse in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs. From $D = 16$ to 256 the scores get $\sqrt{16} = 4$ times as wide without the division; with it their width stays.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: fresh weights may have less than variance 1; then scores are narrow with or without the division.
+# - 1 point: whole trainings in pairs (same seed), at more than one learning rate or size; or the width of scores, or of the largest weights, followed through a training.
+# - 1 point: 4 times as wide without the division, unchanged with it.
+# - No point: "softmax cancels the factor". It cancels what is added to all scores, not what multiplies them.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -80,18 +80,17 @@ centered / (centered**2).mean().sqrt()
 
 # %% [markdown] statement="norm.layer_norm"
 # Write LayerNorm over the last axis. The variance divides by $d$, and $\varepsilon$ stands inside the root. The first line is given.
-#
-# torch's own norms are not allowed in this unit.
 
 # %% exercise="norm.layer_norm"
 def layer_norm(x, weight, bias, eps=1e-5):
     """LayerNorm over the last axis (arXiv:1607.06450).
 
     Args:
-        x: (..., d) float tensor. weight, bias: (d,). eps: added to the variance.
+        x: (..., d) float tensor; entries near 10,000 may differ by a few units. weight, bias: (d,).
+        eps: added to the variance.
 
     Returns:
-        (..., d) tensor.
+        (..., d) tensor of the dtype of x. Gradients flow to x, weight and bias.
     """
     centered = x - x.mean(-1, keepdim=True)  # (..., d)
     ### BEGIN SOLUTION
@@ -135,7 +134,7 @@ def rms_norm(x, weight, eps=1e-6):
         x: (..., d) float tensor. weight: (d,). eps: added to the mean square.
 
     Returns:
-        (..., d) tensor.
+        (..., d) tensor of the dtype of x. Gradients flow to x and weight.
     """
     ### BEGIN SOLUTION
     return weight * x / torch.sqrt((x**2).mean(-1, keepdim=True) + eps)
@@ -198,7 +197,7 @@ for vectors, name in ((1, "weight only"), (2, "weight and bias")):
 
 # %% exercise="norm.from_rms"
 def layer_norm_from_rms(x, eps=1e-5):
-    """LayerNorm without weight and bias, x (..., d) → (..., d), by way of rms_norm."""
+    """LayerNorm without weight and bias by way of rms_norm: x (..., d) → (..., d) of the same dtype."""
     ### BEGIN SOLUTION
     return rms_norm(x - x.mean(-1, keepdim=True), torch.ones(x.shape[-1]), eps)
     ### END SOLUTION
@@ -296,7 +295,7 @@ def layer_norm_backward(grad, x, weight, eps=1e-5):
         grad, x: (..., d) float tensors with at least two axes. weight: (d,).
 
     Returns:
-        dx (..., d), dweight (d,), dbias (d,).
+        dx (..., d), dweight (d,), dbias (d,), of the dtype of x.
     """
     centered = x - x.mean(-1, keepdim=True)
     inverse = torch.rsqrt((centered**2).mean(-1, keepdim=True) + eps)  # 1/σ, (..., 1)
@@ -380,7 +379,7 @@ def rms_norm_half(x, weight, eps=1e-6):
         x: (..., d) float16, bfloat16 or float32. weight: (d,), any of these.
 
     Returns:
-        (..., d) tensor of the dtype of x.
+        (..., d) tensor of the dtype of x. Gradients flow to x and weight, through float32 as well.
     """
     ### BEGIN SOLUTION
     work = x.float()
@@ -545,7 +544,7 @@ x.mean(0, keepdim=True), x.mean(1, keepdim=True)
 
 # %% exercise="norm.axes"
 def normalize_over(x, axes, eps=1e-5):
-    """(x − mean) / √(variance + eps) over a tuple of axes; same shape."""
+    """(x − mean) / √(variance + eps) over a tuple of axes; same shape and dtype. Gradients flow."""
     ### BEGIN SOLUTION
     centered = x - x.mean(axes, keepdim=True)
     return centered / torch.sqrt((centered**2).mean(axes, keepdim=True) + eps)
@@ -654,7 +653,7 @@ def batch_norm_step(x, mean, variance, training, momentum=0.1, eps=1e-5):
         x: (N, C, ...) float tensor. mean, variance: (C,), the averages so far. training: bool.
 
     Returns:
-        y (N, C, ...), mean (C,), variance (C,).
+        y (N, C, ...), mean (C,), variance (C,), of the dtype of x. Gradients flow from y to x.
     """
     axes = (0, *range(2, x.ndim))
     shape = (-1,) + (1,) * (x.ndim - 2)  # what makes a (C,) tensor fit beside x
@@ -687,6 +686,23 @@ print("one sample by its own statistics:", batch_norm(alone).numpy().round(2))
 
 # %% [markdown]
 # By its own statistics a single sample is its own mean: all zeros. With the averages it keeps what tells it from others. LayerNorm needs no such memory.
+
+# %% [markdown] written="question"
+# Somebody replaces every LayerNorm of a trained model by RMSNorm, keeps the weights and drops the biases. When do the outputs hardly change, and when do they change a lot? Which number would you measure at each norm before trying it? What could be done where that number is large?
+#
+# - in which step the two norms differ
+# - a number per token, computed from statistics that you know
+# - a change of the model that makes this number small, and what becomes of the biases
+
+# %% [markdown] written="answer" points=3
+# LayerNorm is RMSNorm of the centered vector. So the outputs hardly change where each token's mean is small beside its root mean square, and where the dropped bias was near 0. For $(-2, 0, 2)$ the two are equal. For $(101, 103, 105)$ LayerNorm gives $(-1.22, 0, 1.22)$ and RMSNorm three numbers near 1. I would measure, on real texts and at every norm, each token's mean divided by its root mean square. Where that is large, the vectors can be centered: change the matrices that write into the stream so that they only write vectors of mean 0. A bias can move into the linear layer that follows.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: the difference is the centering (and the bias); small where the mean is small.
+# - 1 point: a number that can be measured for each token: the mean against the root mean square, or its square against the mean of the squares.
+# - 1 point: a remedy that fits: centering before the norm, or in the matrices before it; further training; a bias moved into the next layer.
+# - No point: "RMSNorm has another scale". A factor could be learned by the weight; a shift of each token could not.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

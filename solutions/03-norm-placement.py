@@ -71,7 +71,10 @@ print("Pre-LN ", x + layer_norm(x).square())
 
 # %% exercise="placement.post_and_pre"
 def post_ln(x, sublayer, norm):
-    """Post-LN (arXiv:1706.03762). x (B, T, d); sublayer, norm: functions (B, T, d) → (B, T, d)."""
+    """Post-LN (arXiv:1706.03762). x (B, T, d); sublayer, norm: functions (B, T, d) → (B, T, d).
+
+    The result has the shape and dtype of x.
+    """
     ### BEGIN SOLUTION
     return norm(x + sublayer(x))
     ### END SOLUTION
@@ -764,7 +767,7 @@ GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich
 
 # %% exercise="placement.warmup"
 def warmup_rate(step, peak, warmup):
-    """Linear warm-up, then constant. step, warmup: int; peak: float."""
+    """Linear warm-up, then constant. step, warmup: int ≥ 0; peak: float."""
     ### BEGIN SOLUTION
     if step + 1 >= warmup:
         return peak
@@ -883,7 +886,7 @@ def layer_changes(streams):
         streams: (N + 1, B, T, d) float tensor, no token of length 0.
 
     Returns:
-        (N,) tensor.
+        (N,) tensor of the same dtype.
     """
     ### BEGIN SOLUTION
     if len(streams) < 2:
@@ -1000,6 +1003,23 @@ print(*named_models.table(["gpt1", "bert-base", "opt-350m", "opt-1.3b", "gpt2", 
 
 # %% [markdown] evidence="models: gpt1, bert-base, opt-350m, gpt2, llama-3-8b, gemma2-9b, olmo2-7b"
 # **Verdict: most do, but BERT is not the only exception, and OLMo 2 did drop the pre-norm.** GPT-1 and OPT-350M are Post-LN, though OPT-1.3B is not. OLMo 2 (2024) has no norm before its sublayers: a fingerprint that pre-norm cannot have. Gemma 2 has a pre-norm, and one more. By their papers the original Transformer is Post-LN, and GLM-130B DeepNorm.
+
+# %% [markdown] written="question"
+# A Post-LN model of 12 layers, trained with Adam, stays at the loss of guessing from the beginning. Three repairs are proposed: multiply the loss by 0.01, begin with a warm-up, move the norms (Pre-LN). Predict what each one does, and why. Which result would show you that your reason is wrong?
+#
+# - what Adam makes of a factor on all gradients
+# - what the first steps do to the model's output, with and without each repair
+# - an observation that your reason rules out
+
+# %% [markdown] written="answer" points=3
+# The factor 0.01 changes nothing: Adam divides each gradient by its own running size, so the factor cancels. In the unit such runs stall in {{warmup.post_scaled.stalled}} of {{warmup.post_scaled.of}}. A warm-up helps, since one step at a high rate moves the output of Post-LN far: by {{warmup.first.post.n12.moved:.2f}} of its length at rate 0.001, by {{warmup.first.post.n12.soft:.2f}} at a first rate as in warm-up. Without it {{warmup.post_none.stalled}} of {{warmup.post_none.of}} runs stall, with it {{warmup.post_warm.stalled}}. Pre-LN has a bare path and takes the full rate from the first step. If a run whose first steps hardly move the output stalls as well, my reason is wrong; then I would look at the data and the loss.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: the loss times 0.01 has no effect under Adam, with the reason.
+# - 1 point: warm-up and Pre-LN help because the first steps move the output less (or: the steps are smaller), not because gradients are smaller.
+# - 1 point: an observation that would refute this, for example a run with small first steps that stalls all the same.
+# - No point: "the gradients vanish". Those at the top of a fresh Post-LN stack are large.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -107,14 +107,14 @@ sigmoid(x), tanh(x)
 # Look at ±100: $e^{100}$ is infinite in float32, and still the result is right, because $1/(1+\infty) = 0$. One of the next four formulas is not as forgiving.
 
 # %% [markdown] statement="activation.family"
-# Write four activations. All keep the shape of `x`.
+# Write four activations. All keep the shape and dtype of `x`.
 #
 # - `relu`: $x$ where $x > 0$, else 0
 # - `leaky_relu`: $x$ where $x > 0$, else $\text{slope}\cdot x$, for any slope
 # - `elu`: $x$ where $x > 0$, else $\alpha\,(e^x - 1)$
 # - `squared_relu`: the square of `relu`
 #
-# The ready-made ones of torch are not allowed here.
+# Gradients at ±200 must be numbers, too.
 
 # %% exercise="activation.family"
 def relu(x):
@@ -184,8 +184,6 @@ predict("ffn.p2", "How far apart are the two forms at most, over all x?",
 
 # %% [markdown] statement="activation.gelu"
 # Write both forms: `gelu` with erf, `gelu_tanh` with tanh. In the second, the inner polynomial is given; the constant in front of it is $\sqrt{2/\pi}$.
-#
-# `torch.erf`, `torch.tanh` and `math` are allowed, torch's own GELU is not.
 
 # %% exercise="activation.gelu"
 def gelu(x):
@@ -258,7 +256,7 @@ step = x[1] - x[0]
 #
 # $$\text{swish}(x) = x\,\sigma(\beta x)$$
 #
-# for any shape. It must survive inputs of ±1000. torch's own SiLU is not allowed, `torch.sigmoid` is.
+# for any shape. It and its gradient must survive inputs of ±1000.
 
 # %% exercise="activation.swish"
 def swish(x, beta=1.0):
@@ -317,7 +315,7 @@ x.grad, 1 - torch.tanh(x.detach()) ** 2
 # For GELU, $g = \Phi$, whose slope is the density $\varphi(x) = \frac{1}{\sqrt{2\pi}}\,e^{-x^2/2}$.
 
 # %% [markdown] statement="activation.derivatives"
-# Write the slopes of the sigmoid, of SiLU (Swish with β = 1) and of exact GELU, by hand, elementwise. Slopes at ±100 must be numbers, not NaN. Where $\sigma(x)$ is needed, `f` holds it.
+# Write the slopes of the sigmoid, of SiLU (Swish with β = 1) and of exact GELU, by hand, elementwise, in the dtype of `x`. Slopes at ±100, and slopes of these slopes, must be numbers, not NaN. Where $\sigma(x)$ is needed, `f` holds it.
 
 # %% exercise="activation.derivatives"
 def sigmoid_prime(x):
@@ -872,6 +870,25 @@ for other in ("SwiGLU", "bilinear", "GELU"):
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
 # **Verdict: no channel closes.** Against GELU, both activated is ${{ffn_variants.pair.both_activated_gelu.mean:+.3f}} \pm {{ffn_variants.pair.both_activated_gelu.error:.3f}}$: {{ffn_variants.pair.both_activated_gelu.says}}. Against SwiGLU it is ${{ffn_variants.pair.both_activated_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.both_activated_swiglu.error:.3f}}$ ({{ffn_variants.pair.both_activated_swiglu.says}}), against bilinear ${{ffn_variants.pair.both_activated_bilinear.mean:+.3f}} \pm {{ffn_variants.pair.both_activated_bilinear.error:.3f}}$ ({{ffn_variants.pair.both_activated_bilinear.says}}). What GLU was designed for, no loss can tell.
+
+# %% [markdown] written="question"
+# A report says: *SwiGLU beats GELU, loss 3.21 against 3.23, same $d_{model}$, same width $4\,d_{model}$, same learning rate, one seed.* What keeps this from being a fair comparison? Describe the experiment that you would run instead. When would you call its result a difference?
+#
+# - how many numbers each of the two layers can learn
+# - what changes when the run is repeated, and how that becomes an error bar
+# - how the learning rate is chosen, and on which runs
+# - a rule for the decision, set before the runs
+
+# %% [markdown] written="answer" points=4
+# At the same width the gated layer has three matrices instead of two, half as many parameters again: its width should be two thirds of that. One seed has no error bar. One learning rate may suit one layer only: in the unit {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers beat GLU at {{ffn_variants.slow.rate}}, and {{ffn_variants.slow.better_than_glu_at_best}} do when each has its best rate. I would choose each layer's rate with some seeds, then train both with the same fresh seeds, eight of them, and take the mean of the paired differences with its standard error. With eight seeds I would call it a difference beyond 2.4 errors (Student's t), and ask for more where many pairs are compared.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: unequal numbers of parameters, and the matched width ($\tfrac23$ of it, so $\tfrac83\,d_{model}$).
+# - 1 point: several seeds, compared in pairs, with a standard error.
+# - 1 point: a learning rate for each layer, chosen on other runs than those that are compared.
+# - 1 point: a rule in units of the standard error, stricter where many pairs are compared.
+# - No point: "train longer" or "take a larger model" alone.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -67,7 +67,7 @@ def sinusoid(positions, d_model, base=10000.0):
     """Sinusoidal encodings (arXiv:1706.03762, section 3.5).
 
     Args:
-        positions: int64 tensor of any shape.
+        positions: int64 tensor of any shape, () too.
         d_model: int, even.
         base: float.
 
@@ -218,7 +218,8 @@ def distance_profile(scores):
         scores: (T, T) float tensor, row i = query, column j = key.
 
     Returns:
-        Two (2T-1,) tensors (mean, spread); entry c belongs to j - i = c - (T-1).
+        Two (2T-1,) tensors (mean, spread) of the dtype of scores; entry c belongs to j - i = c - (T-1).
+        Gradients flow from both to the scores.
     """
     ### BEGIN SOLUTION
     T = len(scores)
@@ -266,7 +267,7 @@ def looking_back(back, d_model, base=10000.0):
     """W_Q of a head that looks `back` words back when W_K is the identity.
 
     Args:
-        back: int. d_model: int, even. base: float.
+        back: int; a negative one looks ahead. d_model: int, even. base: float.
 
     Returns:
         (d_model, d_model) float32 tensor.
@@ -314,7 +315,7 @@ with described("Score against relative position: without projection a symmetric 
 
 # %% exercise="position.learned"
 class LearnedPositions(nn.Module):
-    """A trained vector per position (BERT, arXiv:1810.04805; GPT-2)."""
+    """A trained vector per position (BERT, arXiv:1810.04805; GPT-2). Gradients flow to the rows that are read."""
 
     def __init__(self, max_positions, d_model):
         super().__init__()
@@ -427,7 +428,7 @@ def shaw_attention(q, k, v, rel_k, rel_v, mask=None, offset=0):
         mask: boolean, broadcasts to (B, H, T, S). offset: position of the first query.
 
     Returns:
-        (B, H, T, Dv) tensor.
+        (B, H, T, Dv) tensor of the dtype of q. Gradients flow to q, k, v and both tables.
     """
     ### BEGIN SOLUTION
     index = shaw_index(q.shape[-2], k.shape[-2], rel_k.shape[0] // 2, offset)  # (T, S)
@@ -508,7 +509,7 @@ def relative_shift(x):
         x: (..., T, T+S-1) float tensor.
 
     Returns:
-        (..., T, S) tensor.
+        (..., T, S) tensor of the dtype of x. Gradients flow to x.
     """
     ### BEGIN SOLUTION
     *lead, T, R = x.shape
@@ -539,7 +540,7 @@ def transformer_xl_scores(q, k, r, u, v):
         q: (B, H, T, D). k: (B, H, S, D). r: (H, T+S-1, D). u, v: (H, D).
 
     Returns:
-        (B, H, T, S) tensor.
+        (B, H, T, S) tensor of the dtype of q. Gradients flow to all five: u and v are trained.
     """
     ### BEGIN SOLUTION
     content = (q + u[:, None]) @ k.transpose(-2, -1)
@@ -603,7 +604,7 @@ def t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, ma
 
     Args:
         relative_position: int64 tensor of any shape, key minus query.
-        bidirectional: bool. num_buckets: int. max_distance: int, M.
+        bidirectional: bool. num_buckets: int, 2 or more for a side. max_distance: int, M, above E.
 
     Returns:
         int64 tensor of the same shape, entries 0 … num_buckets-1.
@@ -657,7 +658,7 @@ with described("Bucket against relative position: bidirectional, two staircases 
 
 # %% exercise="position.t5_bias"
 def t5_bias(weight, T, S, bidirectional=True):
-    """weight (num_buckets, H) → (1, H, T, S)."""
+    """weight (num_buckets, H) → (1, H, T, S) of the same dtype. Gradients flow to weight: it is trained."""
     ### BEGIN SOLUTION
     bucket = t5_relative_bucket(relative_positions(T, S), bidirectional, weight.shape[0])  # (T, S)
     return weight[bucket].permute(2, 0, 1)[None]
@@ -665,7 +666,11 @@ def t5_bias(weight, T, S, bidirectional=True):
 
 
 def t5_attention(q, k, v, bias, mask=None):
-    """q (B, H, T, D), k (B, H, S, D), v (B, H, S, Dv), bias broadcasts to (B, H, T, S), mask: True = may look."""
+    """q (B, H, T, D), k (B, H, S, D), v (B, H, S, Dv), bias and mask broadcast to (B, H, T, S) → (B, H, T, Dv).
+
+    mask: boolean, True = may look; every query may look at one key at least. Large scores give no NaN.
+    Gradients flow to q, k, v and bias.
+    """
     ### BEGIN SOLUTION
     scores = q @ k.transpose(-2, -1) + bias
     if mask is not None:
@@ -749,7 +754,7 @@ def deberta_scores(qc, kc, kr, qr):
         qc, kc: (B, H, T, D). kr, qr: (H, 2k, D).
 
     Returns:
-        (B, H, T, T) tensor.
+        (B, H, T, T) tensor of the dtype of qc. Gradients flow to all four.
     """
     delta = deberta_index(qc.shape[-2], kr.shape[-2] // 2)  # (T, T), rows i, columns j
     c2c = qc @ kc.transpose(-2, -1)
@@ -842,7 +847,7 @@ def alibi_slopes(n_heads):
 
 
 def alibi_bias(slopes, T, S, offset=0):
-    """slopes (H,) → (H, T, S), -slope·|i + offset - j|."""
+    """slopes (H,) → (H, T, S) of the same dtype, -slope·|i + offset - j|. Gradients flow to slopes."""
     ### BEGIN SOLUTION
     return -slopes[:, None, None] * relative_positions(T, S, offset).abs()
     ### END SOLUTION
@@ -935,7 +940,7 @@ def tupe_scores(q, k, pos_q, pos_k):
         q, k: (B, H, T, D) from words. pos_q, pos_k: (H, T, D) from positions.
 
     Returns:
-        (B, H, T, T) tensor.
+        (B, H, T, T) tensor of the dtype of q. Gradients flow to all four.
     """
     ### BEGIN SOLUTION
     return (q @ k.transpose(-2, -1) + pos_q @ pos_k.transpose(-2, -1)) / math.sqrt(2 * q.shape[-1])
@@ -1152,6 +1157,24 @@ with described(f"Three back along rows of 256 cards, T5 bias, recorded. At the l
 # **Verdict: a bucket is known as far as training reaches.** In {{trained_length.t5.unchanged:word}} of {{trained_length.seeds:word}} runs exactly buckets {{trained_length.t5.first}} to {{trained_length.t5.last}} kept their first value. Filling them lifts *three back* at the end of the row from {{trained_length.t5.on64.back_end:.2f}} to {{trained_length.t5.filled_end:.2f}} (difference {{trained_length.t5.gain:.2f}}, standard error {{trained_length.t5.gain_error:.3f}}, better in {{trained_length.t5.gained:word}} of {{trained_length.seeds:word}}). Trained on 128 places, which meet every bucket, it is {{trained_length.t5.on128.back_end:.2f}}.
 #
 # [T5](https://arxiv.org/abs/1910.10683) was trained on 512 tokens: all of its buckets were met. Unit 06 plays on with RoPE.
+
+# %% [markdown] written="question"
+# Texts will be four times as long as in training. The task asks for the word exactly three places back, and for the last mention of a name, however far back. What do sinusoids, T5's buckets and ALiBi each lose beyond the trained length, and why? Choose one: what would you change about its training?
+#
+# - for each scheme: far content and the exact place, treated apart
+# - what is defined at a distance, against what training has set there
+# - a change that follows from the reason you gave
+
+# %% [markdown] written="answer" points=4
+# Sinusoids lose both: at far places the hands stand in combinations that did not occur in training. In the unit *three back* falls from {{trained_length.sinusoidal.on64.back_inside:.2f}} to {{trained_length.sinusoidal.on64.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on64.back_beyond_highest:.2f}}. ALiBi keeps far content; the exact place it does not learn even within 64 places ({{trained_length.alibi.on64.back_inside:.2f}}), since its slopes favor the nearest word. T5 keeps the content and loses the place slowly, to {{trained_length.t5.on64.back_end:.2f}}: buckets of far distances never had a gradient and stay at their first value. I would take T5 and train on rows that meet every bucket ({{trained_length.t5.on128.back_end:.2f}}), or copy the last trained bucket into the rest.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: sinusoids are defined everywhere, but positions come that training never met; both questions suffer.
+# - 1 point: ALiBi keeps the content, and has no way to favor the third word over the nearest.
+# - 1 point: T5 keeps the content; the place fades because far buckets were never trained.
+# - 1 point: a change that follows: rows that meet every bucket (or filled buckets); for another choice, longer rows in training, with its limit.
+# - No point: "sinusoids extrapolate, since a sine is defined everywhere".
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -74,7 +74,7 @@ def rotation_matrix_2d(angle):
         angle: (...) float tensor, radians.
 
     Returns:
-        (..., 2, 2) tensor, same dtype: [[cos, -sin], [sin, cos]].
+        (..., 2, 2) tensor, same dtype: [[cos, -sin], [sin, cos]]; gradients flow to angle.
     """
     cos, sin = torch.cos(angle), torch.sin(angle)
     first = torch.stack([cos, -sin], dim=-1)
@@ -126,11 +126,11 @@ def rotate_complex(x, angle):
     """Rotates pairs by complex multiplication.
 
     Args:
-        x: (..., 2) float32 tensor.
-        angle: tensor of radians that broadcasts to (...).
+        x: (..., 2) float32 or float64 tensor.
+        angle: tensor of radians that broadcasts to (...), same dtype.
 
     Returns:
-        (..., 2) float32 tensor.
+        (..., 2) tensor, same dtype; gradients flow to x and to angle.
 
     Raises:
         ValueError: the last axis of x is not 2.
@@ -347,7 +347,7 @@ def relative_gap(A):
     """How far A[m]ᵀA[n] is from being a function of n − m.
 
     Args:
-        A: (N, D, D) float64 tensor, one matrix per place.
+        A: (N, D, D) float64 tensor, one matrix per place, N at least 2.
 
     Returns:
         float, the largest |A[m+1]ᵀA[n+1] − A[m]ᵀA[n]| over m, n in 0 … N−2 and all entries.
@@ -584,7 +584,7 @@ angles.shape, angles[1, 0]
 # Write RoPE. Pair $i$ is the neighbors $(2i, 2i+1)$, places count from 0, `position_ids` may have offsets and gaps.
 #
 # - Compute angles, cosines and sines in float32 (float64 for float64 inputs), whatever the input.
-# - Return the dtype of `x`.
+# - Return the dtype of `x`; gradients must flow to `x`.
 # - An odd $D$ raises `ValueError` (your `rope_frequencies` does).
 
 # %% exercise="rope.apply_rope"
@@ -686,10 +686,10 @@ def rotate_half(x):
     """Quarter turn of every half-split pair.
 
     Args:
-        x: (..., D) tensor, D even.
+        x: (..., D) floating tensor, D even.
 
     Returns:
-        (..., D) tensor, same dtype: [-x2, x1].
+        (..., D) tensor, same dtype: [-x2, x1]; gradients flow to x.
 
     Raises:
         ValueError: D is odd.
@@ -753,7 +753,7 @@ with described(f"One line per seed. Up to place 64 every line of both is at 1; b
 # %% [markdown] statement="rope.apply_rope_half"
 # Write RoPE in the half-split layout with your `rotate_half`. Pair $i$ is features $(i, i + D/2)$ and turns by `position * theta_i`, so both halves need the same angles: `torch.cat([angles, angles], dim=-1)`.
 #
-# Everything else is as in `apply_rope`: places, float32 angles, dtype.
+# Everything else is as in `apply_rope`: places, precision of the angles, dtype, gradients.
 
 # %% exercise="rope.apply_rope_half"
 def apply_rope_half(x, position_ids, base=10000.0):
@@ -836,7 +836,7 @@ same_vectors.abs().max().item(), same_scores.abs().max().item()
 # Meta's LLaMA code uses a third form: neighbors become complex numbers, and a table of $e^{i m\theta_j}$ multiplies them all at once. You have the parts.
 
 # %% [markdown] statement="rope.apply_rope_complex"
-# Write RoPE (interleaved) by complex multiplication. There is no good 16-bit complex type: widen the input to float32 first, cast back at the end.
+# Write RoPE (interleaved) by complex multiplication. There is no good 16-bit complex type: widen float16 and bfloat16 to float32 first, cast back at the end. Otherwise it is as `apply_rope`.
 #
 # `x.unflatten(-1, (-1, 2))` cuts the last axis into pairs, $(B, H, T, D/2, 2)$.
 
@@ -876,9 +876,9 @@ three = apply_rope(Q, ids), apply_rope_complex(Q, ids), apply_rope_half(Q[..., p
 # Numbers: a head with $D = 4$, `rotary_dim` 2, holds $(1, 0, 5, 6)$. At place 1 it becomes $(0.54, 0.84, 5, 6)$.
 
 # %% [markdown] statement="rope.apply_partial_rope"
-# Turn the first `rotary_dim` features (interleaved), and leave the others as they are. The frequencies are those of a head of size `rotary_dim`.
+# Turn the first `rotary_dim` features (interleaved), and leave the others as they are. The frequencies are those of a head of size `rotary_dim`. Dtype and gradients are as in `apply_rope`.
 #
-# Raise `ValueError` unless `rotary_dim` lies in $1 \dots D$.
+# Raise `ValueError` unless `rotary_dim` is even and lies in $1 \dots D$.
 
 # %% exercise="rope.apply_partial_rope"
 def apply_partial_rope(x, position_ids, rotary_dim, base=10000.0):
@@ -891,7 +891,7 @@ def apply_partial_rope(x, position_ids, rotary_dim, base=10000.0):
         base: float.
 
     Returns:
-        (B, H, T, D), same dtype; features from rotary_dim on are unchanged.
+        (B, H, T, D), same dtype; features from rotary_dim on are unchanged. x itself is not changed.
 
     Raises:
         ValueError: rotary_dim is odd or outside 1 … D.
@@ -1173,7 +1173,7 @@ with described("Slowing factor per pair for s = 8: PI is 8 everywhere, NTK rises
 # %% [markdown] statement="rope.apply_scaled_rope"
 # One function for all of them: RoPE (interleaved) with frequencies handed in, places that may be fractions, and a factor on the result.
 #
-# The rest is as in `apply_rope`: angles in float32, result in the dtype of `x`.
+# The rest is as in `apply_rope`: angles in float32 (float64 for float64 inputs), result in the dtype of `x`, gradients to `x`.
 
 # %% exercise="rope.apply_scaled_rope"
 def apply_scaled_rope(x, position_ids, frequencies, temperature=1.0):
@@ -1226,7 +1226,7 @@ def accuracy_by_position(logits, targets, width):
     """Accuracy along the row.
 
     Args:
-        logits: (B, T, C) float tensor.
+        logits: (B, T, C) floating tensor of any precision.
         targets: (B, T) int64, -1 where nothing is asked; every stretch has at least one question.
         width: places per stretch, divides T.
 
@@ -1339,6 +1339,23 @@ for name, found in recorded("length")["ablations"].items():
 
 # %%
 progress("06-rope")
+
+# %% [markdown] written="question"
+# You run weights made for the half-split layout with your interleaved `apply_rope`. All shapes fit, and there is no error. Does this test find the mistake: add 1,000 to all places, the scores must stay? Does a text of one token? Explain both, and describe a test that finds it.
+#
+# - which property the shift test checks, and whether the wrong layout has it
+# - the only distance in a text of one token
+# - what the test compares, and on which text
+
+# %% [markdown] written="answer" points=3
+# Neither finds it. Interleaved RoPE is a rotation whatever the weights are: scores depend on distances alone, so a shift of all places changes nothing. In a text of one token the only distance is 0, where the two turns cancel, so its scores are right in either layout. Wrong are the scores at other distances: features that were trained as partners are turned by different angles. A test has to compare scores or outputs with those of the code that the weights were made for, on a text of two tokens or more. The rows of $W_Q$ and $W_K$, reordered once, must make the two agree.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: the shift test passes, because both layouts are rotations and only distances count.
+# - 1 point: one token passes, because at distance 0 the turns cancel.
+# - 1 point: a comparison with the original code, or with the other layout's function, on two tokens or more.
+# - No point: "training would show it" or "the lengths change". Nothing is trained here, and a rotation keeps lengths.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -69,7 +69,7 @@ may, weights
 # %% [markdown] statement="mask.causal"
 # Write causal self-attention for any leading axes: scores, mask, softmax, weighted sum.
 #
-# `torch.softmax` is welcome, PyTorch's own attention function is not. The check also looks at gradients: none may flow from word $t$ to a later word, and some must flow to every earlier one.
+# `torch.softmax` is welcome, PyTorch's own attention function is not. The check also looks at gradients, through `q`, `k` and `v`: none may flow from word $t$ to a later word, and some must flow to every earlier one.
 
 # %% exercise="mask.causal"
 def causal_attention(q, k, v):
@@ -240,7 +240,8 @@ def next_token_pairs(ids):
 
 
 def next_token_loss(logits, ids, real=None):
-    """logits (B, T, V), ids (B, T), real (B, T) boolean or None → mean loss in nats, a scalar tensor."""
+    """logits (B, T, V), ids (B, T), real (B, T) boolean or None → mean loss in nats, a scalar
+    tensor of the dtype of logits. Gradients flow back to logits."""
     _, targets = next_token_pairs(ids)
     ### BEGIN SOLUTION
     nll = F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), reduction="none").view(targets.shape)
@@ -272,7 +273,7 @@ def next_token_loss(logits, ids, real=None):
 
 # %% exercise="objective.likelihood"
 def sequence_log_probability(logits, targets):
-    """logits (B, T, V), targets (B, T) → (B,) log-probabilities in nats."""
+    """logits (B, T, V), targets (B, T) → (B,) log-probabilities in nats, same dtype; gradients flow back."""
     ### BEGIN SOLUTION
     log_p = logits.log_softmax(-1)
     return log_p.gather(-1, targets[..., None]).squeeze(-1).sum(-1)
@@ -280,7 +281,7 @@ def sequence_log_probability(logits, targets):
 
 
 def perplexity(losses, counts):
-    """losses: list of mean losses in nats. counts: list of tokens predicted in each → float."""
+    """losses: list of mean losses in nats. counts: list of tokens predicted in each (0 or more) → float."""
     ### BEGIN SOLUTION
     if sum(counts) < 1:
         raise ValueError("no token was predicted")
@@ -452,7 +453,7 @@ for rate, runs in leak.by_rate(record).items():
 
 # %% exercise="objective.masked_lm"
 def select_tokens(u, special, rate=0.15):
-    """u (B, T) uniform draws, special (B, T) boolean → (B, T) boolean."""
+    """u (B, T) uniform draws, special (B, T) boolean, rate in 0 … 1 → (B, T) boolean."""
     ### BEGIN SOLUTION
     return (u < rate) & ~special
     ### END SOLUTION
@@ -581,7 +582,7 @@ real.long().cumsum(-1)
 
 # %% exercise="mask.causal_padding"
 def causal_padding_mask(real, T=None):
-    """real (B, S) boolean, padding on either side → (B, 1, T, S) boolean, True = may look."""
+    """real (B, S) boolean, padding on either side; a row may be all padding → (B, 1, T, S) boolean, True = may look."""
     S = real.shape[1]
     ### BEGIN SOLUTION
     return real[:, None, None, :] & causal_mask(S if T is None else T, S)
@@ -784,13 +785,13 @@ print(f"one softmax over all keys against two added up: {(one - two).abs().max()
 # %% [markdown] statement="objective.sentence_pairs"
 # A document is a list of sentences, a sentence a list of ids. Both functions return `(first, second, label)`.
 #
-# `nsp_pair`: the sentence with its successor if `replacement` is None, else with sentence `replacement = (document, sentence)`. `ValueError` when there is no successor, or the replacement lies in the same document.
+# `nsp_pair`: the sentence with its successor if `replacement` is None, else with sentence `replacement = (document, sentence)`. `ValueError` when the sentence has no successor (with a replacement, too), or the replacement lies in the same document, whatever that one says.
 #
 # `sop_pair`: as they come (0), or swapped (1).
 
 # %% exercise="objective.sentence_pairs"
 def nsp_pair(documents, document, sentence, replacement):
-    """BERT's pair. documents: list of documents; document, sentence: ints; replacement: (int, int) or None."""
+    """BERT's pair. documents: list of documents; document, sentence: ints from 0; replacement: (int, int) or None."""
     ### BEGIN SOLUTION
     text = documents[document]
     if sentence + 1 >= len(text):
@@ -898,7 +899,7 @@ def span_corruption(ids, noise, first_sentinel):
 # Nothing is lost: inputs and targets together hold the whole text.
 
 # %% [markdown] statement="objective.restore_spans"
-# Rebuild the text: each sentinel of the inputs is replaced by its span from the targets. When the sentinels of inputs and targets do not match, raise a `ValueError`.
+# Rebuild the text: each sentinel of the inputs is replaced by its span from the targets. The inputs must hold exactly the sentinels of the spans, in the same order: raise a `ValueError` for one that is missing, comes twice, out of turn, or is the closing one.
 #
 # The first part, which cuts the targets into spans, is given.
 
@@ -930,8 +931,8 @@ def restore_spans(inputs, targets, first_sentinel):
 
 # %% [markdown] hints="objective.restore_spans"
 # 1. `spans` is `[[12, 13], [15]]` for the example and `closing` is 97. What do you do at 11, at 99, at 14, at 98?
-# 2. Loop over the inputs. A token between `closing` and `first_sentinel` is a sentinel: add `spans[used]` and count up, or raise if there is none left. Any other token goes to the text as it is. After the loop all spans must be used.
-# 3. `if closing <= token <= first_sentinel:` check `used == len(spans)`, then `text += spans[used]` and `used += 1`; `else: text.append(token)`; at the end `if used < len(spans): raise ValueError(…)`.
+# 2. Loop over the inputs. A token from `closing` to `first_sentinel` is a sentinel: it must be `first_sentinel - used`, and a span must be left, else raise. Add `spans[used]` and count up. Any other token goes to the text as it is. After the loop all spans must be used.
+# 3. `if closing <= token <= first_sentinel:` raise if `used == len(spans) or token != first_sentinel - used`, then `text += spans[used]` and `used += 1`; `else: text.append(token)`; at the end `if used < len(spans): raise ValueError(…)`.
 
 # %% [markdown] worth="objective.restore_spans"
 # A round trip finds lost words, but no mistake that both functions share: if both counted sentinels upward, every text would still come back. So fixed examples are needed as well.
@@ -1005,7 +1006,7 @@ reveal("masks.p4",
 # %% [markdown] statement="objective.blank_infilling"
 # Build the example: tokens, positions, positions within the blank, labels. `spans` are half-open `(start, stop)`, in the order of the text; `order[0]` is the blank that part B writes first. Labels are −100 in part A.
 #
-# `ValueError` when two spans touch or overlap, or `order` is no permutation. The part-A loop is given.
+# `ValueError` when two spans touch or overlap, or `order` is no permutation. No span at all is allowed. The part-A loop is given.
 
 # %% exercise="objective.blank_infilling"
 def blank_infilling(ids, spans, order, mask_id, start_id, end_id):
@@ -1082,7 +1083,10 @@ for t in (1.0, 0.1):
 
 # %% exercise="objective.info_nce"
 def info_nce(queries, keys, temperature=0.07):
-    """Contrastive loss with in-batch negatives (arXiv:1807.03748) → scalar tensor, in nats."""
+    """Contrastive loss with in-batch negatives (arXiv:1807.03748) → scalar tensor, in nats, dtype of the inputs.
+
+    Gradients flow back to queries and keys. Small temperatures must not overflow.
+    """
     ### BEGIN SOLUTION
     if temperature <= 0:
         raise ValueError(f"temperature must be positive, not {temperature}")
@@ -1158,6 +1162,23 @@ print(*named_models.table(["clip-vit-base-patch32", "t5-small"],
 # **Verdict: two encoders.** [CLIP](https://arxiv.org/abs/2103.00020)'s towers never see each other's input; they meet in one dot product per pair. Hence 1,000 images and 1,000 captions need 2,000 encoder runs, not a million.
 #
 # Its text tower does carry a causal mask, like GPT's. But nothing in it attends to an image, and nothing is generated: a mask alone makes no decoder.
+
+# %% [markdown] written="question"
+# A report compares BERT's loss on hidden words, 1.2 nats, with GPT's loss on next words, 2.9 nats, on the same texts. It concludes that BERT *understands language better*. Why does that not follow? Say what each number measures, and describe a comparison that you would trust.
+#
+# - what each model may see when it answers
+# - whether the losses add up to the probability of a text, and which tokens are counted
+# - a task that both models can do, and what is equal in it
+
+# %% [markdown] written="answer" points=3
+# The two losses answer different questions. BERT fills a gap and sees the words on both sides; GPT goes on from the left side alone, which is harder. GPT's losses add up to the log probability of the text. BERT's concern the selected 15 % alone, each from a text in which others are hidden too, and give no perplexity of the text. The pieces of the two vocabularies may differ as well. I would compare both on a task that both can do, such as labels for reviews, with the same training data and computation, on texts that neither has seen, over several seeds. Whether a model can write has to be tried without the future.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: BERT sees both sides; a gap is easier than what comes next.
+# - 1 point: GPT's factors make a probability of the text, BERT's do not; or: other tokens are counted (the selected 15 %, other pieces).
+# - 1 point: the same task for both, with equal data, on unseen texts.
+# - No point: "BERT's loss leaks". Its targets are hidden in the input, all but the kept tenth.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

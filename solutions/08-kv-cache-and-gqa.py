@@ -3,10 +3,10 @@
 #
 # **You will be able to**
 #
-# - write a cache whose results equal the full forward pass, however the text is cut into chunks;
+# - write a cache whose results equal the full forward pass, however the text is cut;
 # - share keys among heads (GQA, MQA), and say what that saves;
-# - count a cache's bytes for a real model, how many users fit on a GPU, and how fast they can be served;
-# - in the extensions: latents instead of keys (MLA), rolling windows, pages and integers.
+# - count a cache's bytes for a real model, how many users fit on a GPU, and how fast they are served;
+# - as extensions: latents instead of keys (MLA), rolling windows, pages and integers.
 #
 # **Prerequisites:** units 01 and 06. **Time:** {{unit.time}}.
 
@@ -134,9 +134,9 @@ torch.ones(5, 5).tril()[2:].int()
 # | result | $(B, H, T, D_v)$ |
 
 # %% [markdown] statement="cache.step"
-# Write causal attention for a chunk with a past. Return the result **and** the pair (all keys, all values), which is the next chunk's past.
+# Write causal attention for a chunk with a past. Return the result **and** the pair (all keys, all values), which is the next chunk's past. Score the chunk's queries alone, $T \times S$ numbers per head; the check counts the work.
 #
-# Here the past is a pair of tensors, not an object, so that each call can be checked by itself. `past=None` means that nothing came before. PyTorch's attention function is not allowed; `softmax` is.
+# Here the past is a pair of tensors, not an object, so that each call can be checked alone. `past=None`: nothing came before.
 
 # %% exercise="cache.step"
 def cached_attention(q, k, v, past=None):
@@ -283,9 +283,9 @@ CacheStepper(cached_attention, rotary_step, view=1, step=2)
 # A decoder layer of T5 has two attentions. Self-attention's cache grows with each written token. Cross-attention asks the encoder's output, the *memory*: $S$ source tokens that never change while the answer is written. Its keys and values are computed at the first step.
 
 # %% [markdown] statement="cache.cross"
-# Write one head of cross-attention with three `nn.Linear` without bias: `q_proj`, `k_proj`, `v_proj`. Keys and values are projected from `memory` at the first call and kept; later calls do not read the memory's contents again.
+# Write one head of cross-attention with three `nn.Linear` without bias: `q_proj`, `k_proj`, `v_proj`. Keys and values are projected from `memory` at the first call and kept; later calls neither project again nor read the memory's contents. The check counts how often the two weights are read.
 #
-# No mask. A later memory of another shape raises a `ValueError`.
+# No mask. A later memory of another shape raises a `ValueError`. In training, gradients of a first call reach `x`, `memory` and all three weights.
 
 # %% exercise="cache.cross"
 class CrossAttention(nn.Module):
@@ -549,7 +549,7 @@ print(f"{one / 1024:.0f} KiB, {32 * one / 1024:.0f} KiB, {32 * one * 8192 / 2**3
 # %% [markdown] statement="cache.users"
 # How many users' caches fit beside the weights? Round down; 0 when the weights alone are too large.
 #
-# Negative memory or weights, or a user without any bytes or tokens, raise a `ValueError`.
+# Negative sizes, or a user without any bytes or tokens, raise a `ValueError`. No memory and no weights are allowed.
 
 # %% exercise="cache.users"
 def users_that_fit(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user):
@@ -786,7 +786,7 @@ W = torch.tensor([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
 # RoPE would stand between $q$ and $W$, different for each position, and forbid this. So MLA adds one small rotated key, shared by all heads, stored beside $c$. The exercise leaves it out, except in the bytes.
 
 # %% [markdown] statement="cache.latent"
-# For one sequence: `absorbed_queries` gives $W_h^\top q$ for each head. `absorbed_attention` attends on latents without ever making a key or a value per head; all latents are visible. The scale is that of the heads, $\sqrt D$: the scores are the same numbers as before.
+# For one sequence: `absorbed_queries` gives $W_h^\top q$ for each head. `absorbed_attention` attends on latents without ever making a key or a value per head, and the check counts operations; all latents are visible. The scale is that of the heads, $\sqrt D$: the scores are the same numbers as before.
 #
 # `latent_bytes_per_token` counts $R$ latent and `rope_dim` rotary numbers per layer.
 
@@ -869,7 +869,7 @@ for p in range(6):
 # %% [markdown] statement="cache.rolling"
 # Write the cache of a window. `append` returns the up to `window` − 1 tokens before the chunk, followed by the **whole** chunk, oldest first; the first query of a chunk needs those old ones. Return new tensors, since slots will be overwritten.
 #
-# A chunk may be longer than the window. How you store the tokens is up to you.
+# A chunk may be longer than the window. How you store the tokens is up to you, but old ones must leave the memory: the check measures what a cache keeps.
 
 # %% exercise="cache.rolling"
 class RollingCache:
@@ -1043,7 +1043,7 @@ with nn.attention.sdpa_kernel(nn.attention.SDPBackend.FLASH_ATTENTION):
 
 # %% exercise="cache.quantize"
 def quantize(x, dim, bits=8):
-    """x float → (codes int8 of the same shape, scale with size 1 along dim)."""
+    """x float32 or float64 → (codes int8 of the same shape, scale of x's dtype with size 1 along dim)."""
     ### BEGIN SOLUTION
     if not 2 <= bits <= 8:
         raise ValueError(f"bits must lie in 2 to 8, got {bits}")
@@ -1054,9 +1054,9 @@ def quantize(x, dim, bits=8):
 
 
 def dequantize(codes, scale):
-    """codes · scale, float32."""
+    """codes · scale, as float32 whatever the scale's dtype."""
     ### BEGIN SOLUTION
-    return codes.float() * scale
+    return (codes * scale).float()
     ### END SOLUTION
 
 # %% [markdown] hints="cache.quantize"
@@ -1098,6 +1098,24 @@ reveal("cache.p5",
        lambda: f"per token {error(spiky, -1, 4):.2f}, per channel {error(spiky, -2, 4):.2f}",
        "A slice is as coarse as its largest entry makes it. Per token, every slice contains the large channel.",
        answer="per channel")
+
+# %% [markdown] written="question"
+# A server with a KV cache is right while it reads a prompt in one chunk, and wrong as soon as it writes, one token at a time. The full forward pass is right. Which two faults in the code can do this? Say for each what it does to the scores, and describe a test that tells the two apart.
+#
+# - what is different in the first step that has a past
+# - for each fault: which keys get a wrong score, or none
+# - a part that can be switched off, or one stored key that can be changed
+
+# %% [markdown] written="answer" points=4
+# First, positions may start at 0 in every chunk. Stored keys keep their own, so distances are wrong: in the unit's plan token 5 stands at −3 from key 3 instead of 2, and only its score with itself is right. Second, a chunk may use the first $T$ rows of the square mask instead of the last; a single token then sees key 0 alone. One chunk without a past is right with both, since its positions and rows do start at 0. To tell them apart, run without RoPE: the first fault vanishes, the second stays. Or change the stored key 3: with the second fault the output does not move.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: one fault that needs a past: positions, rows of the mask, stored keys written over or rotated again.
+# - 1 point: a second one of another kind.
+# - 1 point: for both, what happens to the scores.
+# - 1 point: a test that separates them. Comparing with the full pass finds both and separates none.
+# - No point: causes that a single chunk would show too, such as $H/G$ groups in the wrong order.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -227,7 +227,7 @@ with described("Gradient of the last word by distance, logarithmic, for 2, 4 and
 # %% [markdown] statement="sparse.pairs"
 # Count the True entries of three masks **without** building them: causal window, symmetric window of $w$ (odd), and blocks. In a block mask the text is cut into blocks of `block` words, and every word sees its own block, in both directions.
 #
-# Ints, also right when the window is longer than the text, and when the last block is shorter.
+# Ints, also right when the window is longer than the text, and when the last block is shorter. The check counts the entries of the tensors that you make, and grading asks for 100,000 words.
 
 # %% exercise="sparse.pairs"
 def local_causal_pairs(T, w):
@@ -310,9 +310,9 @@ torch.cat([padded[:-1], padded[1:]], dim=1)
 # Row $m$ holds the places that queries $mw$ to $mw + w - 1$ may need; −1 is no place. Inside these $2w$ keys the window still holds: not later than the query, less than $w$ back, and not before place 0.
 
 # %% [markdown] statement="sparse.local_attention"
-# Attend over causal windows of $w$ keys, for any $T \ge 1$ and $w \ge 1$, at a cost of about $2wT$ scores. The result equals dense attention with `local_causal_mask`.
+# Attend over causal windows of $w$ keys, for any $T \ge 1$ and $w \ge 1$, at a cost of about $2wT$ scores. The result equals dense attention with `local_causal_mask`, in the dtype of the inputs, and gradients flow.
 #
-# A loop over blocks with slices of the keys is fine; batched blocks are faster. The check has a case with values that are not a number: who touches them by a masked score is found out, since $0 \cdot \text{NaN}$ is NaN.
+# A loop over slices of the keys is fine; batched blocks are faster. Make no tensor of $T^2$ entries, not even a mask: the check counts operations, and grading asks for 8,192 words. One case has NaN among the values: a masked score that touches them is found out, since $0 \cdot \text{NaN}$ is NaN.
 
 # %% exercise="sparse.local_attention"
 def local_attention(q, k, v, w):
@@ -624,7 +624,7 @@ order, order.argsort()
 # %% [markdown] statement="sparse.random"
 # Give each query its `keys` allowed keys with the smallest draws. A query with fewer allowed keys gets all of those.
 #
-# `draws` is $(T, S)$ with different numbers in a row, `allowed` is $(T, S)$ boolean. Return a boolean $(T, S)$.
+# `draws` is $(T, S)$ with different numbers in a row, of any size; `allowed` is $(T, S)$ boolean; `keys` may be larger than $S$. Return a boolean $(T, S)$.
 
 # %% exercise="sparse.random"
 def random_mask(draws, keys, allowed):
@@ -756,7 +756,7 @@ print(m.int(), "\n\n", (m @ m).int())
 def reach(layers):
     """Which inputs can influence which outputs."""
     ### BEGIN SOLUTION
-    own = torch.eye(layers[0].shape[0], dtype=torch.bool)
+    own = torch.eye(len(layers[0]), dtype=torch.bool)
     reached = own
     for mask in layers:
         reached = (mask | own).float() @ reached.float() > 0
@@ -829,6 +829,8 @@ print(J.shape, J[2, :, 0].tolist(), J[2, :, 1].tolist())
 
 # %% [markdown] statement="sparse.gradient_reach"
 # Return a boolean $(T, T)$: does output word $i$ of `stack(x, layers)` depend on input word $j$? It does when any feature of the one has a non-zero derivative with respect to any feature of the other. The Jacobian is given.
+#
+# Masks are not all that decides: where scores lie far apart, a softmax weight rounds to exactly 0, and with it the derivative. So the answer depends on x, and on its dtype, which you keep.
 
 # %% exercise="sparse.gradient_reach"
 def gradient_reach(x, layers):
@@ -871,7 +873,7 @@ keys[index]
 
 # %% [markdown] statement="sparse.gather"
 # - `neighbor_index`: from a mask $(T, S)$ the lists of allowed keys, rising, as `index` $(T, n)$ int64 and `valid` $(T, n)$ boolean. $n$ is the longest list. Padding comes last, with index 0. Each query has at least one key.
-# - `gather_attention`: attention that scores only the listed keys. Queries $(B, H, T, D)$, keys $(B, H, S, D)$, values $(B, H, S, D_v)$.
+# - `gather_attention`: attention that scores only the listed keys, in the dtype of the inputs, with gradients; the check counts operations. Queries $(B, H, T, D)$, keys $(B, H, S, D)$, values $(B, H, S, D_v)$.
 
 # %% exercise="sparse.gather"
 def neighbor_index(mask):
@@ -912,6 +914,24 @@ for name, mask in (("window", local_causal_mask(96, 8)), ("random", random_mask(
 
 # %% [markdown]
 # Look at the last line: one query that sees everything makes every list as long as the text. Longformer computes its global tokens apart for that reason.
+
+# %% [markdown] written="question"
+# A text has 100,000 words; a question at its end is answered by its first sentence. Model A has 32 layers with causal windows of 4,096 keys. Model B is the same, with every fourth layer full. Can A find the answer, and will it? What does B pay? What would you measure to decide between them?
+#
+# - what the formula for the reach says, and what it does not say
+# - how many layers the way from the first word takes in A, and in B
+# - stored tokens of A and B, as numbers
+# - what is measured, on which models
+
+# %% [markdown] written="answer" points=3
+# A can: it reaches $1 + 32 \cdot 4{,}095 = 131{,}041$ words. Whether it will is another question. The way takes at least 25 layers, and each mixes the word with thousands of others; in the unit the gradient fades by orders of magnitude long before the edge. In B one full layer leads there directly. B stores $8 \cdot 100{,}000 + 24 \cdot 4{,}096 = 898{,}304$ tokens, A 131,072, and 32 full layers would store 3,200,000; B also computes long rows of scores in 8 layers. I would train both alike and measure the share of right answers by distance: the gradient of a fresh stack only shows what is possible.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: the reach is enough, but it does not say how much arrives over 25 layers or more.
+# - 1 point: B's price in numbers: some 900,000 stored tokens, 7 times A's, 28 % of 32 full layers.
+# - 1 point: right answers by distance, in models that were trained alike.
+# - No point: "A sees only 4,096 words".
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -80,13 +80,13 @@ reveal("stability.p2",
 # %% [markdown] statement="stability.logsumexp"
 # Write it along axis `dim`, which disappears from the shape.
 #
-# A slice of nothing but $-\infty$ gives $-\infty$: shift such a slice by 0. Built-in logsumexp, logaddexp and softmax are not allowed.
+# A slice of nothing but $-\infty$ gives $-\infty$: shift such a slice by 0.
 
 # %% exercise="stability.logsumexp"
 def logsumexp(x, dim=-1):
     """log of the sum of exp(x) along dim, for a float tensor of any shape; entries may be -inf.
 
-    Returns a tensor of the same dtype without the axis dim.
+    Returns a tensor of the same dtype without the axis dim. Gradients flow.
     """
     ### BEGIN SOLUTION
     m = x.amax(dim=dim, keepdim=True)
@@ -160,14 +160,14 @@ for shift in (0, 300):
 
 # %% exercise="stability.z_loss"
 def z_loss(logits, coefficient=1e-4):
-    """z-loss (arXiv:2204.02311, section 5) of logits (..., V), with coefficient λ: a scalar tensor."""
+    """z-loss (arXiv:2204.02311, section 5) of logits (..., V): a scalar tensor of their dtype. Gradients flow."""
     ### BEGIN SOLUTION
     return coefficient * (logsumexp(logits) ** 2).mean()
     ### END SOLUTION
 
 
 def z_loss_gradient(logits, coefficient=1e-4):
-    """Gradient of z_loss by the logits, same shape, written by hand."""
+    """Gradient of z_loss by the logits, same shape and dtype, written by hand."""
     log_z = logsumexp(logits).unsqueeze(-1)  # (..., 1)
     ### BEGIN SOLUTION
     return 2 * coefficient * log_z * torch.exp(logits - log_z) / log_z.numel()
@@ -215,7 +215,10 @@ predict("stability.p3", "D = 64, gains 1, and all of W_Q and W_K is multiplied b
 
 # %% exercise="stability.qk_norm"
 def qk_norm(q, k, q_gain, k_gain, eps=1e-6):
-    """RMS-normalize q (..., T, D) and k (..., S, D) along the last axis; gains (D,). Returns (q, k)."""
+    """RMS-normalize q (..., T, D) and k (..., S, D) along the last axis; gains (D,).
+
+    Returns (q, k), of the same shapes and dtypes. Gradients flow.
+    """
     ### BEGIN SOLUTION
     q = q * torch.rsqrt((q**2).mean(-1, keepdim=True) + eps) * q_gain
     k = k * torch.rsqrt((k**2).mean(-1, keepdim=True) + eps) * k_gain
@@ -267,7 +270,7 @@ reveal("stability.p3",
 
 # %% exercise="stability.soft_cap"
 def soft_cap(x, cap):
-    """cap · tanh(x / cap), elementwise (arXiv:2408.00118). Raises ValueError when cap <= 0."""
+    """cap · tanh(x / cap), elementwise, same dtype (arXiv:2408.00118). Raises ValueError when cap <= 0."""
     ### BEGIN SOLUTION
     if cap <= 0:
         raise ValueError(f"cap must be positive, got {cap}")
@@ -276,7 +279,7 @@ def soft_cap(x, cap):
 
 
 def soft_capped_weights(scores, cap, mask=None):
-    """Weights (..., T, S) of scores (..., T, S): capped, then masked, then softmax."""
+    """Weights (..., T, S) of scores (..., T, S), same dtype: capped, then masked, then softmax. Gradients flow."""
     ### BEGIN SOLUTION
     scores = soft_cap(scores, cap)
     if mask is not None:
@@ -356,7 +359,10 @@ SoftmaxStabilityExplorer({"logsumexp": logsumexp, "z_loss": z_loss, "z_loss_grad
 
 # %% exercise="stability.parameter_groups"
 def parameter_groups(shapes, embeddings, weight_decay):
-    """Two groups for an optimizer: the first decays, the second does not. Returns a list of two dicts."""
+    """Two groups for an optimizer: the first decays, the second does not. Returns a list of two dicts.
+
+    embeddings holds whole names. A group may be empty, and a shape too (a single number).
+    """
     ### BEGIN SOLUTION
     decay = [n for n, shape in shapes.items() if len(shape) >= 2 and n not in embeddings]
     rest = [n for n in shapes if n not in decay]
@@ -398,7 +404,7 @@ def adam_direction(gradient, m, v, step):
 
 # %% exercise="stability.weight_decay"
 def adamw_step(theta, gradient, m, v, step, lr, weight_decay):
-    """One step of AdamW (arXiv:1711.05101) → (theta, m, v)."""
+    """One step of AdamW (arXiv:1711.05101) → (theta, m, v), dtypes kept."""
     direction, m, v = adam_direction(gradient, m, v, step)
     ### BEGIN SOLUTION
     return (1 - lr * weight_decay) * theta - lr * direction, m, v
@@ -406,7 +412,7 @@ def adamw_step(theta, gradient, m, v, step, lr, weight_decay):
 
 
 def adam_l2_step(theta, gradient, m, v, step, lr, weight_decay):
-    """One step of Adam with an L2 penalty → (theta, m, v)."""
+    """One step of Adam with an L2 penalty → (theta, m, v), dtypes kept."""
     ### BEGIN SOLUTION
     direction, m, v = adam_direction(gradient + weight_decay * theta, m, v, step)
     return theta - lr * direction, m, v
@@ -461,11 +467,11 @@ for name, share in (("λ θ²  ", 0.5), ("λ/2 θ²", 0.5 / 2)):
 # While training, each entry is dropped with probability $p$. A share $1 - p$ survives, so the mean would shrink. *Inverted* dropout divides the survivors by $1 - p$ at once: with $p = 0.75$, a kept 1 becomes 4. The mean over patterns stays $x$, and inference does nothing at all.
 
 # %% [markdown] statement="stability.dropout"
-# The pattern `keep` is given (boolean, True = keep, broadcasts to `x`). Return `x` itself when `training` is False. With $p = 1$ all is dropped: zeros, no NaN. A `p` outside $[0, 1]$ is a `ValueError`, when training. PyTorch's dropout is not allowed.
+# The pattern `keep` is given (boolean, True = keep, broadcasts to `x`). Return `x` itself when `training` is False. With $p = 1$ all is dropped: zeros, no NaN. A `p` outside $[0, 1]$ is a `ValueError`, when training.
 
 # %% exercise="stability.dropout"
 def dropout(x, keep, p, training=True):
-    """Inverted dropout with the pattern keep; p is the probability of dropping. Same shape as x."""
+    """Inverted dropout with the pattern keep; p is the probability of dropping. Shape and dtype of x."""
     ### BEGIN SOLUTION
     if not training:
         return x
@@ -513,7 +519,7 @@ print(f"at inference: yours {dropout(x, keep, 0.2, False).mean():.3f}, PyTorch {
 def clip_by_global_norm(gradients, limit):
     """Scale all gradients (tensors of any shapes) so that their joint length is at most limit (> 0).
 
-    Returns (list of tensors, joint length before).
+    Returns (list of tensors, joint length before), dtypes kept.
     """
     ### BEGIN SOLUTION
     norm = torch.sqrt(sum((g**2).sum() for g in gradients))
@@ -744,6 +750,25 @@ with described("Nine runs, loss at the end and largest score, eight seeds and yo
 
 # %% [markdown]
 # Large models show two faults, growing scores and drifting output logits. QK-norm cures the first, z-loss the second ([Wortsman et al. 2023](https://arxiv.org/abs/2309.14322)).
+
+# %% [markdown] written="question"
+# The loss of a large run jumps and stays up. In the 100 steps before, the largest attention score grew tenfold, log Z of the output stayed where it was, and the gradient grew late. A colleague proposes z-loss and clipping. What do you expect of each? What would you try instead, and how would you test it?
+#
+# - which of the logged numbers moved first, and where in the model it is computed
+# - for each remedy: the number that it bounds
+# - what the optimizer makes of a shorter gradient
+# - a test with a control, and what would prove you wrong
+
+# %% [markdown] written="answer" points=4
+# The logs name the fault: the scores run away, the output does not. z-loss acts on log Z, where nothing was wrong; in the unit z-loss and a cap on logits saved {{loss_spike.elsewhere.held}} of {{loss_spike.elsewhere.runs}} runs. Clipping eases it (medians of {{loss_spike.clipping.end_median:.2f}} with it, {{loss_spike.nothing.end_median:.2f}} without), but Adam divides by the gradient's running size anyway. I would bound the scores: QK-norm, a cap on scores, or decay that reaches the gains. With these or a lower rate {{loss_spike.cures.held}} of {{loss_spike.cures.runs}} runs end below 0.05. To test it I would go back to before the jump and run with and without the remedy, over several seeds, scores logged. A jump with small scores would prove me wrong.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: finds the fault in the attention scores, from the order of the logs.
+# - 1 point: z-loss bounds log Z of the output and does not reach the scores.
+# - 1 point: clipping eases at most, since Adam divides by the gradient's running size.
+# - 1 point: a remedy that bounds the scores, tested with and without it, with the scores logged.
+# - No point: a list of remedies that does not say which number each one bounds.
+# ### END MARK SCHEME
 
 # %% [markdown]
 # ## Recap

@@ -1,7 +1,8 @@
 """The cells of a unit's source (py:percent), each with its line and with the options that stand behind ``# %%``.
 
 ``# %%`` and ``# %% [markdown]`` begin a cell. Behind it may stand one part of an exercise (``statement``, ``exercise``,
-``hints`` or ``worth``, each with the exercise's id), ``evidence="…"`` at a verdict, or ``setup=true``.
+``hints`` or ``worth``, each with the exercise's id), ``evidence="…"`` at a verdict, ``setup=true``, or one part of the
+unit's written question (``written="question"``, ``written="answer" points=3``).
 """
 
 import ast
@@ -16,7 +17,8 @@ import jupytext
 from autograder import ROOT
 
 PARTS = ("statement", "exercise", "hints", "worth")
-OPTIONS = (*PARTS, "evidence", "setup")
+OPTIONS = (*PARTS, "evidence", "setup", "written", "points")
+WRITTEN = ("question", "answer")
 MARKER = re.compile(r"# %%(?: |$)")
 
 
@@ -57,7 +59,8 @@ class Cell:
 
     line: of its ``# %%``; first: of the first line of ``source``, which has no blank lines around it. code: whether it
     is a code cell. part, exercise: which part of which exercise it is, None for an ordinary cell. evidence: what its
-    verdict rests on. setup: whether grading runs it too.
+    verdict rests on. setup: whether grading runs it too. written: "question" or "answer", where it is part of the
+    written question; points: what that answer is worth.
     """
 
     line: int
@@ -68,6 +71,8 @@ class Cell:
     exercise: str = ""
     evidence: str | None = None
     setup: bool = False
+    written: str | None = None
+    points: int = 0
 
     def line_of(self, error: TextError) -> int:
         """The line of the file that an error about this cell is about."""
@@ -138,7 +143,15 @@ def _options(marker: str, given: dict[str, Any], code: bool) -> dict[str, Any]:
     if parts and code != (parts[0] == "exercise"):
         kind = "a code cell: # %%" if parts[0] == "exercise" else "text: # %% [markdown]"
         raise TextError(f'{parts[0]} is {kind} {parts[0]}="{given[parts[0]]}"')
+    written, points = given.get("written"), given.get("points", 0)
+    if written is not None and (written not in WRITTEN or code or parts):
+        raise TextError(
+            'the written question is text: # %% [markdown] written="question", and written="answer" points=3'
+        )
+    if type(points) is not int or points and written != "answer":
+        raise TextError('points stand at the written answer, as in written="answer" points=3')
     found: dict[str, Any] = {"evidence": given.get("evidence"), "setup": bool(given.get("setup"))}
+    found |= {"written": written, "points": points}
     return found | ({"part": parts[0], "exercise": given[parts[0]]} if parts else {})
 
 

@@ -41,6 +41,9 @@ STAFF = (
     "ruff",
     "mypy",
     "psycopg2-binary",
+    "rapidfuzz",
+    "jupyterhub",  # docs/hub/ is run by a test
+    "configurable-http-proxy",
     "psutil",
     "cryptography",
 )

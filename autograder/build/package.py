@@ -6,6 +6,7 @@ anybody's answers in it is named, and no package is made.
 
 import argparse
 import io
+import os
 import subprocess
 import sys
 import zipfile
@@ -21,22 +22,55 @@ from . import __main__ as build
 from .source import SourceError
 
 NAME = "transformer-anatomy"
+STUDENTS_PAGE = "docs/students.md"  # lies at the top of the package
 LEARNER_FILES = ("Makefile", "environment.yml", "requirements.lock", "LICENSE", "LICENSE-TEXT", "CITATION.cff")
-LEARNER_FOLDERS = ("course/", "assets/")
+# What these two folders hold, so that a source archive makes the package too; a test compares it with what git tracks.
+LEARNER_FOLDERS = (
+    *("course/README.md", "course/pyproject.toml", "course/[0-9a-z]*/*.ipynb"),
+    *(f"course/anatomy/**/*.{kind}" for kind in ("py", "js", "css", "json", "j2")),
+    *(f"assets/{folder}/*.json" for folder in ("experiments", "figures", "recordings", "recordings/widgets", "units")),
+    *("assets/figures/*.png", "assets/figures/*.svg", "assets/recordings/**/*.safetensors"),
+)
 
 
 def contents(root: Path = ROOT) -> dict[str, bytes]:
-    """dict name in the zip → bytes. Only files that git tracks: nobody's progress or stray notebook travels.
+    """dict name in the zip → bytes: the files of the learner's wing that are listed above.
 
-    Raises RuntimeError where ``root`` is no git checkout.
+    In a git checkout those that git doesn't track stay at home: nobody's progress or stray notebook travels.
+    Raises RuntimeError where the wing is not there.
     """
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True)
-    if listing.returncode:
-        raise RuntimeError(f"{root} is not a git checkout: the package is made of tracked files only")
-    names = [n for n in listing.stdout.split("\0") if n in LEARNER_FILES or n.startswith(LEARNER_FOLDERS)]
-    made = {n: (root / n).read_bytes() for n in sorted(names) if (root / n).is_file()}
-    made["README.md"] = (root / "course" / "README.md").read_bytes()
+    names, tracked = listed(root), tracked_by_git(root)
+    if tracked is not None:
+        names = [n for n in names if n in tracked]
+    if "course/README.md" not in names:
+        raise RuntimeError(f"{root} has no course/README.md: the package is made in the course's own folder")
+    made = {n: (root / n).read_bytes() for n in names}
+    made["README.md"] = made["course/README.md"]
+    if (root / STUDENTS_PAGE).is_file():
+        made[Path(STUDENTS_PAGE).name] = (root / STUDENTS_PAGE).read_bytes()
     return made
+
+
+def listed(root: Path = ROOT) -> list[str]:
+    """Names of the files that belong to the learner's wing, sorted, whether git knows them or not."""
+    found = [root / name for name in LEARNER_FILES]
+    found += [path for pattern in LEARNER_FOLDERS for path in root.glob(pattern)]
+    names = {path.relative_to(root).as_posix() for path in found if path.is_file() and not path.is_symlink()}
+    return sorted(n for n in names if not any(part.startswith((".", "__pycache__")) for part in n.split("/")))
+
+
+def tracked_by_git(root: Path = ROOT) -> set[str] | None:
+    """Names of all files that git tracks; None where ``root`` is not the top of a checkout, or there is no git."""
+    try:
+        top = subprocess.run(["git", "rev-parse", "--show-toplevel"], cwd=root, capture_output=True)
+        listing = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True)
+    except OSError:
+        return None
+    # A source archive may have been unpacked inside somebody's own checkout, which says nothing about it.
+    above = os.fsdecode(top.stdout.removesuffix(b"\n"))
+    if top.returncode or listing.returncode or not above or not os.path.samefile(above, root):
+        return None
+    return {os.fsdecode(name) for name in listing.stdout.split(b"\0") if name}
 
 
 def unfit(root: Path = ROOT) -> list[str]:

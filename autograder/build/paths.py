@@ -8,6 +8,8 @@ from nbformat import NotebookNode
 
 from autograder.judge.spec import Exercise
 
+from . import written
+
 HEADING = re.compile(r"^(#+) +(?:\d+\. +)?(Extension: )?", re.M)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 150, 20  # read slowly, with pictures to look at; given code is read, not written
 
@@ -22,6 +24,7 @@ class Paths:
         self.extension, self._level = False, 0
         self.aside: list[NotebookNode] = []
         self._minutes = {False: 0.0, True: 0.0}
+        self._written = False
 
     def heading(self, source: str) -> None:
         """A text cell that may begin or end an extension: one lasts to the next heading of its level or above."""
@@ -40,6 +43,7 @@ class Paths:
             if self.extension:
                 self.aside.append(cell)
             self._minutes[self.extension] += _reading(cell)
+            self._written |= written.is_written(cell)
 
     def reading(self) -> dict[str, int]:
         """dict of minutes of reading: ``core``, ``extensions``."""
@@ -53,11 +57,12 @@ class Paths:
             "core": to_five(self._minutes[False] + sum(e.minutes for e in core)),
             "extensions": to_five(self._minutes[True] + sum(e.minutes for e in more)),
         }
+        words = f", {written.MINUTES} for writing" if self._written else ""
         if not more:
-            return {"time": f"about {spent['core']} minutes ({_exercises(core)})", **spent}
+            return {"time": f"about {spent['core']} minutes ({_exercises(core)}){words}", **spent}
         return {
             "time": f"about {spent['core']} minutes for the core path ({_exercises(core)}), {spent['extensions']} "
-            f"more for the extensions ({_exercises(more)})",
+            f"more for the extensions ({_exercises(more)}){words}",
             **spent,
         }
 
@@ -74,6 +79,11 @@ def _exercises(specs: list[Exercise]) -> str:
 def _reading(cell: NotebookNode) -> float:
     name = cell.get("id", "")
     if cell.cell_type == "markdown":
-        return 0 if name.startswith("hint-") else len(cell.source.split()) / WORDS_PER_MINUTE
+        # The written question has minutes of its own, and learners never see what the answer's cell holds here.
+        return (
+            0
+            if name.startswith(("hint-", "say-written-", "written-", "compare-"))
+            else len(cell.source.split()) / WORDS_PER_MINUTE
+        )
     # What learners write themselves is counted in their exercise's minutes.
     return 0 if name.startswith(("solve-", "check-")) else len(cell.source.splitlines()) / LINES_PER_MINUTE

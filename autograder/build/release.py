@@ -15,13 +15,21 @@ from nbgrader.preprocessors import (
     LockCells,
     NbGraderPreprocessor,
 )
+from traitlets import Unicode
+from traitlets.config import Config
+
+from autograder.grading.settings import Grading
+
+from . import written
 
 # What nbconvert hands from one preprocessor to the next.
 Resources = dict[str, Any]
 
 
 class NamedStub(ClearSolutions):
-    """ClearSolutions whose stub names the exercise, and nothing of how it is done."""
+    """ClearSolutions whose stub names the exercise, and nothing of how it is done; one in words invites to write."""
+
+    text_stub = Unicode(written.STUB, help="What stands in the place of a written answer.").tag(config=True)
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: Resources, cell_index: int
@@ -36,6 +44,18 @@ class NamedStub(ClearSolutions):
 
 def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class WrittenPoints(NbGraderPreprocessor):
+    """Takes the points of the written question away where nobody reads the answers (``c.Grading.written_answers``)."""
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: Resources, cell_index: int
+    ) -> tuple[NotebookNode, Resources]:
+        """Comes before the checksums, which cover the points."""
+        if written.is_written(cell) and not Grading(config=self.config).written_answers:
+            cell.metadata.nbgrader["points"] = 0
+        return cell, resources
 
 
 class ForgetAuthorNotes(NbGraderPreprocessor):
@@ -67,6 +87,7 @@ class Fingerprint(NbGraderPreprocessor):
 RELEASE_STEPS = (
     LockCells,
     NamedStub,
+    WrittenPoints,
     ClearOutput,
     ForgetAuthorNotes,
     CheckCellMetadata,
@@ -79,10 +100,13 @@ RELEASE_STEPS = (
 )
 
 
-def release_notebook(book: NotebookNode) -> NotebookNode:
-    """The notebook that a learner gets, from a source notebook (which is left untouched)."""
+def release_notebook(book: NotebookNode, config: Config | None = None) -> NotebookNode:
+    """The notebook that a learner gets, from a source notebook (which is left untouched).
+
+    config: nbgrader_config.py's, where its settings matter; without one the written question has no points.
+    """
     book = copy.deepcopy(book)
     resources: Resources = {}
     for step in RELEASE_STEPS:
-        book, resources = step().preprocess(book, resources)
+        book, resources = step(config=config or Config()).preprocess(book, resources)
     return book

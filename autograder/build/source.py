@@ -13,6 +13,8 @@ What an author writes (everything else is an ordinary py:percent cell)::
     # quiz("question", {"choice": (False, "why")})   likewise; the quizzes of a unit stand together
     # %% [markdown] evidence="recorded: warmup, control: peak rate"      what a verdict rests on (``evidence.py``)
     # ## 6. Extension: both sublayers at once        not on the core path, up to the next heading of this level
+    # %% [markdown] written="question"               the question that is answered in words; then its
+    # %% [markdown] written="answer" points=3        model answer and rubric (``written.py``)
 
 ``{{experiment.fact:.2f}}`` in a text is filled in from recordings (``numbers.py``), ``{{unit.time}}`` from the unit.
 The check cell is made from the exercise's spec and put right after the exercise. Cells that begin with ``reveal`` are
@@ -32,7 +34,7 @@ from nbformat import NotebookNode
 from autograder import ROOT, exercises
 from autograder.judge.spec import Exercise
 
-from . import evidence, numbers, order, unit_text
+from . import evidence, numbers, order, unit_text, written
 from .cells import Cell, Problem, SourceError, TextError, read_cells
 from .paths import Paths
 
@@ -98,6 +100,8 @@ class _Reader:
         self.quiz_at: int | None = None
         self.verdicts: list[tuple[NotebookNode, list[dict[str, Any]]]] = []
         self.paths = Paths()
+        self.written: list[str] = []  # which parts of the written question were there
+        self.compare: list[NotebookNode] = []  # to stand behind the written answer
 
     def add(self, cell: Cell) -> None:
         """One cell of the source. Raises TextError."""
@@ -125,6 +129,8 @@ class _Reader:
         if cell.part == "worth":
             self.worth[cell.exercise] = unit_text.worth_of(text, self._spec_of(cell).id)
             return []
+        if cell.written:
+            return self._written(cell.written, text, cell.points)
         return [self._text(text, cell.evidence)]
 
     def _spec_of(self, cell: Cell) -> Exercise:
@@ -150,6 +156,18 @@ class _Reader:
         elif "**Verdict" in source:
             raise TextError('a verdict says what it rests on: # %% [markdown] evidence="…" (see build/evidence.py)')
         return made
+
+    def _written(self, part: str, text: str, points: int) -> list[NotebookNode]:
+        self.written.append(part)
+        if self.written not in (["question"], ["question", "answer"]):
+            raise TextError('a unit has one written="question" cell and behind it one written="answer" cell')
+        if part == "answer":
+            if self.cells[-1]["id"] != cell_id("say", f"written-{self.unit}"):
+                raise TextError('the written="answer" cell stands right behind its written="question"')
+            return [written.answer_cell(self.unit, text, points), *self.compare]
+        asked, *self.compare = written.question_cells(self.unit, text)
+        self.paths.heading(asked.source)
+        return [asked]
 
     def _prediction(self, source: str) -> list[NotebookNode]:
         prediction, made = unit_text.predict_cells(source)
@@ -185,6 +203,8 @@ class _Reader:
         hidden = [n for n in self.predictions if n not in self.revealed]
         if hidden:
             raise TextError(f"these predictions are never revealed: {', '.join(hidden)}")
+        if self.written == ["question"]:
+            raise TextError('the written="question" cell has no written="answer" cell behind it')
         if self.quizzes:
             made = unit_text.quiz_cells(self.unit, self.quizzes)
             self.cells[self.quiz_at : self.quiz_at] = made
@@ -230,7 +250,8 @@ def _statement(spec: Exercise, text: str) -> NotebookNode:
         f"### Exercise {unit}.{number}: {spec.title}\n"
         f"`{spec.id}` · difficulty {dots} · about {spec.minutes} min · {points}\n\n"
     )
-    return _tagged(nbformat.v4.new_markdown_cell(head + text), f"say-{spec.id}")
+    below = f"\n\n{spec.not_allowed()}" if spec.forbidden else ""
+    return _tagged(nbformat.v4.new_markdown_cell(head + text + below), f"say-{spec.id}")
 
 
 def _exercise(spec: Exercise, cell: Cell) -> list[NotebookNode]:

@@ -1,0 +1,118 @@
+"""The written question of a unit: about reasons, which no check can judge, with a model answer and a rubric.
+
+An author writes two cells on the core path, one behind the other::
+
+    # %% [markdown] written="question"
+    # Why …? Predict …, and explain.
+    #
+    # - what a good answer names: two to four items
+    # %% [markdown] written="answer" points=3
+    # The model answer.
+    #
+    # ### BEGIN MARK SCHEME
+    # - 2 points: …
+    # - 1 point: …
+    # - No point: what is often written and is not right.
+    # ### END MARK SCHEME
+
+The release has an invitation to write in the place of the second, and the items below it, folded. Model answer and
+rubric stay in ``solutions/``; the formgrader shows them beside what a student wrote (``autograder.grading.rubric``).
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import nbformat
+from anatomy.units import cell_id
+from nbformat import NotebookNode
+
+from .cells import TextError
+
+STUB = "Write your answer here: double-click, or select this cell and press Enter."
+MINUTES = 5  # to answer it; learners read this, so it is no part of the core path's time
+POINTS, ITEMS = range(2, 5), range(2, 5)
+BEGIN, END = "### BEGIN MARK SCHEME", "### END MARK SCHEME"
+_SCHEME = re.compile(rf"\A(?P<answer>.*?)^{BEGIN}$(?P<scheme>.*)^{END}$\s*\Z", re.M | re.S)
+_QUESTION = """## In your own words
+
+{question}
+
+*Three to eight sentences, about {minutes} minutes. No check judges them: write first, then compare with the list \
+below.*"""
+_COMPARE = """<details><summary>To compare: what a good answer names</summary>
+
+{items}
+
+</details>"""
+
+
+def question_cells(unit: str, source: str) -> tuple[NotebookNode, NotebookNode]:
+    """(the question as learners read it, the folded list to stand behind their answer).
+
+    Raises TextError unless two to four items follow the question.
+    """
+    question, _, items = source.partition("\n- ")
+    count = items.count("\n- ") + 1 if items else 0
+    if count not in ITEMS or not question.strip():
+        raise TextError(
+            f'written="question" is a question and below it a list of {ITEMS[0]} to {ITEMS[-1]} things that a good '
+            f'answer names, each beginning with "- "; found {count}'
+        )
+    asked = nbformat.v4.new_markdown_cell(_QUESTION.format(question=question.strip(), minutes=MINUTES))
+    compare = nbformat.v4.new_markdown_cell(_COMPARE.format(items=f"- {items.strip()}"))
+    return (
+        _named(asked, cell_id("say", f"written-{unit}")),
+        _named(compare, cell_id("compare", f"written-{unit}")),
+    )
+
+
+def answer_cell(unit: str, source: str, points: int) -> NotebookNode:
+    """The cell that learners write into, with the model answer and the rubric in it.
+
+    Raises TextError where one of the two is missing, or where the rubric gives other points than the question has.
+    """
+    found = _SCHEME.match(source)
+    if points not in POINTS:
+        raise TextError(f'written="answer" says points={POINTS[0]} to {POINTS[-1]}: what the whole answer is worth')
+    if not found or not found["answer"].strip():
+        raise TextError(f'written="answer" is the model answer, then "{BEGIN}", the rubric and "{END}"')
+    given = sum(int(n) for n in re.findall(r"^- (\d) points?: ", found["scheme"], re.M))
+    if given != points:
+        raise TextError(f'the rubric\'s lines ("- 1 point: …") give {given} points, and the question has {points}')
+    cell = nbformat.v4.new_markdown_cell(source)
+    cell.metadata["nbgrader"] = {
+        "cell_type": "markdown",
+        "grade": True,
+        "grade_id": cell_id("written", unit),
+        "locked": False,
+        "points": points,
+        "schema_version": 3,
+        "solution": True,
+        "task": False,
+    }
+    return _named(cell, cell_id("written", unit))
+
+
+def points_of(cells: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """dict grade_id → points of the written questions of a notebook."""
+    marks = [c["metadata"]["nbgrader"] for c in cells if is_written(c)]
+    return {m["grade_id"]: float(m["points"]) for m in marks}
+
+
+def is_written(cell: Mapping[str, Any]) -> bool:
+    """Whether a cell of the course's own notebooks is for a written answer."""
+    marks = cell["metadata"].get("nbgrader") or {}
+    return cell["cell_type"] == "markdown" and bool(marks.get("grade") and marks.get("solution"))
+
+
+def parts_of(source: str) -> tuple[str, str]:
+    """(model answer, rubric) of the cell in ``solutions/``, both as Markdown."""
+    found = _SCHEME.match(source)
+    return (found["answer"].strip(), found["scheme"].strip()) if found else (source.strip(), "")
+
+
+def _named(cell: NotebookNode, name: str) -> NotebookNode:
+    cell["id"] = name
+    cell.metadata["fixed_id"] = True
+    return cell
