@@ -1,6 +1,7 @@
 """Writes a class to try the grading on: ``python -m benchmarks.make_class FOLDER [--size 100] [--unit 00-start-here]``.
 
-A mixed class: solved, half done, wrong, untouched, broken files, and a hostile submission for every fifth student.
+A mixed class: solved, half done (of a unit with one exercise: right in half of the cases), wrong, untouched, broken
+files, and for every fifth student a hostile submission, in units for which there are some.
 """
 
 import argparse
@@ -26,7 +27,7 @@ def submissions(unit: str, size: int) -> Iterator[tuple[str, str, bytes]]:
         elif i % 10 == 8:
             yield f"s{i:04}-broken", "broken", BROKEN[(i // 10) % len(BROKEN)]
         else:
-            kind = (0, 1, 2, 0, 3, 2, 0)[i % 7]
+            kind = (0, 1, 2, 0, 3, 2, 0)[i % 7]  # 7 shares no factor with 5 and 10: every kind keeps its part
             yield f"s{i:04}-{names[kind]}", names[kind], honest[kind]
 
 

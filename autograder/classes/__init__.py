@@ -1,0 +1,1 @@
+"""Where classes live: rosters, downloads of Moodle and Canvas, tables for them, and submissions that look alike."""

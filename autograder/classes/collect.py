@@ -1,0 +1,120 @@
+"""``python -m autograder.classes.collect PATH``: takes in a download of Moodle, of Canvas, or any tree (make collect).
+
+A zip or a folder. Nothing in it is believed, run or unpacked to the name that it bears; doing it again changes nothing.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.grading.course import Course, load_course
+from autograder.grading.database import GradebookError
+from autograder.grading.masters import gradable_units
+from autograder.grading.names import is_archive, never_fails, shown
+
+from . import archive, layouts, moodle
+from .collecting import Collector, Line, by_student, missing, strays
+from .csvfile import UnreadableTable, read_table
+from .people import Roster, roster_of
+
+MAX_LINES = 2_000  # about students; a class of hundreds with all its units
+MAX_STRAYS = 30
+
+
+class Refused(ValueError):
+    """Nothing was taken in; the message says why and what to do."""
+
+
+def take_in(
+    path: Path, course: Course, unit: str = "", worksheet: Path | None = None
+) -> tuple[str, list[Line], Roster]:
+    """(what made the download, what became of everything in it, the roster).
+
+    Raises Refused, BadArchive, UnreadableTable or GradebookError.
+    """
+    units = gradable_units()
+    if unit and unit not in units:
+        raise Refused(f"There is no unit {shown(unit)}. Units: {', '.join(units)}.")
+    numbers = moodle.read_worksheet(read_table(worksheet)) if worksheet else {}
+    submitted = course.folder("submitted_directory", ".", ".").resolve()
+    if path.is_dir() and (submitted == path.resolve() or submitted in path.resolve().parents):
+        raise Refused(f"{shown(str(path), 300)} is where submissions are collected: grade it with `make grade`.")
+    roster = roster_of(course)
+    with archive.opened(path) as entries:
+        made_by, handed, rest = layouts.recognize(entries, units, numbers)
+        if not handed:
+            raise Refused(f"There is nothing to collect in {shown(str(path), 300)}. {layouts.ADVICE}{_seen(entries)}")
+        known = {id(e) for e in rest} | {id(h.entry) for h in handed}
+        lines = strays([e for e in entries if id(e) not in known and e.problem] + rest)
+        owned, nobodys = by_student(handed, roster)
+        collector = Collector(course, units, unit)
+        for one in owned:
+            lines += collector.collect(one)
+    return made_by, lines + nobodys, roster
+
+
+def _seen(entries: Sequence[archive.Entry]) -> str:
+    if any(is_archive(e.name) and len(e.parts) == 1 for e in entries):
+        return " Archives in a folder are collected one by one: name one of them."
+    some = ", ".join(e.path for e in entries[:3])
+    return f" It has, for example: {some}." if some else " It has no notebook."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status: 0 everything taken, 1 something not, 2 refused."""
+    never_fails(sys.stdout, sys.stderr)
+    parser = argparse.ArgumentParser(prog="python -m autograder.classes.collect", description=__doc__.split("\n")[0])
+    parser.add_argument("path", type=Path, help="zip or folder")
+    parser.add_argument("--unit", default="", help="the unit that everything in it belongs to, or the only one to take")
+    parser.add_argument("--worksheet", type=Path, help="Moodle's grading worksheet, which says whose numbers those are")
+    options = parser.parse_args(argv)
+    try:
+        course = load_course()
+        made_by, lines, roster = take_in(options.path, course, options.unit, options.worksheet)
+    except (Refused, archive.BadArchive, UnreadableTable, GradebookError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return report(made_by, lines, roster, course)
+
+
+def report(made_by: str, lines: Sequence[Line], roster: Roster, course: Course) -> int:
+    """Prints what became of everything; returns an exit status."""
+    print(f"The download is of {made_by}.")
+    if made_by == layouts.EXCHANGE:
+        print(
+            "Entries were taken for those of the students they name; `nbgrader collect`, where the exchange is, checks."
+        )
+    if made_by in ("Moodle", "Canvas"):
+        print("It does not say when anything was handed in: where lateness counts, see to timestamp.txt.")
+    taken = [line for line in lines if line.what in ("taken", "replaced", "same", "kept")]
+    left = [line for line in lines if line.what == "not taken"]
+    for line in [line for line in taken if line.what != "same" or line.says][:MAX_LINES]:
+        print(line)
+    nameless = [line for line in left if not line.student]
+    for line in [line for line in left if line.student][:MAX_LINES] + nameless[:MAX_STRAYS]:
+        print(line, file=sys.stderr)
+    if len(nameless) > MAX_STRAYS:
+        print(f"{len(nameless) - MAX_STRAYS} more files are in no folder of a student.", file=sys.stderr)
+    units = sorted({line.unit for line in taken})
+    for unit in units if roster else ():
+        if absent := missing(course, roster, unit):
+            print(f"{unit}: nothing from {len(absent)} of the roster: {', '.join(map(shown, absent))}")
+    strangers = sorted({line.student for line in taken} - roster.people.keys())
+    if strangers:
+        print(
+            f"not in the roster{'' if roster else ', which is empty (`make roster FILE=students.csv`)'}: "
+            f"{', '.join(map(shown, strangers))}"
+        )
+    count = Counter(line.what for line in lines)
+    print(
+        f"{len({line.student for line in taken})} students, {', '.join(units) or 'no unit'}: {count['taken']} taken, "
+        f"{count['replaced']} replaced, {count['same']} were there, {count['kept']} older than what is there, "
+        f"{count['not taken']} not taken."
+    )
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,257 @@
+"""Puts what was handed in where it is graded: submitted/student/unit/unit.ipynb, and never over another notebook
+without keeping that one in ``earlier/``, a folder beside it that no grader looks into."""
+
+import contextlib
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anatomy import files
+
+from autograder.grading.course import Course
+from autograder.grading.names import NoName, identifier, is_archive, shown
+from autograder.grading.opening import BadSubmission, Folder, below
+from autograder.grading.stamps import STAMP, parse_stamp, read_stamp
+
+from .archive import Entry, unpacked
+from .handed import Handed, Nobody
+from .people import Roster
+from .units import by_marks, by_name
+
+EARLIER = "earlier"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What became of something that was handed in. what: "taken", "replaced", "same", "kept" (the one that was there)
+    or "not taken". student, unit: may be "". says: a remark, or the reason."""
+
+    what: str
+    student: str
+    unit: str
+    says: str = ""
+
+    def __str__(self) -> str:
+        where = "/".join(shown(n) for n in (self.student, self.unit) if n) or "?"
+        return f"{where}: {self.what}{f' ({self.says})' if self.says else ''}"
+
+
+@dataclass(frozen=True)
+class Book:
+    """A notebook of a student. of_marks: the unit that its cells belong to, or ""."""
+
+    handed: Handed
+    digest: str
+    of_marks: str
+
+    @property
+    def unit(self) -> str:
+        """The unit that it says it is, or ""."""
+        return self.of_marks or by_name(self.handed.filename)
+
+
+@dataclass
+class Owned:
+    """All that one student handed in."""
+
+    student: str
+    handed: list[Handed] = field(default_factory=list)
+
+
+def by_student(handed: Iterable[Handed], roster: Roster) -> tuple[list[Owned], list[Line]]:
+    """(what each student handed in, sorted; what is nobody's)."""
+    found: dict[str, Owned] = {}
+    owners: dict[str, set[str]] = defaultdict(set)
+    lost: dict[str, Line] = {}
+    for h in handed:
+        try:
+            student = h.owner(roster)
+        except Nobody as error:
+            lost[h.who] = Line("not taken", h.who, h.unit, str(error))
+            continue
+        owners[student].add(h.who)
+        found.setdefault(student, Owned(student)).handed.append(h)
+    for student, whose in owners.items():
+        if len(whose) > 1:
+            names = " and ".join(shown(w) for w in sorted(whose)[:3])
+            says = f"{names} are both found as this student: correct the roster, then collect again"
+            lost[f"\0{student}"] = Line("not taken", student, "", says)
+            del found[student]
+    return [found[s] for s in sorted(found)], [lost[k] for k in sorted(lost)]
+
+
+def spelled(course: Course) -> dict[str, str]:
+    """dict student → the name of the folder in submitted/, which may spell é as two characters."""
+    found: dict[str, str] = {}
+    top = course.folder("submitted_directory", ".", ".")
+    with contextlib.suppress(OSError, BadSubmission), Folder(top) as folder:
+        for name in folder.names(most=1_000_000)[0]:
+            with contextlib.suppress(NoName):
+                found.setdefault(identifier(name), name)
+    return found
+
+
+class Collector:
+    """Writes into the course's folder of submissions. units: the known ones; unit: the only one to collect, or ""."""
+
+    def __init__(self, course: Course, units: Sequence[str], unit: str = ""):
+        self.course, self.units, self.unit = course, units, unit
+        self.earlier = course.root / EARLIER
+        self.spelled = spelled(course)
+
+    def collect(self, owned: Owned) -> list[Line]:
+        """What became of all that a student handed in."""
+        books, lines = self._books(owned)
+        chosen: dict[str, list[Book]] = defaultdict(list)
+        for book in books:
+            unit = book.handed.unit or self.unit or book.unit
+            if unit in self.units and self.unit in ("", unit):
+                chosen[unit].append(book)
+            elif self.unit in ("", unit):
+                says = f"{book.handed.entry.path}: which unit it is stands neither in its cells nor in its name"
+                lines.append(Line("not taken", owned.student, "", f"{says}: say it with UNIT="))
+        for unit in sorted(chosen):
+            lines += self._of_unit(owned.student, unit, chosen[unit])
+        return lines
+
+    def _books(self, owned: Owned) -> tuple[list[Book], list[Line]]:
+        books, lines = [], []
+        for h in owned.handed:
+            try:
+                inside = unpacked(h.entry) if is_archive(h.entry.name) else [h.entry]
+                if not inside:
+                    raise BadSubmission("submission.empty", f"{h.entry.path} has no notebook in it.")
+            except BadSubmission as error:
+                lines.append(Line("not taken", owned.student, h.unit, str(error)))
+                continue
+            for entry in inside:
+                one = h if entry is h.entry else replace(h, entry=entry, filename=entry.name)
+                try:
+                    data = entry.read()
+                    books.append(Book(one, hashlib.sha256(data).hexdigest(), by_marks(data)))
+                except BadSubmission as error:
+                    lines.append(Line("not taken", owned.student, h.unit, str(error)))
+        return books, lines
+
+    def _of_unit(self, student: str, unit: str, books: list[Book]) -> list[Line]:
+        if any(b.handed.stamp for b in books):  # several attempts, with their times: each is put in, the last one stays
+            books.sort(key=lambda b: b.handed.rank)
+            lines = [self._put(student, unit, b) for b in books]
+            return lines[-1:] + [line for line in lines[:-1] if line.what == "not taken"]
+        book, others = self._choose(unit, books)
+        if book is None:
+            names = ", ".join(b.handed.entry.path for b in books[:5])
+            return [Line("not taken", student, unit, f"which notebook counts cannot be told: {names}")]
+        line = self._put(student, unit, book)
+        remarks = [line.says] if line.says else []
+        if others:
+            remarks.append(f"not {', '.join(shown(b.handed.filename) for b in others[:3])}")
+        if book.of_marks not in ("", unit):
+            remarks.append(f"its cells are those of {book.of_marks}")
+        if book.handed.late:
+            remarks.append("late, says Canvas; the time is not in the download")
+        return [replace(line, says="; ".join(remarks))]
+
+    @staticmethod
+    def _choose(unit: str, books: list[Book]) -> tuple[Book | None, list[Book]]:
+        """(the notebook that counts, those that differ from it): the unit's own, by its name, by its time."""
+        for fits in (
+            lambda b: True,
+            lambda b: b.unit == unit,
+            lambda b: b.of_marks == unit,
+            lambda b: b.handed.filename == f"{unit}.ipynb",
+            lambda b: b.handed.rank and b.handed.rank == max(o.handed.rank for o in books),
+        ):
+            some = [b for b in books if fits(b)]
+            if some and len({b.digest for b in some}) == 1:
+                return some[0], [b for b in books if b.digest != some[0].digest]
+        return None, books
+
+    # ---- writing ---------------------------------------------------------------------------------------------------
+    def _put(self, student: str, unit: str, book: Book) -> Line:
+        """One notebook into its place. What it replaces is kept first, and the time comes before the notebook, so that
+        whoever is stopped in between puts the rest right by collecting again."""
+        folder = self.course.folder("submitted_directory", self.spelled.get(student, student), unit)
+        path, stamp = folder / f"{unit}.ipynb", book.handed.stamp
+        try:
+            self._no_links(folder)
+            old, old_stamp = self._there(folder, path.name)
+            if old == book.digest and (not stamp or stamp == old_stamp):
+                return Line("same", student, unit)
+            if old and old != book.digest:
+                if self._is_older(student, unit, book, old_stamp):
+                    self._keep(student, unit, book.handed.entry.read(), book.digest, stamp)
+                    kept = f"{self.earlier.name}/{student}/{unit}/"
+                    return Line("kept", student, unit, f"what is there came later; the one from this download: {kept}")
+                self._keep(student, unit, self._read(folder, path.name), old, old_stamp or "")
+            data = book.handed.entry.read()
+            if stamp:
+                files.replace(folder / STAMP, f"{stamp}\n".encode())
+            elif old not in (None, book.digest):  # the time there is that of the notebook before
+                (folder / STAMP).unlink(missing_ok=True)
+            files.replace(path, data)
+        except BadSubmission as error:
+            return Line("not taken", student, unit, str(error))
+        except OSError as error:
+            return Line("not taken", student, unit, f"{path.name} could not be written: {error.strerror or error}")
+        self.spelled.setdefault(student, student)
+        if old in (None, book.digest):
+            return Line("taken" if old is None else "same", student, unit)
+        return Line("replaced", student, unit, f"the one before is in {self.earlier.name}/")
+
+    def _no_links(self, folder: Path) -> None:
+        """Raises BadSubmission where a folder on the way is a link, or no folder: what is there may be a student's."""
+        for part in (folder.parent, folder):
+            if part.is_symlink() or (part.exists() and not part.is_dir()):
+                raise BadSubmission("submission.layout", f"{shown(str(part), 300)} is not a folder: remove it.")
+
+    @staticmethod
+    def _there(folder: Path, name: str) -> tuple[str | None, str | None]:
+        """(digest of the notebook that is there, its time), each None where there is none."""
+        if not folder.exists():
+            return None, None
+        with below(folder.parent, [folder.name]) as here:
+            stamp = read_stamp(here)[0]
+            if not here.kind(name):
+                return None, stamp
+            return here.digest(name), stamp
+
+    @staticmethod
+    def _read(folder: Path, name: str) -> bytes:
+        with below(folder.parent, [folder.name]) as here:
+            return here.read(name)
+
+    def _is_older(self, student: str, unit: str, book: Book, old_stamp: str | None) -> bool:
+        """Did what was handed in come before what is there? By the times where both are known; else by what is kept."""
+        new, old = (parse_stamp(s) if s else None for s in (book.handed.stamp, old_stamp))
+        if new and old:
+            return new < old
+        return any((self.earlier / student / unit).glob(f"*-{book.digest[:16]}.ipynb"))
+
+    def _keep(self, student: str, unit: str, data: bytes, digest: str, stamp: str) -> None:
+        folder = self.earlier / student / unit
+        if any(folder.glob(f"*-{digest[:16]}.ipynb")):
+            return
+        moment = parse_stamp(stamp) if stamp else None
+        name = f"{(moment or datetime.now(UTC)).strftime('%Y%m%dT%H%M%S')}-{digest[:16]}"
+        if stamp:
+            files.replace(folder / f"{name}.timestamp.txt", f"{stamp}\n".encode())
+        files.replace(folder / f"{name}.ipynb", data)
+
+
+def missing(course: Course, roster: Roster, unit: str) -> list[str]:
+    """Students of the roster without a notebook of this unit, sorted."""
+    folders = spelled(course)
+
+    def there(student: str) -> bool:
+        return (course.folder("submitted_directory", folders.get(student, student), unit) / f"{unit}.ipynb").exists()
+
+    return sorted(s for s in roster.people if not there(s))
+
+
+def strays(entries: Iterable[Entry]) -> list[Line]:
+    """What cannot be read, or is nobody's."""
+    return [Line("not taken", "", "", f"{e.path} {e.problem or 'is in no folder of a student'}") for e in entries]

@@ -1,0 +1,92 @@
+"""Reads the CSV files that other programs write: any of the usual encodings and separators, bounded in size."""
+
+import csv
+import io
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.grading.names import shown
+
+MAX_BYTES = 20 << 20
+MAX_ROWS = 100_000
+_SEPARATORS = (",", ";", "\t")
+# The encodings of files that begin with a byte order mark; Excel's "Unicode text" is UTF-16.
+_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+class UnreadableTable(ValueError):
+    """The file is no CSV table; the message is one sentence that says what to do."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """header: the names of the columns, stripped. rows: (line in the file, cells), each with as many cells as the
+    header. encoding: what the file was read as."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...]
+    encoding: str
+
+
+def read_table(path: Path) -> Table:
+    """The table in a CSV file. Raises UnreadableTable, also where the file cannot be opened."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UnreadableTable(f"{shown(str(path), 500)} cannot be read: {error.strerror}.") from None
+    if len(data) > MAX_BYTES:
+        raise UnreadableTable(f"{shown(path.name)} is larger than {MAX_BYTES >> 20} MiB: that is no list of a class.")
+    return parse_table(data, path.name)
+
+
+def parse_table(data: bytes, name: str) -> Table:
+    """The table in the bytes of a CSV file; ``name`` stands in the sentences. Raises UnreadableTable."""
+    name = shown(name)
+    if data.startswith(b"PK\x03\x04") or data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise UnreadableTable(f"{name} is a spreadsheet, not a CSV file: open it and save it as CSV (UTF-8).")
+    text, encoding = _decoded(data)
+    if "\0" in text:
+        raise UnreadableTable(f"{name} is no text: export it again as CSV (UTF-8).")
+    lines = text.splitlines(keepends=True)
+    separator, skipped = "", 0
+    if lines and lines[0].strip().lower().startswith("sep=") and len(lines[0].strip()) == 5:
+        separator, skipped = lines[0].strip()[4], 1  # Excel's own way to say it
+    lines = lines[skipped:]
+    try:
+        reader = csv.reader(io.StringIO("".join(lines), newline=""), delimiter=separator or _separator(lines))
+        found = []
+        for cells in reader:
+            if any(c.strip() for c in cells):
+                found.append((reader.line_num + skipped, tuple(unicodedata.normalize("NFC", c.strip()) for c in cells)))
+            if len(found) > MAX_ROWS:
+                raise UnreadableTable(f"{name} has more than {MAX_ROWS} rows: that is no list of a class.")
+    except csv.Error as error:
+        raise UnreadableTable(f"{name} is not a CSV table ({error}): export it again as CSV (UTF-8).") from None
+    if not found:
+        raise UnreadableTable(f"{name} is empty.")
+    header = found[0][1]
+    return Table(header, tuple((n, fitted(cells, len(header))) for n, cells in found[1:]), encoding)
+
+
+def fitted(cells: Sequence[str], length: int) -> tuple[str, ...]:
+    """Exactly ``length`` cells: empty ones added at the end, or what is too much left out."""
+    return (*cells[:length], *[""] * (length - len(cells)))
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
+    for mark, encoding in (*_MARKS, (b"", "utf-8")):
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding), "utf-8" if "8" in encoding else encoding
+            except UnicodeError:
+                break
+    return data.decode("cp1252", "replace"), "cp1252"
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The separator that the first line has most of, outside quotation marks."""
+    first = next((line for line in lines if line.strip()), "")
+    return max(_SEPARATORS, key=lambda s: len(next(csv.reader([first], delimiter=s), [])))

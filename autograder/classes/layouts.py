@@ -1,0 +1,127 @@
+"""Which program made a download, told by the names at its top: those are the program's, what is below the students'."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from autograder.grading.names import is_archive, is_notebook
+from autograder.grading.opening import BadSubmission
+from autograder.grading.stamps import MAX_STAMP, STAMP, parse_stamp
+
+from . import canvas, moodle
+from .archive import Entry
+from .handed import Handed, as_id, only
+from .people import Roster
+
+# nbgrader's exchange, inbound: user+unit+timestamp+random
+_INBOUND = re.compile(
+    r"(?P<user>.+)\+(?P<unit>[^+]+)\+(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^+]*)(?:\+[^+]*)?", re.S
+)
+EXCHANGE = "nbgrader's exchange"
+ADVICE = (
+    "A download of Moodle or Canvas, nbgrader's inbound folder or a tree student/unit/unit.ipynb is read, also with "
+    "one folder above it."
+)
+
+
+def recognize(
+    entries: Sequence[Entry], units: Sequence[str], worksheet: moodle.Worksheet
+) -> tuple[str, list[Handed], list[Entry]]:
+    """(what made it, what students handed in, the notebooks and archives that are nobody's)."""
+    works = [e for e in entries if is_notebook(e.name) or is_archive(e.name)]
+    name, found = "a tree of folders", _tree(entries, works, units)
+    for depth in (0, 1):
+        for kind, matches, read in (
+            ("Moodle", moodle.matches, lambda d: moodle.handed(works, d, worksheet)),
+            (EXCHANGE, _is_inbound, lambda d: _inbound(works, d)),
+            ("Canvas", canvas.matches, lambda d: canvas.handed(works, d)),
+        ):
+            if _made_by(works, depth, matches, flat=kind == "Canvas"):
+                name, found = kind, read(depth)
+                break
+        else:
+            continue
+        break
+    taken = {id(h.entry) for h in found}
+    return name, found, [e for e in works if id(e) not in taken and not _online_text(e)]
+
+
+def _made_by(works: Sequence[Entry], depth: int, matches: Callable[[str], bool], flat: bool) -> bool:
+    """Below a folder all entries must match: one student's folder may hold a file with any name."""
+
+    def fits(parts: tuple[str, ...]) -> bool:
+        return len(parts) > depth and (len(parts) == depth + 1 or not flat) and matches(parts[depth])
+
+    fitting = [fits(e.parts) for e in works if not e.problem]
+    return any(fitting) if depth == 0 else bool(fitting) and all(fitting)
+
+
+def _online_text(entry: Entry) -> bool:
+    return any(moodle.matches(part) and "_onlinetext" in part for part in entry.parts[:2])
+
+
+def _is_inbound(name: str) -> bool:
+    return _INBOUND.fullmatch(name) is not None
+
+
+def _inbound(works: Sequence[Entry], depth: int) -> list[Handed]:
+    found = []
+    for entry in works:
+        match = _INBOUND.fullmatch(entry.parts[depth]) if len(entry.parts) > depth + 1 else None
+        if match:
+            moment = parse_stamp(match["stamp"])
+            found.append(
+                Handed(
+                    entry,
+                    match["user"],
+                    partial(_known, name=match["user"]),
+                    entry.name,
+                    match["unit"],
+                    match["stamp"] if moment else "",
+                    rank=int(moment.timestamp() * 1e6) if moment else 0,
+                )
+            )
+    return found
+
+
+def _tree(entries: Sequence[Entry], works: Sequence[Entry], units: Sequence[str]) -> list[Handed]:
+    """Of student/unit/unit.ipynb; also of student/any.ipynb, where the roster has the student.
+
+    Students stand at one depth: what looks like another student's folder inside somebody's is no such thing.
+    """
+    stamps = {e.parts[:-1]: e for e in entries if e.name == STAMP}
+    sound = [e.parts for e in works if not e.problem]
+    wrapped = len({parts[0] for parts in sound}) == 1 and all(len(parts) > 2 for parts in sound)
+    depth = int(wrapped and not any(parts[1] in units for parts in sound))
+    found = []
+    for entry in works:
+        if len(entry.parts) < depth + 2:
+            continue
+        student, unit = entry.parts[depth : depth + 2]
+        if len(entry.parts) > depth + 2 and unit in units:
+            stamp = _stamp(stamps.get(entry.parts[: depth + 2]))
+            found.append(Handed(entry, student, partial(_known, name=student), entry.name, unit, stamp))
+        elif len(entry.parts) == depth + 2:
+            found.append(Handed(entry, student, partial(_listed, name=student), entry.name))
+    return found
+
+
+def _listed(roster: Roster, name: str) -> str:
+    return only(roster.by_id(name), name, "the layout is student/unit/unit.ipynb, or student/any.ipynb with a roster")
+
+
+def _stamp(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    try:
+        text = entry.read()[: MAX_STAMP + 1].decode("utf-8-sig", "replace").strip()
+    except BadSubmission:
+        return ""
+    return text if parse_stamp(text) else ""
+
+
+def _known(roster: Roster, name: str) -> str:
+    """The folder's name, in the roster's capitals if it differs in them alone."""
+    student = as_id(name)
+    found = roster.by_id(student)
+    return next(iter(found)) if len(found) == 1 else student

@@ -1,0 +1,141 @@
+"""The students of the gradebook, and how a name, an address or a number that somebody else wrote finds one of them."""
+
+import os
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from nbgrader.api import Gradebook, Student
+
+from autograder.grading.course import Course
+from autograder.grading.database import alone, patient_url, patiently
+from autograder.grading.environment import find_alembic
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student as nbgrader stores one; what is not known is an empty string.
+
+    id: the name of the folder in submitted/. lms_user_id: Canvas's ID, or Moodle's ID number.
+    """
+
+    id: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    lms_user_id: str = ""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip()
+
+    def shares_name(self, text: str) -> bool:
+        """Does the first or the last name stand in a text, or is none known? Numbers of two platforms may be equal by
+        accident; so much of a name tells."""
+        known = [n for n in (letters(self.first_name), letters(self.last_name)) if n]
+        return not known or any(n in letters(text) for n in known)
+
+
+class Roster:
+    """The students of a class, found by what others call them."""
+
+    def __init__(self, people: Iterable[Person]):
+        self.people = {p.id: p for p in people}
+        self._keys: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for p in self.people.values():
+            self._add("id", p.id.casefold(), p.id)
+            self._add("lms", p.lms_user_id.casefold(), p.id)
+            self._add("email", p.email.casefold(), p.id)
+            self._add("words", words(p.full_name), p.id)
+            self._add("letters", letters(p.last_name + p.first_name), p.id)
+            if not p.full_name:  # graded before there was a roster: the id is all that is known, perhaps a name
+                self._add("words", words(p.id), p.id)
+                self._add("letters", letters(p.id), p.id)
+
+    def __bool__(self) -> bool:
+        return bool(self.people)
+
+    def _add(self, kind: str, key: str, student: str) -> None:
+        if key:
+            self._keys[kind, key].add(student)
+
+    def by_id(self, text: str) -> set[str]:
+        """Ids of the students with this id, in any capitals."""
+        return {text} if text in self.people else set(self._keys.get(("id", text.casefold()), ()))
+
+    def by_number(self, text: str) -> set[str]:
+        """Ids of the students with this number in the learning platform, or as their id."""
+        return set(self._keys.get(("lms", text.casefold()), ())) or self.by_id(text)
+
+    def by_email(self, text: str) -> set[str]:
+        """Ids of the students with this address, as their address or as their id."""
+        return set(self._keys.get(("email", text.casefold()), ())) or self.by_id(text)
+
+    def by_name(self, text: str) -> set[str]:
+        """Ids of the students with this full name, in any order of its words, accents and capitals aside."""
+        return set(self._keys.get(("words", words(text)), ()))
+
+    def by_letters(self, text: str) -> set[str]:
+        """Ids of the students whose last and first name, written as one word, are these letters."""
+        return set(self._keys.get(("letters", letters(text)), ()))
+
+
+def words(name: str) -> str:
+    """The words of a name, without accents, capitals and punctuation, in an order of their own.
+
+    >>> words("Müller, Anna-Lena") == words("anna lena Muller")
+    True
+    """
+    return " ".join(sorted(re.findall(r"\w+", _bare(name).replace("_", " "))))
+
+
+def letters(name: str) -> str:
+    """The letters and digits of a name, without accents and capitals."""
+    return "".join(re.findall(r"[^\W_]", _bare(name)))
+
+
+def _bare(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text.casefold().replace("ı", "i"))
+    return "".join(c for c in apart if not unicodedata.combining(c))
+
+
+@contextmanager
+def opened(course: Course) -> Iterator[Gradebook]:
+    """The course's gradebook. Raises GradebookError where it cannot be opened."""
+    find_alembic()
+
+    def connect() -> Gradebook:
+        with alone(course.db_url):
+            return Gradebook(patient_url(course.db_url), course.course_id)
+
+    gradebook = patiently(connect, course.db_url)
+    try:
+        yield gradebook
+    finally:
+        gradebook.close()
+
+
+def exists(course: Course) -> bool:
+    """Is there a gradebook? A database on a server always counts as one."""
+    url = sa.engine.make_url(course.db_url)
+    return url.get_backend_name() != "sqlite" or os.path.exists(url.database or "")
+
+
+def students(gradebook: Gradebook) -> list[Person]:
+    """All students of the gradebook, by id."""
+    columns = (Student.id, Student.first_name, Student.last_name, Student.email, Student.lms_user_id)
+    rows = gradebook.db.execute(sa.select(*columns).order_by(Student.id)).all()
+    gradebook.db.commit()
+    return [Person(*(cell or "" for cell in row)) for row in rows]
+
+
+def roster_of(course: Course) -> Roster:
+    """The students of the course's gradebook; nobody where there is no gradebook yet. Raises GradebookError."""
+    if not exists(course):
+        return Roster(())
+    with opened(course) as gradebook:
+        return Roster(students(gradebook))
