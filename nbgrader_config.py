@@ -19,10 +19,18 @@ c.CourseDirectory.release_directory = "release"
 # PostgreSQL for a class with several graders: "postgresql+psycopg2://user:password@host/database".
 # c.CourseDirectory.db_url = "sqlite:///gradebook.db"
 
+# What is the course's own to set; docs/instructors.md says what each does.
+# c.Grading.attempts = "best"
+# c.Grading.follow_through = True
+# c.Grading.written_answers = True
+# c.AssignLatePenalties.plugin_class = "autograder.grading.late.PerDay"
+# c.PerDay.percent = 10
+
 release, steps = "autograder.build.release", "autograder.grading.nbgrader_steps"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.LockCells",
     f"{release}.NamedStub",
+    f"{release}.WrittenPoints",
     "nbgrader.preprocessors.ClearOutput",
     f"{release}.ForgetAuthorNotes",
     "nbgrader.preprocessors.CheckCellMetadata",
@@ -47,6 +55,10 @@ c.Autograde.autograde_preprocessors = [
 # To run submissions without a sandbox (see `python -m autograder.grading --no-sandbox` for what that gives up):
 # c.JudgedExecute.sandbox = False
 
+# Stock follows links in what students put into the exchange, and stops the class at an odd name.
+c.ExchangeFactory.collect = "autograder.grading.exchange.CarefulCollect"
+c.ExchangeFactory.list = "autograder.grading.exchange.CarefulList"
+
 # `nbgrader export` would otherwise overwrite what `make grade` writes.
 c.CsvExportPlugin.to = "gradebook.csv"
 
@@ -54,7 +66,7 @@ c.CsvExportPlugin.to = "gradebook.csv"
 c.GenerateFeedback.exporter_class = f"{steps}.FeedbackExporter"
 # A student's output may hold a script, or TeX with a link: feedback pages and the formgrader show it as text.
 c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.preprocessors = [f"{steps}.InertOutputs"]
+c.HTMLExporter.preprocessors = [f"{steps}.InertOutputs", "autograder.grading.rubric.ShowRubric"]
 # Stock gives full marks to a check cell that a student tagged "skip-execution".
 c.ExecutePreprocessor.skip_cells_with_tag = "never-used-by-a-cell"
 # A cell that still prints when its time is up gets that as its error, instead of a traceback of nbgrader's.

@@ -5,6 +5,7 @@
 """
 
 import argparse
+import ast
 import contextlib
 import inspect
 import io
@@ -19,6 +20,8 @@ from anatomy import judging, probing, records, runner
 from anatomy.verdict import Verdict
 
 from autograder import ROOT, exercises
+from autograder.build.cells import read_cells
+from autograder.build.source import source_path
 from autograder.judge.spec import Exercise
 
 # What becomes of a function's result (it is told the arguments too), and of its arguments before it is called.
@@ -40,7 +43,7 @@ def verdict_on(exercise_id: str, functions: Sequence[Any]) -> Verdict:
                 else runner.run_program(case.program, case.tensors, named, record.forbidden)
             )
         verdict = judging.judge(record, outcomes)
-        probing.add_ignored(record, named, verdict)
+        probing.add_findings(record, named, verdict)
     return verdict
 
 
@@ -202,6 +205,7 @@ def kind_of(verdict: Verdict) -> str:
     bare = first.message.endswith(
         ("by hand, and print each intermediate value.", "different about its input?", "Print the shapes at each line.")
     )
+    bare = bare and "the mistake is in" not in first.message  # one of several functions
     return "generic" if bare and len(verdict.mistakes) == 1 else "specific"
 
 
@@ -222,10 +226,24 @@ def verdict_on_source(exercise_id: str, source: str) -> Verdict:
         if e.id == exercise_id:
             break
         space |= e.functions(e.reference)
+    _define_given(exercise, space)
     name = f"<answer to {exercise_id}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)  # so that a message can quote a line
     exec(compile(source, name, "exec"), space)
     return verdict_on(exercise_id, [space[t] for t in exercise.targets])
+
+
+def _define_given(exercise: Exercise, space: dict[str, Any]) -> None:
+    """Puts the functions in that the notebook gives before an exercise, in cells that grading runs too."""
+    cells, _ = read_cells(source_path(exercise.unit))
+    for cell in cells:
+        if cell.part == "exercise" and cell.exercise == exercise.id:
+            return
+        if cell.setup:
+            given: list[ast.stmt] = [
+                n for n in ast.parse(cell.source).body if isinstance(n, ast.FunctionDef | ast.ClassDef)
+            ]
+            exec(compile(ast.Module(given, []), "<given>", "exec"), space)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build exercise preview messages record experiments test test-changed test-kernels lint format release grade report held bench bench-grading bench-cheats bench-widgets lock system-packages
+.PHONY: build exercise preview messages mutate record experiments test test-changed test-kernels lint format release grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -21,6 +21,9 @@ preview: $(VENV)/.ready-staff ## see units as learners will, in build/preview (U
 
 messages: $(VENV)/.ready-staff ## print what learners read for wrong answers (UNIT=01-attention; ARGS=--examples)
 	$(BIN)/python -m autograder.messages $(if $(UNIT),--unit $(UNIT)) $(ARGS)
+
+mutate: $(VENV)/.ready-staff ## change right answers in one place each: is every mistake found? (UNIT=06-rope; ARGS=--show)
+	$(BIN)/python -m autograder.mutation $(if $(UNIT),--unit $(UNIT)) --workers $(WORKERS) $(ARGS)
 
 record: $(VENV)/.ready ## run the references and write assets/recordings (UNIT=06-rope; DEVICE=cuda or cpu; ARGS=--fresh)
 	$(BIN)/python -m autograder.recording --device $(DEVICE) $(if $(UNIT),--unit $(UNIT)) $(ARGS)
@@ -53,12 +56,35 @@ format: $(VENV)/.ready-staff ## lay out the code, and mend what the linter can m
 release: $(VENV)/.ready-staff ## write dist/: the student package, a zip of the learner's wing alone
 	$(BIN)/python -m autograder.build.package
 
-grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir; SCHEDULER=address for many machines)
+grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir; STUDENT= or UNIT= for some; SCHEDULER=address for many machines)
 	@test -n "$(SUBMITTED)" || { echo "Say which folder: make grade SUBMITTED=dir (laid out student/unit/unit.ipynb)"; exit 2; }
-	$(BIN)/python -m autograder.grading "$(SUBMITTED)" $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(ARGS)
+	$(BIN)/python -m autograder.grading "$(SUBMITTED)" $(if $(UNIT),--unit "$(UNIT)" )$(if $(STUDENT),--student "$(STUDENT)" )$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(ARGS)
 
 validate-sandbox: $(VENV)/.ready-staff ## have nbgrader's Validate run notebooks in a sandbox (ARGS="--prefix dir")
 	$(BIN)/python -m autograder.sandbox.kernelspec $(ARGS)
+
+roster: $(VENV)/.ready-staff ## read the students of a class from a CSV file (FILE=students.csv)
+	@test -n "$(FILE)" || { echo "Say which file: make roster FILE=students.csv"; exit 2; }
+	$(BIN)/python -m autograder.classes.roster "$(FILE)" $(ARGS)
+
+collect: $(VENV)/.ready-staff ## take in a download of Moodle or Canvas, or a tree (ZIP=path; UNIT=06-rope; WORKSHEET=file)
+	@test -n "$(ZIP)" || { echo "Say which zip or folder: make collect ZIP=path"; exit 2; }
+	$(BIN)/python -m autograder.classes.collect "$(ZIP)" $(if $(UNIT),--unit "$(UNIT)") \
+	  $(if $(WORKSHEET),--worksheet "$(WORKSHEET)") $(ARGS)
+
+export: $(VENV)/.ready-staff ## scores for another gradebook (FORMAT=moodle, canvas or wide; TEMPLATE=Canvas's own export; UNIT=)
+	@test -n "$(FORMAT)" || { echo "Say which: make export FORMAT=moodle, canvas or wide"; exit 2; }
+	$(BIN)/python -m autograder.classes.export "$(FORMAT)" $(if $(TEMPLATE),--template "$(TEMPLATE)") \
+	  $(if $(UNIT),--unit "$(UNIT)") $(ARGS)
+
+publish: $(VENV)/.ready-staff ## make tables and students' pages agree with the gradebook again (STUDENT= or UNIT= for some)
+	$(BIN)/python -m autograder.grading.publishing $(if $(UNIT),--unit "$(UNIT)") $(if $(STUDENT),--student "$(STUDENT)") $(ARGS)
+
+due: $(VENV)/.ready-staff ## when a unit is due (UNIT=06-rope DATE="2026-12-01 23:59", or never; STUDENT= for one alone)
+	$(BIN)/python -m autograder.grading.due "$(UNIT)" "$(DATE)" $(if $(STUDENT),--student "$(STUDENT)")
+
+backup: $(VENV)/.ready-staff ## save in one zip what can't be made again: gradebook, secret, submissions (ARGS=file.zip)
+	$(BIN)/python -m autograder.grading.backup $(ARGS)
 
 report: $(VENV)/.ready-staff ## write the class report from the last grading
 	$(BIN)/python -m autograder.grading.report $(ARGS)
@@ -77,6 +103,15 @@ bench-grading: $(VENV)/.ready-staff ## submissions per minute against stock nbgr
 
 bench-cheats: $(VENV)/.ready-staff ## the hostile submissions through stock nbgrader and through ours
 	$(BIN)/python -m benchmarks.grading_cheats $(ARGS)
+
+bench-naming: $(VENV)/.ready-staff ## how many wrong answers are told a name, or a sentence about themselves
+	$(BIN)/python -m benchmarks.naming $(ARGS)
+
+bench-answers: $(VENV)/.ready-staff ## what the check says of answers written from the text alone (ARGS="--set second --unit 06-rope")
+	$(BIN)/python -m benchmarks.written_answers $(ARGS)
+
+bench-similar: $(VENV)/.ready-staff ## false alarms and finds of the hint on submissions that resemble each other
+	$(BIN)/python -m benchmarks.similar_answers $(ARGS)
 
 lock: $(VENV)/.ready-staff ## write the lock files from this environment
 	$(BIN)/python -m autograder.build.lock

@@ -5,48 +5,73 @@ Writes the gradebook and, beside it, grades.csv; the notebooks and pages for the
 """
 
 import argparse
+import gc
 import os
+import signal
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from autograder.sandbox import SandboxUnavailable
+from autograder.sandbox import SandboxUnavailable, Zygote, launch
 
 from . import sessions
-from .names import never_fails, shown
+from .names import NoName, identifier, never_fails, shown
 
-if TYPE_CHECKING:  # slow imports: see main
+if TYPE_CHECKING:  # slow imports: see _run
     from .course import Course
     from .engine import Summary
-    from .gradebook import GradebookWriter
 
 MAX_LINES = 100  # about submissions without a result; the others stand in grades.csv
-HEADER = ("student", "unit", "exercise", "score", "max_score", "max_extra", "mistake")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 all graded, 1 some without a result, 2 refused, 3 stopped early."""
+def start(argv: Sequence[str] | None = None) -> int:
+    """``main``, in a process that imports torch once for the grader and for the sandboxes, where that can be had."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    never_fails(sys.stdout, sys.stderr)
+    options = _parser().parse_args(argv)
+    here = options.scheduler is None and not options.no_sandbox
+    if here and launch.available() and os.path.isdir(options.submitted):
+        launch.restart("autograder.grading.__main__", argv, sessions.WARM, [str(sessions.COURSE)])
+    return main(argv)
+
+
+def main(argv: Sequence[str] | None = None, zygote: Zygote | None = None) -> int:
+    """Command line; returns an exit status: 0 all graded, 1 some without a result, 2 refused, 3 stopped early.
+
+    zygote: one that was started for this run.
+    """
     never_fails(sys.stdout, sys.stderr)
     options = _parser().parse_args(argv)
     # One thread for each worker: more would only wait for each other. Set before torch is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    early = None
-    if options.scheduler is None and os.path.isdir(options.submitted):
-        sessions.warm_workers()
-        early = None if options.no_sandbox else sessions.EarlyStart()
-    # The slow imports, while those processes do theirs.
-    from . import collect
-    from .course import load_course
-    from .database import GradebookError
-    from .engine import grade_all
-    from .gradebook import GradebookWriter
-    from .masters import gradable_units
-    from .secret import course_secret
-
     warnings.filterwarnings("ignore", category=SyntaxWarning)  # of students' code that is only read
+    try:
+        with _ended_politely():
+            return _run(options, zygote)
+    except KeyboardInterrupt:
+        return _refuse("Interrupted. What is graded is stored; run the same command again for the rest.", 3)
+
+
+def _run(options: argparse.Namespace, zygote: Zygote | None) -> int:
+    # The slow imports, while the zygote does its own.
+    with _uncollected():
+        from . import collect
+        from .course import load_course
+        from .database import GradebookError
+        from .engine import grade_all
+        from .gradebook import GradebookWriter
+        from .masters import gradable_units, master
+        from .one_secret import require_same
+        from .pool import Nursery
+        from .publishing import about, publish
+        from .secret import course_secret
+        from .tables import write_grades
+        from .unstored import remember
+
     unknown = sorted(set(options.unit or ()) - set(gradable_units()))
     if unknown:
         return _refuse(f"There is no unit {', '.join(unknown)}. Units: {', '.join(gradable_units())}.")
@@ -58,13 +83,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(
             f"There is nothing to grade in {shown(options.submitted, 500)}: the layout is student/unit/unit.ipynb."
         )
+    wanted = {_spelled(name) for name in options.student or ()}
+    if missing := sorted(wanted - {s.student for s in submissions}):
+        return _refuse(f"There is nothing of {shown(', '.join(missing), 500)} in {shown(options.submitted, 500)}.")
+    # What belongs to no unit is said by every run, whomever it is about: see ``collect.find``.
+    submissions = [s for s in submissions if not wanted or s.student in wanted or not s.known]
     if options.no_sandbox:
         print(sessions.NO_SANDBOX, file=sys.stderr)
     try:
-        folder = early.folder() if early else ""
         course = load_course()
+        nursery = None
+        if options.scheduler is None:  # forked before there is a secret or a gradebook to take along
+            units = sorted({s.unit for s in submissions if not s.problem})
+            for unit in units:
+                _ = master(unit).version  # read while the zygote is still on its way
+            nursery = Nursery(units)
+        folder = "" if options.no_sandbox or options.scheduler else sessions.ready(zygote)
         secret = course_secret(course.root)
-        with GradebookWriter(course.db_url, course.directory.course_id or "default_course", course.config) as writer:
+        with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
+            require_same(writer.gradebook.engine, course.course_id, secret)
             summary = grade_all(
                 submissions,
                 writer,
@@ -75,46 +112,52 @@ def main(argv: Sequence[str] | None = None) -> int:
                 scheduler=options.scheduler,
                 force=options.force,
                 zygote=folder,
+                nursery=nursery,
                 progress=Progress(),
             )
+            remarks = list[str]()
             if not summary.stopped:
-                write_grades(course.root / "grades.csv", writer, summary)
+                published = publish(course, writer)  # what instructors wrote since the last time
+                remarks = about(writer, published)
+                remember(writer, summary.problems)
+                summary.zeros = write_grades(course.root / "grades.csv", writer, summary.problems)
     except (SandboxUnavailable, GradebookError, ValueError, PermissionError) as error:
         return _refuse(str(error))
     except OSError as error:
         return _refuse(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", 3)
-    return _report(summary, course, len(submissions))
+    return _report(summary, course, len(submissions), remarks)
 
 
-def write_grades(path: Path, writer: "GradebookWriter", summary: "Summary") -> None:
-    """grades.csv: one row per exercise of every stored submission, and one for each that could not be stored; what is
-    stored but could not be graded goes into the summary as well.
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """SIGTERM is an interrupt like Ctrl-C: the run ends with what is finished stored, and a word."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
-    ``score`` is what nbgrader counts, ``max_score`` the row's part of the maximum: 0 for an extension, whose points
-    (at most ``max_extra``) come on top.
-    """
-    from .course import write_table
 
-    rows = []
-    for result in writer.results():
-        if result["problem"]:
-            summary.zeros.append((result["student"], result["unit"], *result["problem"]))
-        for v in result["verdicts"]:
-            mistake = "" if v.passed else (v.mistakes[0].name if v.mistakes else "")
-            score, most = result["scores"][v.exercise], result["most"][v.exercise]
-            rows.append(
-                (
-                    result["student"],
-                    result["unit"],
-                    v.exercise,
-                    f"{score:g}",
-                    f"{most:g}",
-                    "0" if most else f"{v.max_score:g}",
-                    mistake,
-                )
-            )
-    rows += [(student, unit, "", "0", "0", "0", name) for student, unit, name, _ in summary.problems]
-    write_table(path, HEADER, rows)
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing that is imported is garbage: to look for some takes a tenth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _spelled(name: str) -> str:
+    """A student's name from the command line as ``collect`` spells it."""
+    try:
+        return identifier(name)
+    except NoName:
+        return shown(name)
 
 
 class Progress:
@@ -150,13 +193,19 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def _report(summary: "Summary", course: "Course", total: int) -> int:
+def _report(summary: "Summary", course: "Course", total: int, remarks: Sequence[str]) -> int:
     for what, found in (("zero points", summary.zeros), ("no result", summary.problems)):
         for student, unit, name, sentence in found[:MAX_LINES]:
             line = f"{what}: {shown(student)}/{shown(unit) or '?'} [{name}] {shown(sentence, 1_000)}"
             print(line, file=sys.stderr)
         if len(found) > MAX_LINES:
             print(f"{what}: {len(found) - MAX_LINES} more, see grades.csv.", file=sys.stderr)
+    for student, unit, sentence in summary.said[:MAX_LINES]:
+        print(f"{shown(student)}/{shown(unit)}: {shown(sentence, 1_000)}", file=sys.stderr)
+    if len(summary.said) > MAX_LINES:
+        print(f"{len(summary.said) - MAX_LINES} more remarks: see the report.", file=sys.stderr)
+    for remark in remarks:
+        print(remark, file=sys.stderr)
     print(
         f"{total} submissions: {len(summary.graded)} graded now, {summary.kept} were up to date, "
         f"{len(summary.problems)} without a result."
@@ -182,8 +231,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scheduler", help="address of a running Dask scheduler, for many machines")
     parser.add_argument("--force", action="store_true", help="grade again what is up to date")
     parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
+    parser.add_argument("--student", action="append", help="only this student (may be repeated)")
     return parser
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start())

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
+from .locating import locate
 from .masters import gradable_units
 from .names import NoName, identifier, is_archive, is_junk, is_notebook, shown
 from .opening import BadSubmission, Folder, Problem
-from .stamps import read_stamp
+from .stamps import read_secret, read_stamp
 
 MAX_LINES = 10  # about odd entries of one student; a folder can hold thousands
 LAYOUT = "the layout is student/unit/unit.ipynb"
@@ -28,7 +29,7 @@ class Submission:
     student, unit: as they are stored and shown; where they are no valid names, as ``names.shown`` gives them. path:
     where it lies, below ``root``, in ``parts``; the names are as the file system has them. digest: SHA-256 of its
     bytes, or of the problem. timestamp: nbgrader's text for when it was submitted, or None. problem: why it cannot be
-    graded at all. notes: what else is odd.
+    graded at all. notes: what else is odd. secret: what nbgrader's exchange put beside it, or "".
     """
 
     student: str
@@ -39,6 +40,7 @@ class Submission:
     timestamp: str | None = None
     problem: Problem | None = None
     notes: tuple[Problem, ...] = ()
+    secret: str = ""
 
     @property
     def path(self) -> str:
@@ -66,28 +68,6 @@ def find(folder: str | os.PathLike[str], units: Collection[str] | None = None) -
             if not is_junk(name):
                 found += _Student(top, name).submissions(units)
     return sorted(_distinct(found), key=lambda s: (s.student, s.unit, s.parts))
-
-
-def read_unit(folder: Folder, unit: str) -> str:
-    """Digest of the notebook in an open unit folder. Raises BadSubmission, which names other notebooks in there."""
-    try:
-        return folder.digest(f"{unit}.ipynb")
-    except BadSubmission as error:
-        if error.name != "submission.missing":
-            raise
-        raise BadSubmission(error.name, str(error) + _others(folder)) from None
-
-
-def _others(folder: Folder) -> str:
-    try:
-        names = [n for n in folder.names()[0] if not is_junk(n)]
-    except BadSubmission:
-        return ""
-    for test, advice in ((is_notebook, "rename the right one"), (is_archive, "unpack it")):
-        some = [shown(n) for n in names if test(n)][:3]
-        if some:
-            return f" There is {', '.join(some)}; {advice}."
-    return ""
 
 
 class _Student:
@@ -152,14 +132,19 @@ class _Student:
         return None
 
     def _of_unit(self, folder: Folder, unit: str) -> Submission:
-        parts, stamp, odd = (self.name, unit, f"{unit}.ipynb"), None, None
+        parts, stamp, secret, odd = (self.name, unit, f"{unit}.ipynb"), None, "", list[Problem | None]()
         try:
             with folder.folder(unit) as here:
-                stamp, odd = read_stamp(here)
-                found = Submission(self.student, unit, self.top.path, parts, read_unit(here, unit), stamp)
+                stamp, about_time = read_stamp(here)
+                odd.append(about_time)
+                secret = read_secret(here)
+                name, about_name = locate(here, unit)
+                odd.append(about_name)
+                parts = (self.name, unit, name)
+                found = Submission(self.student, unit, self.top.path, parts, here.digest(name), stamp)
         except BadSubmission as error:
             found = replace(self._odd(unit, parts, (error.name, str(error))), timestamp=stamp)
-        return replace(found, notes=(odd,)) if odd else found
+        return replace(found, secret=secret, notes=tuple(o for o in odd if o))
 
     def _odd(self, unit: str, parts: tuple[str, ...], problem: Problem) -> Submission:
         digest = hashlib.sha256(": ".join(problem).encode()).hexdigest()

@@ -25,11 +25,12 @@ from autograder.sandbox.disposable import Budget, ChildEnded, Line
 
 from . import grade as direct
 from . import rebuild as rebuilding
-from .grade import UNREADABLE_SOURCE, GradedNotebook, ungraded
+from .following import builds_on
+from .grade import UNREADABLE_SOURCE, GradedNotebook, mark_followed, ungraded
 from .masters import UnknownUnit, master
-from .passing import graded_from, rebuilt_from, to_json, verdict_from
+from .passing import followed_from, graded_from, rebuilt_from, to_json, verdict_from
 from .rebuild import BadSubmission, Rebuilt
-from .work import CELLS, NOTEBOOK, PARTS, Work
+from .work import CELLS, NOTEBOOK, PARTS, Followed, Work
 
 BUDGET = Budget()
 # All attempts on one submission together. Whatever is not settled by then earns nothing.
@@ -49,26 +50,31 @@ _warmed: dict[str, set[str]] = {}  # unit → exercises whose known mistakes wer
 
 
 def grade_bytes(
-    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session], follow: bool = False
 ) -> GradedNotebook:
     """``grade.grade_bytes`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
     if not disposable.available():
-        return direct.grade_bytes(data, unit, student, key, session_factory)
+        return direct.grade_bytes(data, unit, student, key, session_factory, follow)
     try:
         master(unit)
     except UnknownUnit as error:
         return ungraded(unit, student, "submission.unknown_unit", str(error))
     key = submission_key(key, hashlib.sha256(data).hexdigest())
-    return _attempts(lambda: rebuilding.rebuild(data, unit), unit, student, key, session_factory)
+    return _attempts(lambda: rebuilding.rebuild(data, unit), unit, student, key, session_factory, follow)
 
 
 def grade_rebuilt(
-    rebuilt: Rebuilt, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+    rebuilt: Rebuilt,
+    unit: str,
+    student: str,
+    key: bytes,
+    session_factory: Callable[[], Session],
+    follow: bool = False,
 ) -> GradedNotebook:
     """``grade.grade_rebuilt`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
     if not disposable.available():
-        return direct.grade_rebuilt(rebuilt, unit, student, key, session_factory)
-    return _attempts(lambda: rebuilt, unit, student, key, session_factory)
+        return direct.grade_rebuilt(rebuilt, unit, student, key, session_factory, follow)
+    return _attempts(lambda: rebuilt, unit, student, key, session_factory, follow)
 
 
 def rebuild(data: bytes, unit: str) -> Rebuilt:
@@ -90,23 +96,37 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
 
 
 def _attempts(
-    read: Callable[[], Rebuilt], unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+    read: Callable[[], Rebuilt],
+    unit: str,
+    student: str,
+    key: bytes,
+    session_factory: Callable[[], Session],
+    follow: bool,
 ) -> GradedNotebook:
     exercises = {e.id: e for e in master(unit).exercises}
     settled: dict[str, Verdict] = {}
     skipped: set[str] = set()
+    better: dict[str, Followed] = {}
     _warm(unit)
+    if follow:
+        builds_on(unit)
     deadline = time.monotonic() + TOTAL_SECONDS
     while (left := deadline - time.monotonic()) > 0:
         try:
-            work = _Attempt(read, unit, student, key, settled, skipped)
+            work = _Attempt(read, (unit, student, key, follow), settled, skipped, better)
             graded = _in_a_child(work, session_factory, replace(BUDGET, wall_seconds=left))
             _warm(unit, {v.exercise for v in graded.verdicts if v.cases and not v.passed})
             return graded
         except BadSubmission as error:
             return ungraded(unit, student, error.name, str(error))
         except ChildEnded as end:
-            settled |= {v.exercise: v for v in map(verdict_from, map(json.loads, end.notes))}
+            for told in map(json.loads, end.notes):
+                if "own" in told:
+                    followed = followed_from(told)
+                    better[followed.verdict.exercise] = followed
+                else:
+                    verdict = verdict_from(told)
+                    settled[verdict.exercise] = verdict
             part = end.step if end.step in PARTS else CELLS
             if end.step in exercises and end.step not in settled:
                 settled[end.step] = zero(exercises[end.step], "generic.too_complicated", TOO_COMPLICATED.format(end))
@@ -116,8 +136,11 @@ def _attempts(
                 break
             else:
                 skipped.add(part)
+    settled |= {i: f.verdict for i, f in better.items()}
     verdicts = [settled.get(i) or zero(e, "generic.too_complicated", _OUT_OF_TIME) for i, e in exercises.items()]
-    return GradedNotebook(student, unit, verdicts, signs=[UNREADABLE_SOURCE])
+    graded = GradedNotebook(student, unit, verdicts, signs=[UNREADABLE_SOURCE])
+    mark_followed(graded, better)
+    return graded
 
 
 class _Attempt(Work):
@@ -126,14 +149,13 @@ class _Attempt(Work):
     def __init__(
         self,
         read: Callable[[], Rebuilt],
-        unit: str,
-        student: str,
-        key: bytes,
+        about: tuple[str, str, bytes, bool],
         settled: Mapping[str, Verdict],
         skipped: Collection[str],
+        followed: Mapping[str, Followed],
     ):
-        super().__init__(settled, skipped)
-        self.read, self.about = read, (unit, student, key)
+        super().__init__(settled, skipped, followed)
+        self.read, self.about = read, about
 
     def run(self, session: Session, line: Line) -> bytes:
         """The result as JSON."""
@@ -153,6 +175,9 @@ class _Attempt(Work):
     def done(self, verdict: Verdict) -> None:
         self.line.note(json.dumps(asdict(verdict)).encode())
 
+    def better(self, followed: Followed) -> None:
+        self.line.note(json.dumps(asdict(followed)).encode())
+
 
 def _in_a_child(work: _Attempt, session_factory: Callable[[], Session], budget: Budget) -> GradedNotebook:
     with session_factory() as session:
@@ -170,6 +195,16 @@ def _read(answer: bytes) -> dict[str, Any]:
     if "bad" in found:
         raise BadSubmission(*map(str, found["bad"]))
     return found
+
+
+def prepare(unit: str) -> None:
+    """Makes in this process what every later fork of it would otherwise make anew. Raises UnknownUnit."""
+    _warm(unit)
+
+
+def prepare_mistakes(unit: str) -> None:
+    """Besides: runs the known mistakes of all exercises, a second of work that wrong answers ask for."""
+    _warm(unit, {e.id for e in master(unit).exercises})
 
 
 def _warm(unit: str, failed: Collection[str] = ()) -> None:

@@ -1,11 +1,14 @@
 """Where a course's files lie: nbgrader's own configuration, read the way nbgrader reads it."""
 
 import csv
+import hashlib
+import hmac
 import io
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import nbformat
@@ -19,6 +22,11 @@ from autograder import ROOT
 from . import feedback
 from .grade import GradedNotebook
 from .names import shown
+from .secret import course_secret
+from .settings import Grading
+from .stamps import SECRET, STAMP
+from .standing import Standing
+from .stored import Attempt
 
 # What a spreadsheet takes for a formula: at the start of a cell, and of what a semicolon separates where the list
 # separator is one. The wide ones count as well in some countries.
@@ -40,30 +48,80 @@ class Course:
     def db_url(self) -> str:
         return self.directory.db_url
 
+    @property
+    def course_id(self) -> str:
+        return self.directory.course_id or "default_course"
+
+    @property
+    def settings(self) -> Grading:
+        return Grading(config=self.config)
+
     def folder(self, step: str, student: str, unit: str) -> Path:
         """Folder of one submission in nbgrader's layout; step: ``autograded_directory`` or ``feedback_directory``."""
         return Path(self.directory.format_path(getattr(self.directory, step), student, unit))
 
-    def publish(
-        self,
-        graded: GradedNotebook,
-        timestamp: str | None,
-        comments: Mapping[str, str],
-        manual: Mapping[str, float],
-        penalty: float,
-    ) -> None:
-        """Writes the autograded notebook and the feedback page, each whole or not at all.
+    def shelf(self, student: str, unit: str, stamp: str | None = None, secret: str = "") -> "Shelf":
+        """Where the files of one submission lie; the other arguments as for ``Shelf``."""
+        return Shelf(self, student, unit, stamp, secret)
 
-        timestamp: nbgrader's text for when it was submitted; the others as ``feedback.page`` takes them.
-        """
-        autograded = self.folder("autograded_directory", graded.student, graded.unit)
+
+class Shelf:
+    """The files of one submission: what was graded, what students see, and what nbgrader's exchange wants beside it.
+
+    stamp: nbgrader's text for when the last attempt was handed in, None where nobody knows. secret: what its exchange
+    put beside it, "" where it did not come that way. Both are taken from the last time where they are not given.
+    """
+
+    def __init__(self, course: Course, student: str, unit: str, stamp: str | None = None, secret: str = ""):
+        self.course, self.student, self.unit, self.stamp, self.secret = course, student, unit, stamp, secret
+        self.autograded = course.folder("autograded_directory", student, unit)
+        self.feedback = course.folder("feedback_directory", student, unit)
+
+    @property
+    def page(self) -> Path:
+        """The student's page."""
+        return self.feedback / f"{self.unit}.html"
+
+    def _attempt(self, digest: str) -> Path:
+        return self.course.root / "attempts" / self.student / self.unit / f"{digest[:16]}.ipynb"
+
+    def keep(self, digest: str, notebook: nbformat.NotebookNode) -> None:
+        """Keeps the graded notebook of an attempt."""
+        replace(self._attempt(digest), _written(notebook))
+
+    def kept(self, digest: str) -> nbformat.NotebookNode | None:
+        """What ``keep`` kept of an attempt, None where nothing was or where it can't be read any more."""
+        try:
+            return nbformat.v4.reads(self._attempt(digest).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def show(self, graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt]) -> str:
+        """Writes the autograded notebook, the student's page and the two texts of nbgrader's exchange, each whole or
+        not at all; returns a hash of the page."""
         if graded.notebook is not None:
-            book = nbformat.writes(graded.notebook, nbformat.NO_CONVERT) + "\n"
-            replace(autograded / f"{graded.unit}.ipynb", book.encode())
-        if timestamp:
-            replace(autograded / "timestamp.txt", f"{timestamp}\n".encode())
-        page = feedback.page(graded, comments, manual, penalty)
-        replace(self.folder("feedback_directory", graded.student, graded.unit) / f"{graded.unit}.html", page.encode())
+            replace(self.autograded / f"{self.unit}.ipynb", _written(graded.notebook))
+        counted = next((a for a in attempts if a.counts), None)
+        for name, text in self._for_exchange(counted.digest if counted else ""):
+            for folder in (self.autograded, self.feedback):
+                if not (folder / name).exists() or (self.secret if name == SECRET else self.stamp):
+                    replace(folder / name, text.encode())
+        page = feedback.page(graded, standing, attempts).encode()
+        replace(self.page, page)
+        return hashlib.sha256(page).hexdigest()
+
+    def _for_exchange(self, digest: str) -> list[tuple[str, str]]:
+        """(name, text) of the files without which ``nbgrader release_feedback`` would stop for the whole class."""
+        stamp = self.stamp or f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+        secret = self.secret
+        if not secret:  # no student has it, and none can fetch by it: it came by another way than the exchange
+            text = f"feedback\n{self.student}\n{self.unit}\n{digest}".encode()
+            secret = hmac.digest(course_secret(self.course.root).encode(), text, "sha512").hex()
+        return [(STAMP, f"{stamp}\n"), (SECRET, secret)]
+
+
+def _written(notebook: nbformat.NotebookNode) -> bytes:
+    return (nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n").encode()
 
 
 def load_course(root: str | os.PathLike[str] | None = None) -> Course:
@@ -75,11 +133,18 @@ def load_course(root: str | os.PathLike[str] | None = None) -> Course:
     return Course(CourseDirectory(config=config), config)
 
 
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
+
+
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A CSV file. What a spreadsheet would run as a formula gets a quote in front; what is hidden is written out."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(header)
     for row in rows:
-        writer.writerow([_FORMULA.sub(r"\1'", shown(v, 1_000)) if isinstance(v, str) else v for v in row])
+        writer.writerow([_harmless(v) if isinstance(v, str) else v for v in row])
     replace(path, table.getvalue().encode())
+
+
+def _harmless(text: str) -> str:
+    return text if _NUMBER.fullmatch(text) else _FORMULA.sub(r"\1'", shown(text, 1_000))

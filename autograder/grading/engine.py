@@ -1,87 +1,64 @@
 """Grades many submissions: workers evaluate, this process alone writes.
 
-The workers are processes of a ``dask.distributed`` cluster, on this machine or behind a scheduler's address. A worker
-returns plain data about one submission; what a worker was busy with when it was lost is given to another one.
+The workers are forks of one process on this machine (``pool.py``), or those of a Dask scheduler for many machines
+(``cluster.py``). They return plain data about one submission; one whose worker was lost comes once more.
 """
 
 import errno
-import hashlib
-import itertools
-import logging
-import os
-import threading
-import uuid
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Protocol
 
-import dask
 import sqlalchemy as sa
-from distributed import Client, Future, LocalCluster, as_completed
-from distributed.comm import CommClosedError
-from distributed.scheduler import KilledWorker
-from distributed.security import Security
 
-from autograder.judge.drawing import student_key
 from autograder.sandbox import SandboxUnavailable
 
 from .collect import Submission
-from .contained import grade_bytes
 from .course import Course
 from .database import GradebookError
 from .grade import GradedNotebook, ungraded
 from .gradebook import GradebookWriter
+from .jobs import Graded, GraderFailed, Job, NoWorkers, WorkerLost, make_job
 from .masters import master
 from .names import shown
-from .opening import BadSubmission, Problem, read_below
+from .pool import Nursery, Pool
 from .rebuild import Note
-from .sessions import LIMITS, factory, warm_workers
 from .stamps import parse_stamp
 
-# A worker that is still at one submission after this has met a bug of ours: it ends itself, the others go on.
-WATCHDOG_SECONDS = LIMITS.wall_seconds + 180
-SETTINGS = {
-    "distributed.scheduler.allowed-failures": 1,
-    "distributed.comm.timeouts.connect": "30s",
-    "distributed.worker.memory.terminate": 0.98,
-    "distributed.worker.multiprocessing-method": "forkserver",
-}
+# So many submissions of a unit hold wrong answers enough that the known mistakes are run once for all workers.
+MANY = 4
+INTERRUPTED = "Interrupted. What is graded is stored; run the same command again for the rest."
+_LOST = (
+    "The process that graded it ended twice before it had a result (it was ended from outside, took more memory than "
+    "there is, or met a mistake of the grader's); it was not graded. Run again to retry."
+)
 
 
-class Job(TypedDict):
-    """What a worker is told. data: the notebook's bytes where the worker is on another machine, else it reads ``parts``
-    below ``root``. key: the student's for this unit. zygote: folder of a shared one, or ""."""
+class Hands(Protocol):
+    """Those who grade: ``pool.Pool``, ``cluster.Cluster``."""
 
-    student: str
-    unit: str
-    root: str
-    parts: tuple[str, ...]
-    digest: str
-    data: bytes | None
-    problem: Problem | None
-    key: bytes
-    sandbox: bool
-    zygote: str
-
-
-Graded = tuple[GradedNotebook, str]  # with the digest of the bytes that were graded
-
-
-class ClusterError(RuntimeError):
-    """The cluster asked for cannot be used; the message is one sentence."""
+    def results(
+        self, submissions: Iterable[Submission], make: Callable[[Submission], Job]
+    ) -> Iterator[tuple[Submission, Graded | Exception]]:
+        """Yields (submission, outcome) in the order in which they end. Raises NoWorkers."""
+        ...
 
 
 @dataclass
 class Summary:
     """graded: (student, unit) stored in this run. kept: how many were up to date. problems: (student, unit, slug,
     sentence) of what has no result in the gradebook. zeros: the same of what stands there with zero points because
-    nothing in it can be graded, whichever run found that. stopped: a sentence if the run ended early."""
+    nothing in it can be graded, whichever run found that. said: (student, unit, sentence) of what an instructor should
+    know. stopped: a sentence if the run ended early."""
 
     graded: list[tuple[str, str]] = field(default_factory=list)
     kept: int = 0
     problems: list[tuple[str, str, str, str]] = field(default_factory=list)
     zeros: list[tuple[str, str, str, str]] = field(default_factory=list)
+    said: list[tuple[str, str, str]] = field(default_factory=list)
     stopped: str = ""
 
 
@@ -96,7 +73,9 @@ def grade_all(
     scheduler: str | None = None,
     force: bool = False,
     zygote: str = "",
+    nursery: Nursery | None = None,
     progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Summary:
     """Grades what is new or changed and stores it. Returns a Summary; never raises on account of a submission.
 
@@ -112,7 +91,8 @@ def grade_all(
         sandbox: False runs the students' code unprotected.
         force: also what is up to date.
         zygote: folder of a zygote that workers on this machine share; without it each starts its own.
-        progress: called as ``progress(done, total)``.
+        nursery: what workers on this machine are forked from; without it this process makes one.
+        progress: called as ``progress(done, total)``. tell: gets sentences about the workers while it runs.
     """
     summary = Summary()
     jobs = _to_grade(submissions, {} if force else writer.graded(), summary)
@@ -126,12 +106,13 @@ def grade_all(
         if progress and total:
             progress(total - len(rest), total)
         if rest:
-            workers = min(workers, len(rest))
-            with _cluster(workers, scheduler) as client:
-                ahead = 3 * max(1, workers if scheduler is None else len(client.scheduler_info()["workers"]))
-                make = lambda s: _job(s, secret, sandbox, zygote, remote=scheduler is not None)
-                count = total - len(rest)
-                for submission, outcome in _twice(client, rest, make, ahead):
+            follow = course.settings.follow_through
+            remote = scheduler is not None
+            make = lambda s: make_job(s, secret, sandbox=sandbox, zygote=zygote, remote=remote, follow=follow)
+            count = total - len(rest)
+            units = Counter(s.unit for s in rest)
+            with _cluster(min(workers, len(rest)), scheduler, nursery, tell or _to_stderr, units) as hands:
+                for submission, outcome in _results(hands, rest, make):
                     if isinstance(outcome, SandboxUnavailable):
                         raise outcome
                     if isinstance(outcome, Exception):
@@ -142,12 +123,8 @@ def grade_all(
                     if progress:
                         progress(count, total)
     except KeyboardInterrupt:
-        summary.stopped = "Interrupted. What is graded is stored; run the same command again for the rest."
-    except (GradebookError, SandboxUnavailable) as error:
-        summary.stopped = str(error)
-    except CommClosedError:
-        summary.stopped = "The scheduler was lost. What is graded is stored; run the same command again for the rest."
-    except ClusterError as error:
+        summary.stopped = INTERRUPTED
+    except (GradebookError, SandboxUnavailable, NoWorkers) as error:
         summary.stopped = str(error)
     except OSError as error:
         summary.stopped = (
@@ -194,15 +171,14 @@ class _Store:
             self.summary.problems.append((submission.student, submission.unit, "grader.failed", _blame(error)))
 
     def _write(self, submission: Submission, graded: GradedNotebook, digest: str) -> None:
+        if (graded.student, graded.unit) != (submission.student, submission.unit):
+            raise ValueError("an answer about another submission")
         graded.notes = [*(Note(*n) for n in submission.notes), *graded.notes]
         stamp = submission.timestamp
-        self.writer.write(
-            graded,
-            digest,
-            master(graded.unit).version,
-            parse_stamp(stamp) if stamp else None,
-            lambda *remarks: self.course.publish(graded, stamp, *remarks),
-        )
+        shelf = self.course.shelf(graded.student, graded.unit, stamp, submission.secret)
+        moment = parse_stamp(stamp) if stamp else None
+        for sentence in self.writer.write(graded, digest, master(graded.unit).version, moment, shelf):
+            self.summary.said.append((graded.student, graded.unit, sentence))
         self.summary.graded.append((graded.student, graded.unit))
 
 
@@ -216,128 +192,37 @@ def _of_this_one(error: Exception) -> bool:
     return True
 
 
-def _job(submission: Submission, secret: str, sandbox: bool, zygote: str, remote: bool) -> Job:
-    # A key for this student and unit, never the secret: workers may be other people's machines.
-    job: Job = {
-        "student": submission.student,
-        "unit": submission.unit,
-        "sandbox": sandbox,
-        "root": submission.root,
-        "parts": submission.parts,
-        "key": student_key(secret, submission.student, submission.unit),
-        "data": None,
-        "problem": None,
-        "digest": submission.digest,
-        "zygote": "" if remote else zygote,
-    }
-    if remote:
-        try:
-            job["data"] = read_below(submission.root, submission.parts)
-        except BadSubmission as error:  # it was there when the run began
-            job["problem"] = (error.name, str(error))
-    return job
-
-
-def evaluate(job: Job) -> Graded:
-    """Runs in a worker: (GradedNotebook, digest of the bytes that were graded)."""
-    timer = threading.Timer(WATCHDOG_SECONDS, os._exit, (70,))
-    timer.daemon = True
-    timer.start()
-    try:
-        try:
-            if job["problem"]:
-                raise BadSubmission(*job["problem"])
-            data = job["data"] if job["data"] is not None else read_below(job["root"], job["parts"])
-        except BadSubmission as error:  # it was there when the run began
-            return ungraded(job["unit"], job["student"], error.name, str(error)), _changed(job["digest"])
-        graded = grade_bytes(data, job["unit"], job["student"], job["key"], factory(job["sandbox"], job["zygote"]))
-        return graded, hashlib.sha256(data).hexdigest()
-    finally:
-        timer.cancel()
-
-
-def _changed(digest: str) -> str:
-    """Another digest, so that the next run looks at the file again."""
-    return hashlib.sha256(f"not {digest}".encode()).hexdigest()
-
-
-def _twice(
-    client: Client, submissions: Iterable[Submission], make: Callable[[Submission], Job], ahead: int
-) -> Iterator[tuple[Submission, Graded | Exception]]:
-    """``_results``, with those whose workers were lost once more, one at a time: Dask blames everything that a lost
-    worker held, and most of it was only waiting there."""
-    suspects = []
-    for submission, outcome in _results(client, submissions, make, ahead):
-        if isinstance(outcome, KilledWorker):
-            suspects.append(submission)
-        else:
-            yield submission, outcome
-    yield from _results(client, suspects, make, 1)
-
-
 def _results(
-    client: Client, submissions: Iterable[Submission], make: Callable[[Submission], Job], ahead: int
+    hands: Hands, submissions: Iterable[Submission], make: Callable[[Submission], Job]
 ) -> Iterator[tuple[Submission, Graded | Exception]]:
-    """Yields (submission, (graded, digest) or an exception) in the order in which they end; ``ahead`` at a time."""
-    waiting = iter(submissions)
-    of: dict[str, Submission] = {}
-
-    def submit(s: Submission) -> Future:
-        future = client.submit(evaluate, make(s), key=f"{s.student}/{s.unit}/{uuid.uuid4().hex}", pure=False)
-        of[future.key] = s
-        return future
-
-    running = as_completed([submit(s) for s in itertools.islice(waiting, ahead)])
-    for future in running:
-        submission = of.pop(future.key)
-        for s in itertools.islice(waiting, 1):
-            running.add(submit(s))
-        yield submission, _outcome(future)
+    return hands.results(submissions, make)
 
 
-def _outcome(future: Future) -> Graded | Exception:
-    try:
-        error = future.exception() if future.status != "finished" else None
-        return error if error is not None else future.result()
-    except (CommClosedError, OSError):
-        raise
-    except Exception as error:  # a result that does not arrive whole
-        return error
-    finally:
-        future.release()
+def _cluster(
+    workers: int,
+    scheduler: str | None,
+    nursery: Nursery | None,
+    tell: Callable[[str], None],
+    units: Mapping[str, int],
+) -> AbstractContextManager[Hands]:
+    """Those who grade. units: unit → how many of its submissions there are. Raises NoWorkers."""
+    if scheduler is None:
+        nursery = nursery or Nursery()
+        for unit, count in units.items():
+            if count >= MANY:
+                nursery.expect_mistakes(unit)
+        return Pool(workers, nursery)
+    from .cluster import Cluster  # Dask takes a while to import
+
+    return Cluster(scheduler, tell)
 
 
-@contextmanager
-def _cluster(workers: int, scheduler: str | None) -> Iterator[Client]:
-    with dask.config.set(SETTINGS):
-        if scheduler is not None:
-            try:
-                client = Client(scheduler)
-            except (OSError, ValueError) as error:
-                raise ClusterError(f"The scheduler {scheduler} cannot be reached ({error}).") from None
-            with client:
-                if not client.scheduler_info()["workers"]:
-                    raise ClusterError(f"The scheduler {scheduler} has no workers.")
-                yield client
-            return
-        # TLS even on this machine: a port of Dask's is a way to run code as the instructor for all who reach it.
-        security = Security.temporary()
-        warm_workers()
-        with (
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                dashboard_address=None,
-                host="127.0.0.1",
-                security=security,
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            Client(cluster, security=security) as client,
-        ):
-            yield client
+def _to_stderr(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def _blame(error: Exception) -> str:
-    if isinstance(error, KilledWorker):
-        return "The workers that graded it were lost again and again; it was not graded. Run again to retry."
-    return f"The grader failed on it ({type(error).__name__}: {shown(str(error), 200)}); it was not graded."
+    if isinstance(error, WorkerLost):
+        return _LOST
+    what = str(error) if isinstance(error, GraderFailed) else f"{type(error).__name__}: {error}"
+    return f"The grader failed on it ({shown(what, 200)}); it was not graded."

@@ -18,9 +18,10 @@ from autograder.judge.spec import Exercise
 from autograder.judge.trusted import ASKED, judge_exercise, judge_exercises
 from autograder.sandbox import CELL_DIED, CELL_TIMEOUT, DeadSession, Session
 
+from .following import follow_through
 from .rebuild import MARK
 from .signs import without_magics
-from .work import CELLS, SOURCE, Work
+from .work import CELLS, SOURCE, Followed, Work
 
 CELL_SECONDS = 10.0  # for one cell
 TOGETHER_SECONDS = 10.0  # for all cells at once
@@ -42,11 +43,13 @@ class Output:
 
 @dataclass
 class NotebookRun:
-    """outputs: cell id → Output. verdicts: in the order of the exercises. stepwise: which of the two ways it took."""
+    """outputs: cell id → Output. verdicts: in the order of the exercises. stepwise: which of the two ways it took.
+    followed: by exercise, those whose verdict is the better one of a follow-through."""
 
     outputs: dict[str, Output] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     stepwise: bool = False
+    followed: dict[str, Followed] = field(default_factory=dict)
 
 
 def run_notebook(
@@ -55,16 +58,21 @@ def run_notebook(
     session: Session,
     key: bytes,
     work: Work | None = None,
+    follow: bool = False,
 ) -> NotebookRun:
     """NotebookRun for a rebuilt notebook. Never raises on account of the student's code.
 
-    work: what is told of each step, and knows what is settled or skipped already.
+    exercises: all of the unit, in order. work: what is told of each step, and knows what is settled or skipped
+    already. follow: is a slip in one answer kept from those that build on it (``following.py``)?
     """
     work = work or Work()
     open_ones = [e for e in exercises if e.id not in work.settled]
     ran = _run(notebook, open_ones, session, key, work)
     found = {v.exercise: v for v in ran.verdicts} | dict(work.settled)
     ran.verdicts = [found[e.id] for e in exercises]
+    if follow:
+        ran.followed = follow_through(exercises, ran.verdicts, session, key, work)
+        ran.verdicts = [ran.followed[v.exercise].verdict if v.exercise in ran.followed else v for v in ran.verdicts]
     _limit_outputs(ran.outputs)
     return ran
 

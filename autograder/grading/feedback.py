@@ -4,7 +4,8 @@ Everything that a student wrote or printed is escaped, TeX included; the page ha
 """
 
 import html
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import nbformat
@@ -15,46 +16,52 @@ from anatomy.verdict import Verdict
 from .grade import GradedNotebook
 from .masters import master
 from .rebuild import MARK
+from .standing import Standing
+from .stored import Attempt, untouched
 
 MAX_CODE = 1_000_000  # characters of code and output on a page; a student has the notebook as well
+_NOTHING = Standing()  # what the gradebook says where it was never asked
 STYLE = (Path(__file__).parent / "feedback.css").read_text(encoding="utf-8")
 
 
-def page(
-    graded: GradedNotebook,
-    comments: Mapping[str, str] | None = None,
-    manual: Mapping[str, float] | None = None,
-    penalty: float = 0.0,
-) -> str:
+def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequence[Attempt] = ()) -> str:
     """The page as text.
 
     Args:
-        graded: GradedNotebook.
-        comments: dict cell name → what an instructor wrote in the formgrader.
-        manual: dict cell name → points that count instead of the computed ones: an instructor gave them.
-        penalty: points taken off for a late submission.
+        graded: GradedNotebook of the attempt that counts.
+        standing: what the gradebook says of the submission: points that count, comments, lateness.
+        attempts: all files that the student handed in for the unit.
     """
-    comments, manual, esc = comments or {}, manual or {}, escaped
-    points = {v.exercise: manual.get(grade_id(v.exercise), v.score) for v in graded.verdicts}
-    total = number(sum(points.values()) - penalty)
+    esc = escaped
+    points = {v.exercise: standing.points.get(grade_id(v.exercise), v.score) for v in graded.verdicts}
+    written = _written(graded)
+    extra = sum(p for e, p in points.items() if e in graded.extensions)
+    core = sum(points.values()) - extra + sum(standing.points.get(name, 0.0) for name in written)
+    most = graded.max_score + sum(standing.most.get(name, 0.0) for name in written)
+    late = standing.penalty
+    # What is taken off for lateness is taken off the whole; it is shown with the core path as long as that has enough.
+    core, extra = (core - late, extra) if core >= late else (0.0, max(0.0, core + extra - late))
+    beyond = f", and {number(extra)} extra" if extra else ""
     out = [
         head(f"{graded.unit}: feedback"),
-        f"<h1>{esc(graded.unit)}: {total} of {number(graded.max_score)} points"
-        f"</h1><p>Submitted by {esc(graded.student)}.</p>",
+        f"<h1>{esc(graded.unit)}: {number(core)} of {number(most)} points{beyond}"
+        f"</h1><p>Submitted by {esc(graded.student)}{_when(standing)}.</p>",
     ]
-    extra = sum(p for e, p in points.items() if e in graded.extensions)
     if extra:
-        out.append(f"<p>{number(extra)} of the points are extra, for extensions.</p>")
-    if penalty:
-        out.append(f"<p>{number(penalty)} points were taken off for a late submission.</p>")
+        out.append(f"<p>{number(extra)} points are extra, for extensions: {number(core + extra)} in all.</p>")
+    if late:
+        out.append(f"<p>{number(late)} points were taken off for a late submission.</p>")
+    out += [f'<p class="note">{esc(remark)}</p>' for remark in _remarks(attempts)]
     out += [f'<p class="note">{esc(n.sentence)}</p>' for n in graded.notes if not n.exercise]
-    out += _table(graded, points)
-    cells, code = _answers(graded), _Code(graded)
+    out += _table(graded, points, standing)
+    cells, code = _answers(graded), _Code()
     for v in graded.verdicts:
-        out += _exercise(v, graded, points[v.exercise], comments)
+        out += _exercise(v, graded, points[v.exercise], standing)
         if v.exercise in cells:
             out += code.of(cells[v.exercise])
-    own = [c for c in graded.notebook.cells if c.metadata[MARK]["role"] == "extra"] if graded.notebook else []
+    for name, cell in written.items():
+        out += _of_a_person(name, cell, standing)
+    own = [c for c in graded.notebook.cells if _role(c) == "extra"] if graded.notebook else []
     if own:
         out.append(f"<h2>Your own cells ({len(own)})</h2>")
         for cell in own:
@@ -62,12 +69,61 @@ def page(
     return "".join(out) + "</body></html>\n"
 
 
+def _when(standing: Standing) -> str:
+    return f" on {standing.submitted:%Y-%m-%d at %H:%M} UTC" if standing.submitted else ""
+
+
+def _remarks(attempts: Sequence[Attempt]) -> list[str]:
+    """What there is to say where a student handed in more than once."""
+    counted = next((a for a in attempts if a.counts), None)
+    if counted is None or len(attempts) < 2:
+        return []
+    last = max(attempts, key=lambda a: a.graded_at)
+    best = max(attempts, key=lambda a: (a.score, a.graded_at))
+    if counted is not last:
+        return [
+            f"The submission of {counted.when} counts, which has the most points. The last one, of {last.when}, had "
+            f"{number(last.score)}."
+        ]
+    if best.score > counted.score:
+        return [
+            f"An earlier submission, of {best.when}, had {number(best.score)} points, and this one has "
+            f"{number(counted.score)}: the last one counts."
+        ]
+    return []
+
+
+def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> list[str]:
+    """The written answer: what was written, its points, and what was said about it."""
+    most, waits = standing.most.get(name, 0.0), name in standing.waiting
+    if most:
+        points = (
+            f"not graded yet, {number(most)} points"
+            if waits
+            else f"{number(standing.points[name])} of {number(most)} points"
+        )
+    title = f"Your written answer: {points}" if most else "Your written answer"
+    remark = standing.comments.get(name)
+    said = [f'<p class="comment">{escaped(remark)}</p>'] if remark else []
+    return [f'<h2 id="{escaped(name)}">{title}</h2>', *said, f"<pre>{escaped(short(cell.source, MAX_CODE))}</pre>"]
+
+
+def _written(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
+    """Name of a cell that a person grades → the cell."""
+    cells = graded.notebook.cells if graded.notebook else []
+    return {c.metadata.nbgrader.grade_id: c for c in cells if _role(c) == "written"}
+
+
+def _role(cell: nbformat.NotebookNode) -> str:
+    return cell.metadata.get(MARK, {}).get("role", "")
+
+
 def number(points: float) -> str:
     """Points for people: two decimals at most (the tables keep them all)."""
     return f"{round(points, 2):g}"
 
 
-def _table(graded: GradedNotebook, points: Mapping[str, float]) -> list[str]:
+def _table(graded: GradedNotebook, points: Mapping[str, float], standing: Standing) -> list[str]:
     out = [
         '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
         '<th scope="col" class="n">Points</th></tr></thead><tbody>'
@@ -76,23 +132,34 @@ def _table(graded: GradedNotebook, points: Mapping[str, float]) -> list[str]:
         result = "passed" if v.passed else (v.mistakes[0].message if v.mistakes else "not yet")
         # What is wrong with the file as a whole stands above the table, once.
         result = "not graded" if graded.problem else result
+        if v.exercise in graded.followed:
+            result += ", with the course's own function in the place of an earlier answer"
         name = _title(graded, v)
         link = name if graded.problem else f'<a href="#{grade_id(v.exercise)}">{name}</a>'
         out.append(
             f"<tr><td>{link}</td><td>{escaped(result)}</td>"
             f'<td class="n">{number(points[v.exercise])} of {_most(graded, v)}</td></tr>'
         )
+    for name, cell in _written(graded).items():
+        if standing.most.get(name):
+            result = "waits for your instructor" if name in standing.waiting else "read by your instructor"
+            result = result if cell.source.strip() and name not in untouched(graded) else "not written"
+            out.append(
+                f'<tr><td><a href="#{escaped(name)}">Your written answer</a></td><td>{result}</td>'
+                f'<td class="n">{number(standing.points[name])} of {number(standing.most[name])}</td></tr>'
+            )
     return [*out, "</tbody></table>"]
 
 
-def _exercise(v: Verdict, graded: GradedNotebook, points: float, comments: Mapping[str, str]) -> list[str]:
+def _exercise(v: Verdict, graded: GradedNotebook, points: float, standing: Standing) -> list[str]:
     out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {number(points)} of {_most(graded, v)} points</h2>']
-    if points != v.score:
+    if not math.isclose(points, v.score, abs_tol=1e-9):
         out.append(
             f'<p class="comment">Your instructor gave {number(points)} points; the computed score was '
             f"{number(v.score)}.</p>"
         )
-    remarks = [comments[n] for n in (grade_id(v.exercise), grade_id(v.exercise, "solve")) if comments.get(n)]
+    names = grade_id(v.exercise), grade_id(v.exercise, "solve")
+    remarks = [standing.comments[n] for n in names if standing.comments.get(n)]
     if not graded.problem:
         out.append(v.html())
     elif not remarks and points == v.score:
@@ -119,25 +186,25 @@ def head(title: str) -> str:
 
 def _answers(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
     cells = graded.notebook.cells if graded.notebook else []
-    return {c.metadata[MARK]["exercise"]: c for c in cells if c.metadata[MARK]["role"] == "answer"}
+    return {c.metadata[MARK]["exercise"]: c for c in cells if _role(c) == "answer"}
 
 
 class _Code:
     """What the student wrote and what it printed, as long as there is room on the page."""
 
-    def __init__(self, graded: GradedNotebook):
-        self.outputs, self.room = graded.outputs, MAX_CODE
+    def __init__(self) -> None:
+        self.room = MAX_CODE
 
     def of(self, cell: nbformat.NotebookNode) -> list[str]:
         """A cell with its output, folded up."""
-        output, parts = self.outputs.get(cell.id), list[str]()
+        parts = list[str]()
         if cell.source.strip():
             parts.append(f"<details><summary>Your code</summary>{self._pre(cell.source)}</details>")
-        if output and output.text.strip():
-            parts.append(f"<details><summary>What it printed</summary>{self._pre(output.text)}</details>")
-        if output and output.error:
-            name, text, _ = output.error
-            parts.append(self._pre(f"{name}: {text}"))
+        for output in cell.get("outputs", ()):
+            if output.output_type == "stream" and output.text.strip():
+                parts.append(f"<details><summary>What it printed</summary>{self._pre(output.text)}</details>")
+            elif output.output_type == "error":
+                parts.append(self._pre(f"{output.ename}: {output.evalue}"))
         return parts
 
     def _pre(self, text: str) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import nbformat
@@ -19,7 +19,7 @@ from .holding import Held, hold
 from .masters import UnknownUnit, master
 from .rebuild import MARK, BadSubmission, Note, Rebuilt, read_submission, rebuild
 from .signs import Sign, signs_of
-from .work import PAGES, SOURCE, Work
+from .work import PAGES, SOURCE, Followed, Work
 
 # Verdicts that say more about the code than that it is wrong.
 _TELLING = {
@@ -45,7 +45,8 @@ class GradedNotebook:
     verdicts: one per exercise, in order. notes: what was odd about the file. signs: what may be cheating, with
     evidence. outputs: cell id → execution.Output. notebook: the rebuilt one with outputs, as nbgrader's feedback wants
     it; None where nothing could be rebuilt. problem: (slug, sentence) in that case. tries: exercise → number of
-    checks, where the submission tells. held: points that wait for a person.
+    checks, where the submission tells. held: points that wait for a person. followed: exercise → points that it earned
+    by its own answers alone, where it got more with the course's values in the place of earlier ones.
     """
 
     student: str
@@ -59,6 +60,7 @@ class GradedNotebook:
     tries: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     held: list[Held] = field(default_factory=list)
+    followed: dict[str, float] = field(default_factory=dict)
 
     @property
     def extensions(self) -> frozenset[str]:
@@ -80,18 +82,23 @@ class GradedNotebook:
 
 
 def grade_notebook(
-    path: str | os.PathLike[str], unit: str, student: str, secret: str, session_factory: Callable[[], Session]
+    path: str | os.PathLike[str],
+    unit: str,
+    student: str,
+    secret: str,
+    session_factory: Callable[[], Session],
+    follow: bool = False,
 ) -> GradedNotebook:
     """GradedNotebook of a submitted file; ``secret`` is the course's, the other arguments as for ``grade_bytes``."""
     try:
         data = read_submission(path)
     except BadSubmission as error:
         return ungraded(unit, student, error.name, str(error))
-    return grade_bytes(data, unit, student, student_key(secret, student, unit), session_factory)
+    return grade_bytes(data, unit, student, student_key(secret, student, unit), session_factory, follow)
 
 
 def grade_bytes(
-    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session], follow: bool = False
 ) -> GradedNotebook:
     """GradedNotebook from the bytes of a submission.
 
@@ -101,6 +108,7 @@ def grade_bytes(
         student: the name that the gradebook knows.
         key: ``student_key(secret, student, unit)``.
         session_factory: called without arguments for a fresh autograder.sandbox.Session.
+        follow: the course's setting ``follow_through``.
 
     Never raises on account of the submission. Raises SandboxUnavailable where no session can be had.
     """
@@ -109,27 +117,36 @@ def grade_bytes(
     except (BadSubmission, UnknownUnit) as error:
         return ungraded(unit, student, getattr(error, "name", "submission.unknown_unit"), str(error))
     key = submission_key(key, hashlib.sha256(data).hexdigest())
-    return grade_rebuilt(rebuilt, unit, student, key, session_factory)
+    return grade_rebuilt(rebuilt, unit, student, key, session_factory, follow)
 
 
 def grade_rebuilt(
-    rebuilt: Rebuilt, unit: str, student: str, key: bytes, session_factory: Callable[[], Session]
+    rebuilt: Rebuilt,
+    unit: str,
+    student: str,
+    key: bytes,
+    session_factory: Callable[[], Session],
+    follow: bool = False,
 ) -> GradedNotebook:
     """The same from a ``rebuild.Rebuilt``; key: ``submission_key(...)``."""
     with session_factory() as session:
-        return grade_in(session, rebuilt, unit, student, key, Work())
+        return grade_in(session, rebuilt, unit, student, key, follow, Work())
 
 
-def grade_in(session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, work: Work) -> GradedNotebook:
+def grade_in(
+    session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, follow: bool, work: Work
+) -> GradedNotebook:
     """The same in an open session that has seen nothing yet. work: is told of each step."""
     began = time.perf_counter()
     exercises = master(unit).exercises
-    ran = run_notebook(rebuilt.notebook, exercises, session, key, work)
+    ran = run_notebook(rebuilt.notebook, exercises, session, key, work, follow)
     work.step(SOURCE)
     signs = _signs(rebuilt) if SOURCE not in work.skipped else [UNREADABLE_SOURCE]
     graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, signs, ran.outputs, tries=rebuilt.tries)
+    mark_followed(graded, ran.followed)
     _explain_missing(graded, rebuilt)
-    hold(graded, rebuilt, exercises, readable=SOURCE not in work.skipped)
+    stood_in = {exercise: followed.offered for exercise, followed in ran.followed.items()}
+    hold(graded, rebuilt, exercises, SOURCE not in work.skipped, stood_in)
     graded.signs += _telling(graded)
     work.step(PAGES)
     if PAGES not in work.skipped:
@@ -146,6 +163,12 @@ def ungraded(unit: str, student: str, name: str, sentence: str) -> GradedNoteboo
         verdicts = []
     suspicious = [Sign("forgery", sentence, "the file")] if name == "submission.not_a_file" else []
     return GradedNotebook(student, unit, verdicts, [Note(name, sentence)], suspicious, problem=(name, sentence))
+
+
+def mark_followed(graded: GradedNotebook, followed: Mapping[str, Followed]) -> None:
+    """Says which points were earned with the course's values in the place of the student's functions."""
+    graded.followed = {exercise: f.own for exercise, f in followed.items()}
+    graded.notes += [Note("follow_through", f.sentence, exercise) for exercise, f in followed.items()]
 
 
 def _signs(rebuilt: Rebuilt) -> list[Sign]:

@@ -1,84 +1,57 @@
 """The one writer to nbgrader's gradebook. Everything about a submission is written in one transaction.
 
-Beside nbgrader's own tables stands one of ours, ``anatomy_graded``: what was graded (a hash of the file and the
-version of the spec), with the verdicts. A killed run leaves a submission either whole or not at all in there, so a
-resumed one grades nothing twice and loses nothing.
+Beside nbgrader's own tables stand those of ``stored.py``.
 """
 
 import json
-import math
-import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Self, TypedDict, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
+import nbformat
 import sqlalchemy as sa
 from anatomy.units import grade_id
-from anatomy.verdict import Verdict
-from nbgrader.api import (
-    Assignment,
-    Comment,
-    Grade,
-    Gradebook,
-    GradeCell,
-    Notebook,
-    Student,
-    SubmittedAssignment,
-    SubmittedNotebook,
-)
-from nbgrader.preprocessors import AssignLatePenalties, SaveCells
-from nbgrader.utils import compute_checksum
+from nbgrader.api import Assignment, Gradebook, Notebook, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.orm import Session
 from traitlets.config import Config
 
-from . import extra
+from . import extra, handed_out
 from .database import GradebookError, alone, patient_url, patiently
 from .environment import find_alembic
 from .grade import GradedNotebook
-from .holding import Held
 from .masters import master
-from .rebuild import Note
-from .signs import Sign
-
-TABLE = sa.Table(
-    "anatomy_graded",
-    sa.MetaData(),
-    sa.Column("student_id", sa.String(128), primary_key=True),
-    sa.Column("unit", sa.String(128), primary_key=True),
-    sa.Column("digest", sa.String(64), nullable=False),
-    sa.Column("version", sa.String(16), nullable=False),
-    sa.Column("graded_at", sa.DateTime, nullable=False),
-    sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("times", sa.Integer, nullable=False),
-    sa.Column("result", sa.Text, nullable=False),
+from .settings import Grading
+from .standing import Standing, standings
+from .stored import (
+    ATTEMPTS,
+    GRADED,
+    METADATA,
+    PUBLISHED,
+    Attempt,
+    Result,
+    attempt_of,
+    mark,
+    packed,
+    remarks,
+    result_of,
+    unpacked,
 )
 
-
 T = TypeVar("T")
-# Called with comments, points and penalty as ``feedback.page`` takes them.
-Publish = Callable[[dict[str, str], dict[str, float], float], None]
 
 
-class Result(TypedDict):
-    """A stored submission. scores: exercise → points that count, an instructor's where one was given. most: exercise →
-    its part of the maximum, 0 for an extension; both as the gradebook has them. problem: (slug, sentence) where nothing
-    could be graded. times: how often it was graded. decided: exercises for which an instructor gave points. The rest is
-    GradedNotebook's."""
+class Shelf(Protocol):
+    """Where the files of one submission lie; see ``course.Shelf``."""
 
-    student: str
-    unit: str
-    seconds: float
-    times: int
-    graded_at: datetime
-    verdicts: list[Verdict]
-    scores: dict[str, float]
-    most: dict[str, float]
-    notes: list[Note]
-    signs: list[Sign]
-    held: list[Held]
-    decided: frozenset[str]
-    problem: tuple[str, str] | None
-    tries: dict[str, int]
+    def keep(self, digest: str, notebook: nbformat.NotebookNode) -> None:
+        """Keeps the graded notebook of an attempt."""
+
+    def kept(self, digest: str) -> nbformat.NotebookNode | None:
+        """What ``keep`` kept of an attempt, None where nothing was."""
+
+    def show(self, graded: GradedNotebook, standing: Standing, attempts: list[Attempt]) -> str:
+        """Writes what nbgrader and the student find on the disk; returns a hash of the page."""
 
 
 class GradebookWriter:
@@ -89,6 +62,7 @@ class GradebookWriter:
 
     def __init__(self, db_url: str, course_id: str = "default_course", config: Config | None = None):
         self.db_url, self.config = db_url, config
+        self.settings = Grading(config=config) if config else Grading()
         self._units: set[str] = set()
         find_alembic()
         self.gradebook = patiently(lambda: self._open(course_id), db_url)
@@ -96,7 +70,7 @@ class GradebookWriter:
     def _open(self, course_id: str) -> Gradebook:
         with alone(self.db_url):
             gradebook = Gradebook(patient_url(self.db_url), course_id)
-            TABLE.create(gradebook.engine, checkfirst=True)
+            METADATA.create_all(gradebook.engine, checkfirst=True)
         return gradebook
 
     def __enter__(self) -> Self:
@@ -114,64 +88,47 @@ class GradebookWriter:
 
     # ---- reading ---------------------------------------------------------------------------------------------------
     def graded(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """dict (student, unit) → (digest, version) of everything in the table."""
-        rows = self._read(
-            lambda: self._db.execute(sa.select(TABLE.c.student_id, TABLE.c.unit, TABLE.c.digest, TABLE.c.version)).all()
-        )
-        return {(r.student_id, r.unit): (r.digest, r.version) for r in rows}
+        """dict (student, unit) → (digest, version) of everything that was graded."""
 
-    def results(self, unit: str | None = None) -> Iterator[Result]:
-        """All graded submissions (of one unit), by student and unit."""
-        found, stands = self._read(
-            lambda: (
-                self._db.execute(sa.select(TABLE).order_by(TABLE.c.student_id, TABLE.c.unit)).all(),
-                self._stands(),
-            )
-        )
-        for row in found:
-            if unit in (None, row.unit):
-                data = json.loads(row.result)
-                verdicts = [Verdict.from_dict(v) for v in data["verdicts"]]
-                known = {
-                    v.exercise: stands.get((row.student_id, row.unit, grade_id(v.exercise)), (v.score, v.max_score, 0))
-                    for v in verdicts
-                }
-                yield {
-                    "student": row.student_id,
-                    "unit": row.unit,
-                    "seconds": row.seconds,
-                    "times": row.times,
-                    "graded_at": row.graded_at,
-                    "verdicts": verdicts,
-                    "scores": {e: score for e, (score, _, _) in known.items()},
-                    "most": {e: most for e, (_, most, _) in known.items()},
-                    "notes": [Note(**n) for n in data["notes"]],
-                    "signs": [Sign(**s) for s in data["signs"]],
-                    "held": [Held(**h) for h in data.get("held", [])],
-                    "decided": frozenset(e for e, (_, _, decided) in known.items() if decided),
-                    "problem": tuple(data["problem"]) if data["problem"] else None,
-                    "tries": data.get("tries", {}),
-                }
+        def read() -> tuple[Any, set[tuple[str, str]]]:
+            there = sa.select(SubmittedAssignment.student_id, Assignment.name).join(SubmittedAssignment.assignment)
+            rows = self._db.execute(_some(GRADED, "student_id", "unit", "digest", "version")).all()
+            return rows, {(student, unit) for student, unit in self._db.execute(there)}
+
+        # What was taken out of nbgrader's tables since (`nbgrader db student remove`) is not graded any more.
+        rows, there = self._read(read)
+        return {key: (r.digest, r.version) for r in rows if (key := (r.student_id, r.unit)) in there}
+
+    def students(self) -> list[str]:
+        """All students of the gradebook, those of the roster and those who handed in, sorted."""
+        return sorted(self._read(lambda: self._db.execute(sa.select(Student.id)).scalars().all()))
+
+    def results(self, unit: str | None = None, student: str | None = None) -> Iterator[Result]:
+        """All graded submissions (of one unit, of one student), by student and unit."""
+
+        def read() -> tuple[Any, Any, Any]:
+            rows = self._db.execute(_of(sa.select(GRADED), GRADED, student, unit).order_by("student_id", "unit"))
+            tried = self._db.execute(_of(sa.select(ATTEMPTS), ATTEMPTS, student, unit).order_by("graded_at"))
+            return rows.all(), tried.all(), standings(self._db, student, unit)
+
+        rows, tried, stands = self._read(read)
+        attempts: dict[tuple[str, str], list[Attempt]] = {}
+        for row in tried:
+            attempts.setdefault((row.student_id, row.unit), []).append(attempt_of(row))
+        for row in rows:
+            key = row.student_id, row.unit
+            if key in stands:  # else it was taken out of nbgrader's tables
+                yield result_of(row, stands[key], attempts.get(key, []))
+
+    def published(self) -> dict[tuple[str, str], tuple[float, float, str, str]]:
+        """dict (student, unit) → (score, penalty, mark, hash of the page) of what students were last shown."""
+        rows = self._read(lambda: self._db.execute(sa.select(PUBLISHED)).all())
+        return {(r.student_id, r.unit): (r.score, r.penalty, r.mark, r.page) for r in rows}
 
     def _read(self, work: Callable[[], T]) -> T:
         result = self._retry(work)
         self._db.commit()
         return result
-
-    def _stands(self) -> dict[tuple[str, str, str], tuple[float, float, bool]]:
-        """dict (student, unit, cell name) → (score with extra credit, maximum, did an instructor decide)."""
-        decided = sa.or_(Grade.manual_score.is_not(None), Grade.extra_credit > 0)
-        query = (
-            sa.select(SubmittedAssignment.student_id, Assignment.name, GradeCell.name, Grade.score, GradeCell.max_score)
-            .add_columns(decided)
-            .select_from(Grade)
-            .join(GradeCell, GradeCell.id == Grade.cell_id)
-            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
-            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-        )
-        rows = self._db.execute(query)
-        return {(student, unit, cell): (score, most, bool(by)) for student, unit, cell, score, most, by in rows}
 
     # ---- writing ---------------------------------------------------------------------------------------------------
     def write(
@@ -180,24 +137,18 @@ class GradebookWriter:
         digest: str,
         version: str,
         timestamp: datetime | None = None,
-        publish: Publish | None = None,
-    ) -> None:
-        """Stores one GradedNotebook: scores, comments and the row of our own table, all or nothing.
+        shelf: Shelf | None = None,
+    ) -> list[str]:
+        """Stores one GradedNotebook: scores, comments and the rows of our own tables, all or nothing.
 
-        Manual scores, manual comments and an instructor's extra credit stay as they are; a cell with a manual score, or
-        of an extension whose extra credit an instructor changed (``extra.settle``), is marked for another look.
-        publish: called before the commit; what it writes to the disk is then never older than the database.
+        Which attempt then counts is the course's setting. Manual scores, manual comments and an instructor's extra
+        credit stay as they are; a cell with a manual score, or of an extension whose extra credit an instructor changed
+        (``extra.settle``), is marked for another look.
+        shelf: where the files go, before the commit: what is on the disk is then never older than the database.
+        Returns sentences for the instructor.
         """
         self._ensure_unit(graded.unit)
-        result = {
-            "verdicts": [v.to_dict() for v in graded.verdicts],
-            "notes": [vars(n) for n in graded.notes],
-            "signs": [vars(s) for s in graded.signs],
-            "problem": graded.problem,
-            "tries": graded.tries,
-            "held": [vars(h) for h in graded.held],
-        }
-        self._retry(lambda: self._write(graded, digest, version, timestamp, result, publish))
+        return self._retry(lambda: self._write(graded, digest, version, timestamp, shelf))
 
     def _write(
         self,
@@ -205,59 +156,127 @@ class GradebookWriter:
         digest: str,
         version: str,
         timestamp: datetime | None,
-        result: dict[str, Any],
-        publish: Publish | None,
-    ) -> None:
-        notebook = self._notebook(graded.student, graded.unit) or self._add_submission(graded.student, graded.unit)
-        if timestamp is not None:
-            notebook.assignment.timestamp = timestamp
-        old = self._db.execute(
-            sa.select(TABLE.c.times, TABLE.c.result).where(
-                TABLE.c.student_id == graded.student, TABLE.c.unit == graded.unit
-            )
-        ).first()
-        before = json.loads(old.result).get("extra", {}) if old else {}
-        verdicts = {grade_id(v.exercise): v for v in graded.verdicts}
-        held = {h.exercise for h in graded.held}
-        remembered: dict[str, extra.Remembered | None] = {}
-        for grade in notebook.grades:
-            verdict = verdicts.get(grade.cell.name)
-            if verdict is not None:
-                beyond = verdict.exercise in graded.extensions
-                grade.auto_score = 0.0 if beyond else verdict.score
-                grade.needs_manual_grade = grade.manual_score is not None or verdict.exercise in held
-                remembered[verdict.exercise] = extra.settle(
-                    grade, verdict.score if beyond else None, before.get(verdict.exercise)
-                )
-        result = {**result, "extra": {e: r for e, r in remembered.items() if r is not None}}
-        untouched = _untouched(graded)
-        for comment in notebook.comments:
-            comment.auto_comment = "No response." if comment.cell.name in untouched else None
-        self._db.flush()
-        self._penalize(notebook)
+        shelf: Shelf | None,
+    ) -> list[str]:
+        student, unit, now = graded.student, graded.unit, datetime.now(UTC).replace(tzinfo=None)
+        notebook = self._notebook(student, unit)
+        if notebook is None:
+            handed_out.add_submission(self.gradebook, student, unit)
+            notebook = self._notebook(student, unit)
+        old, attempts = self._row(student, unit), self._attempts(student, unit)
+        before = next((a for a in attempts if a.counts), None)
+        if before and before.digest != digest and before.result is None:
+            before.result = json.loads(old.result)
+        mine = Attempt(digest, timestamp, now, version, graded.score, False, packed(graded))
+        attempts = [*(a for a in attempts if a.digest != digest), mine]
+        counted = self._choose(notebook, attempts)
         values = {
             "digest": digest,
             "version": version,
             "seconds": graded.seconds,
-            "result": json.dumps(result),
-            "graded_at": datetime.now(UTC).replace(tzinfo=None),
+            "graded_at": now,
             "times": (old.times if old else 0) + 1,
         }
-        if old is None:
-            self._db.execute(sa.insert(TABLE).values(student_id=graded.student, unit=graded.unit, **values))
-        else:
-            self._db.execute(
-                sa.update(TABLE)
-                .values(**values)
-                .where(TABLE.c.student_id == graded.student, TABLE.c.unit == graded.unit)
-            )
-        if publish is not None:
-            publish(
-                {c.cell.name: c.manual_comment for c in notebook.comments if c.manual_comment},
-                _given(notebook, verdicts),
-                notebook.late_submission_penalty or 0.0,
-            )
+        if shelf is not None and graded.notebook is not None:
+            shelf.keep(digest, graded.notebook)
+        self._count(notebook, student, unit, attempts, counted, values, shelf, graded if counted is mine else None)
         self._db.commit()
+        return remarks(before, mine, counted)
+
+    def recount(self, student: str, unit: str, shelf: Shelf | None = None) -> None:
+        """Computes a stored submission anew from the gradebook and the attempts: which of them counts, what is taken
+        off for lateness, what its page says. No code of a student's runs. Raises GradebookError, OSError."""
+        self._ensure_unit(unit)
+        self._retry(lambda: self._recount(student, unit, shelf))
+
+    def _recount(self, student: str, unit: str, shelf: Shelf | None) -> None:
+        notebook, attempts, row = self._notebook(student, unit), self._attempts(student, unit), self._row(student, unit)
+        if notebook is None or row is None:
+            return
+        for attempt in attempts:
+            if attempt.counts and attempt.result is None:
+                attempt.result = json.loads(row.result)
+        self._count(notebook, student, unit, attempts, self._choose(notebook, attempts), {}, shelf, None)
+        self._db.commit()
+
+    def _count(
+        self,
+        notebook: SubmittedNotebook,
+        student: str,
+        unit: str,
+        attempts: list[Attempt],
+        counted: Attempt,
+        values: dict[str, Any],
+        shelf: Shelf | None,
+        graded: GradedNotebook | None,
+    ) -> None:
+        """Makes one of the attempts the one that the gradebook, the tables and the page show.
+
+        values: new ones of the row in GRADED. graded: the attempt itself, if it is at hand with its notebook.
+        """
+        old = self._row(student, unit)
+        last = json.loads(old.result) if old else {}
+        fresh = bool(values) or not next((a.counts for a in attempts if a is counted), False)
+        result = dict(counted.result or last)
+        if graded is None:
+            graded = unpacked(student, unit, result, shelf.kept(counted.digest) if shelf else None)
+        if fresh:
+            result["extra"] = self._settle(notebook, graded, result, last)
+        else:
+            result["extra"] = last.get("extra", {})
+        _ask_a_person(unit, notebook, result, last)
+        if counted.submitted_at is not None:
+            notebook.assignment.timestamp = counted.submitted_at
+        self._db.flush()
+        self._penalize(notebook)
+        self._db.flush()
+        values = {**values, "result": json.dumps(result)}
+        self._put(GRADED, student, unit, values)
+        for attempt in attempts:
+            attempt.counts = attempt is counted
+            stored = vars(attempt) | {"result": None if attempt.counts else json.dumps(attempt.result)}
+            self._put(ATTEMPTS, student, unit, stored, ATTEMPTS.c.digest == attempt.digest)
+        if shelf is not None:
+            standing = standings(self._db, student, unit)[student, unit]
+            page = shelf.show(graded, standing, attempts)
+            shown = {"score": standing.score, "penalty": standing.penalty, "page": page}
+            self._put(PUBLISHED, student, unit, shown | {"mark": mark(standing, attempts)})
+
+    def _settle(
+        self, notebook: SubmittedNotebook, graded: GradedNotebook, result: dict[str, Any], last: dict[str, Any]
+    ) -> dict[str, extra.Remembered]:
+        """Writes computed points and comments into nbgrader's rows; returns what extra.py remembers."""
+        verdicts = {grade_id(v.exercise): v for v in graded.verdicts}
+        held = {h.exercise for h in graded.held}
+        before, remembered = last.get("extra", {}), dict[str, extra.Remembered]()
+        untouched = set(result.get("untouched", ()))
+        for grade in notebook.grades:
+            verdict = verdicts.get(grade.cell.name)
+            if verdict is None:
+                continue
+            beyond = verdict.exercise in graded.extensions
+            grade.auto_score = 0.0 if beyond else verdict.score
+            grade.needs_manual_grade = grade.manual_score is not None or verdict.exercise in held
+            kept = extra.settle(grade, verdict.score if beyond else None, before.get(verdict.exercise))
+            if kept is not None:
+                remembered[verdict.exercise] = kept
+        for comment in notebook.comments:
+            comment.auto_comment = "No response." if comment.cell.name in untouched else None
+        return remembered
+
+    def _choose(self, notebook: SubmittedNotebook, attempts: list[Attempt]) -> Attempt:
+        """The attempt that counts: by the setting the last, or the one with most points after those for lateness."""
+        if self.settings.attempts == "last":
+            return max(attempts, key=lambda a: a.graded_at)
+        student = notebook.assignment.student_id
+        due = notebook.assignment.duedate  # with the student's extension, if there is one
+
+        def worth(attempt: Attempt) -> tuple[float, datetime]:
+            handed_in = attempt.submitted_at
+            late = max(0.0, (handed_in - due).total_seconds()) if due and handed_in else 0.0
+            return attempt.score - self.penalty(student, attempt.score, late), attempt.graded_at
+
+        return max(attempts, key=worth)
 
     def decide(self, student: str, unit: str, exercise: str, points: float) -> None:
         """An instructor's points for one exercise of a submission, as the formgrader would write them.
@@ -281,6 +300,34 @@ class GradebookWriter:
         self._penalize(notebook)
         self._db.commit()
 
+    # ---- rows ------------------------------------------------------------------------------------------------------
+    def _row(self, student: str, unit: str) -> Any:
+        return self._db.execute(_of(sa.select(GRADED), GRADED, student, unit)).first()
+
+    def _attempts(self, student: str, unit: str) -> list[Attempt]:
+        """Attempts at a unit. A gradebook from before they were kept has one: what was graded last."""
+        found = self._db.execute(_of(sa.select(ATTEMPTS), ATTEMPTS, student, unit)).all()
+        row = None if found else self._row(student, unit)
+        if row is not None:
+            result = json.loads(row.result)
+            points = sum(v["score"] for v in result["verdicts"])
+            notebook = self._notebook(student, unit)
+            when = notebook.assignment.timestamp if notebook else None
+            return [Attempt(row.digest, when, row.graded_at, row.version, points, True, result)]
+        return [attempt_of(r) for r in found]
+
+    def _put(
+        self,
+        table: sa.Table,
+        student: str,
+        unit: str,
+        values: dict[str, Any],
+        *which: sa.ColumnElement[bool],
+    ) -> None:
+        here = (table.c.student_id == student, table.c.unit == unit, *which)
+        if not self._db.execute(sa.update(table).values(**values).where(*here)).rowcount:
+            self._db.execute(sa.insert(table).values(student_id=student, unit=unit, **values))
+
     def _notebook(self, student: str, unit: str) -> SubmittedNotebook | None:
         query = (
             sa.select(SubmittedNotebook)
@@ -291,84 +338,49 @@ class GradebookWriter:
         )
         return self._db.execute(query).scalars().first()
 
-    def _add_submission(self, student: str, unit: str) -> SubmittedNotebook:
-        """The rows that ``Gradebook.add_submission`` makes, without the commits between them."""
-        if self._db.get(Student, student) is None:
-            self._insert(Student, id=student)
-        assignment = self.gradebook.find_assignment(unit)
-        submission = self._insert(SubmittedAssignment, assignment_id=assignment.id, student_id=student)
-        for notebook in assignment.notebooks:
-            submitted = self._insert(SubmittedNotebook, assignment_id=submission, notebook_id=notebook.id)
-            self._add_rows(submitted, notebook, set())
-        return self._notebook(student, unit)
-
-    def _add_rows(self, submitted: str, notebook: Notebook, have: set[str]) -> None:
-        """Grade and comment rows of a submitted notebook's id for every cell whose id is not in ``have``."""
-        for cells, model in ((notebook.grade_cells, Grade), (notebook.solution_cells, Comment)):
-            for cell in cells:
-                if cell.id not in have:
-                    self._insert(model, cell_id=cell.id, notebook_id=submitted)
-
-    def _insert(self, model: type[Any], **values: Any) -> str:
-        # Core, not the ORM: its flushes between half-linked objects would insert rows twice.
-        values = {"id": uuid.uuid4().hex, **values}
-        self._db.execute(sa.insert(model.__table__).values(**values))
-        return values["id"]
-
     def _penalize(self, notebook: SubmittedNotebook) -> None:
         """nbgrader's late penalty, through whatever plugin nbgrader_config.py names (none by default)."""
-        notebook.late_submission_penalty = None
         late = notebook.assignment.total_seconds_late
-        if late > 0:
-            steps = AssignLatePenalties(config=self.config)
-            steps.init_plugin()
-            penalty = steps.plugin_inst.late_submission_penalty(notebook.assignment.student_id, notebook.score, late)
-            if penalty is not None:
-                notebook.late_submission_penalty = steps._check_late_penalty(notebook, penalty)
+        self._db.expire(notebook, ["score"])
+        student = notebook.assignment.student_id
+        notebook.late_submission_penalty = self.penalty(student, notebook.score, late) if late > 0 else None
+
+    def penalty(self, student: str, score: float, late: float) -> float:
+        """Points that the course's plugin takes from ``score`` for ``late`` seconds: 0 to ``score``."""
+        if late <= 0:
+            return 0.0
+        steps = AssignLatePenalties(config=self.config)
+        steps.init_plugin()
+        penalty = steps.plugin_inst.late_submission_penalty(student, score, late)
+        return min(max(0.0, penalty or 0.0), score)
+
+    def handed_out(self, unit: str) -> Gradebook:
+        """nbgrader's gradebook, with the unit in it."""
+        self._ensure_unit(unit)
+        return self.gradebook
+
+    def forget_removed(self) -> None:
+        """Deletes our rows of students and submissions that are no longer in nbgrader's tables."""
+
+        def work() -> None:
+            there = set(standings(self._db))
+            for table in (GRADED, ATTEMPTS, PUBLISHED):
+                rows = self._db.execute(_some(table, "student_id", "unit").distinct()).all()
+                for student, unit in {tuple(r) for r in rows} - there:
+                    self._db.execute(sa.delete(table).where(table.c.student_id == student, table.c.unit == unit))
+            self._db.commit()
+
+        self._retry(work)
 
     def _ensure_unit(self, unit: str) -> None:
         """The unit's assignment as ``nbgrader generate_assignment`` would store it."""
         if unit in self._units:
             return
         with alone(self.db_url):
-            self._retry(lambda: self._update_unit(unit))
-        self._units.add(unit)
-
-    def _update_unit(self, unit: str) -> None:
-        trusted = master(unit)
-        points = {name: 0.0 if e.extension else float(e.points) for name, e in trusted.checks.items()}
-        stored = (
-            self._db.execute(sa.select(Notebook).join(Assignment).where(Assignment.name == unit, Notebook.name == unit))
-            .scalars()
-            .first()
-        )
-        have = {c.name: c.max_score for c in stored.grade_cells} if stored else {}
-        if stored and have == points and {c.name for c in stored.solution_cells} == set(trusted.answers):
-            self._db.commit()
-        elif stored and stored.submissions:
-            self._extend_unit(unit, stored, have, points)
-        else:
-            self.gradebook.update_or_create_assignment(unit)
-            where = {"notebook": unit, "assignment": unit, "student": ".", "db_url": patient_url(self.db_url)}
-            SaveCells().preprocess(trusted.notebook, {"nbgrader": where})
-
-    def _extend_unit(self, unit: str, stored: Notebook, have: Mapping[str, float], points: Mapping[str, float]) -> None:
-        """New exercises and new points for a unit that has submissions already, which nbgrader refuses."""
-        gone = sorted(set(have) - set(points))
-        if gone:
-            raise GradebookError(
-                f"The gradebook has scores for exercises that {unit} no longer has "
-                f"({', '.join(gone)}). Grade into a new gradebook, or bring the exercises back."
+            self._retry(
+                lambda: handed_out.update_unit(self.gradebook, self.db_url, master(unit), self.settings.written_answers)
             )
-        for name, value in points.items():
-            self.gradebook.update_or_create_grade_cell(name, unit, unit, max_score=value, cell_type="code")
-        for name in master(unit).answers:
-            self.gradebook.update_or_create_solution_cell(name, unit, unit)
-        self._db.expire_all()
-        for submitted in stored.submissions:
-            rows = {g.cell_id for g in submitted.grades} | {c.cell_id for c in submitted.comments}
-            self._add_rows(submitted.id, stored, rows)
-        self._db.commit()
+        self._units.add(unit)
 
     def _retry(self, work: Callable[[], T]) -> T:
         def undo() -> None:
@@ -378,22 +390,25 @@ class GradebookWriter:
         return patiently(work, self.db_url, undo)
 
 
-def _untouched(graded: GradedNotebook) -> set[str]:
-    """Names of the answer cells that were handed in as they were given out."""
-    if graded.notebook is None:
-        return set()
-    marks = [(c, c.metadata.get("nbgrader") or {}) for c in graded.notebook.cells]
-    return {m["grade_id"] for c, m in marks if m.get("solution") and m.get("checksum") == compute_checksum(c)}
-
-
-def _given(notebook: SubmittedNotebook, verdicts: Mapping[str, Verdict]) -> dict[str, float]:
-    """dict cell name → points that count, where an instructor made them other than the computed ones."""
-    found = {}
+def _ask_a_person(unit: str, notebook: SubmittedNotebook, result: dict[str, Any], last: dict[str, Any]) -> None:
+    """Marks the written answers that a person has to grade: those with points that say something, until points were
+    given, and again where the text has changed since."""
+    written, before = result.get("written", {}), last.get("written", {})
+    asked = master(unit).written
     for grade in notebook.grades:
-        verdict = verdicts.get(grade.cell.name)
-        if verdict is not None:
-            given = grade.auto_score if grade.manual_score is None else grade.manual_score
-            points = given + (grade.extra_credit or 0.0)  # nbgrader's rule: Grade.score is computed at loading
-            if not math.isclose(points, verdict.score, abs_tol=1e-9):
-                found[grade.cell.name] = points
-    return found
+        name = grade.cell.name
+        if name in asked:
+            changed = name in before and written.get(name) != before[name]
+            there = bool(grade.max_score) and name in written and name not in result.get("untouched", ())
+            grade.auto_score = 0.0
+            grade.needs_manual_grade = there and (grade.manual_score is None or changed or grade.needs_manual_grade)
+
+
+def _some(table: sa.Table, *names: str) -> sa.Select[Any]:
+    return sa.select(*(table.c[name] for name in names))
+
+
+def _of(query: sa.Select[Any], table: sa.Table, student: str | None, unit: str | None) -> sa.Select[Any]:
+    if student is not None:
+        query = query.where(table.c.student_id == student)
+    return query if unit is None else query.where(table.c.unit == unit)

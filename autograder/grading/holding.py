@@ -3,17 +3,18 @@
 ``waiting.py`` is the instructor's side.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import nbformat
 from anatomy.verdict import Mistake, Verdict
 
 from autograder.judge.spec import Exercise
 
 from .names import cut
-from .reading.calls import UNRESOLVED, Finding, read_calls
-from .rebuild import Rebuilt
+from .reading.calls import UNRESOLVED, Calls, Finding, read_calls
+from .rebuild import MARK, Rebuilt
 
 if TYPE_CHECKING:
     from .grade import GradedNotebook
@@ -35,16 +36,23 @@ class Held:
     where: str
 
 
-def hold(graded: "GradedNotebook", rebuilt: Rebuilt, exercises: Sequence[Exercise], readable: bool = True) -> None:
+def hold(
+    graded: "GradedNotebook",
+    rebuilt: Rebuilt,
+    exercises: Sequence[Exercise],
+    readable: bool = True,
+    stood_in: Mapping[str, Sequence[str]] | None = None,
+) -> None:
     """Takes the points of answers that call what right ones do not need, and notes them in ``graded.held``.
 
     What is plainly a forbidden built-in is a wrong answer. readable: False where the source was too much for the
-    grader; then everything with a ban is held. Never raises on account of the student's source.
+    grader; then everything with a ban is held. stood_in: exercise → functions that were the course's own when it
+    earned its points. Never raises on account of the student's source.
     """
     banned = [(i, e) for i, e in enumerate(exercises) if e.forbidden and graded.verdicts[i].score]
     if not banned:
         return
-    for i, exercise, finding in _found(rebuilt, banned, readable):
+    for i, exercise, finding in _found(rebuilt, banned, readable, stood_in or {}):
         verdict = graded.verdicts[i]
         cases = [replace(c, points=0.0) for c in verdict.cases]
         mistakes = [_mistake(exercise, verdict, finding), *verdict.mistakes]
@@ -55,7 +63,7 @@ def hold(graded: "GradedNotebook", rebuilt: Rebuilt, exercises: Sequence[Exercis
 
 
 def _found(
-    rebuilt: Rebuilt, banned: Iterable[tuple[int, Exercise]], readable: bool
+    rebuilt: Rebuilt, banned: Iterable[tuple[int, Exercise]], readable: bool, stood_in: Mapping[str, Sequence[str]]
 ) -> list[tuple[int, Exercise, Finding]]:
     """The worst finding of each exercise that has one."""
     nothing = Finding(UNRESOLVED, "(source that cannot be examined within the grader's limits)", "the notebook", 1)
@@ -65,11 +73,19 @@ def _found(
     try:
         calls = read_calls(rebuilt.notebook)
         for i, exercise in banned:
-            findings = calls.findings(exercise.targets, exercise.forbidden)
+            own = _with(rebuilt.notebook, stood_in[exercise.id]) if exercise.id in stood_in else calls
+            findings = own.findings(exercise.targets, exercise.forbidden)
             found += [(i, exercise, findings[0])] if findings else []
     except Exception:  # source that the reader stumbles over is source for a person
         return [(i, e, nothing) for i, e in banned]
     return found
+
+
+def _with(notebook: nbformat.NotebookNode, names: Iterable[str]) -> Calls:
+    """The calls of a notebook that has functions of the course's own besides."""
+    source = "".join(f"def {name}(*args, **kwargs): ...\n" for name in names)
+    cell = nbformat.v4.new_code_cell(source, metadata={MARK: {"role": "setup"}})
+    return read_calls(nbformat.from_dict({"cells": [*notebook.cells, cell]}))
 
 
 def _mistake(exercise: Exercise, verdict: Verdict, finding: Finding) -> Mistake:

@@ -2,21 +2,23 @@
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import nbformat
 from anatomy.units import grade_id
 
 from autograder import ROOT, exercises
+from autograder.build import written
 from autograder.build.release import release_notebook
 from autograder.judge.spec import Exercise
 
 # Where a score is made. What these modules import, at whatever distance, is what it depends on: a change there means
-# grade again. asked.py and anatomy.runner run in the student's process, where no import leads to them.
+# grade again. asked.py, proxies.py and anatomy.runner run in the student's process, where no import leads to them.
 SCORING = (
     "autograder.grading.contained",
     "autograder.grading.grade",
@@ -25,6 +27,7 @@ SCORING = (
     "autograder.grading.sessions",
     "autograder.judge.trusted",
     "autograder.judge.asked",
+    "autograder.judge.proxies",
     "anatomy.runner",
 )
 
@@ -38,7 +41,9 @@ class Master:
     """One unit as the grader sees it.
 
     notebook: the released notebook, from nbgrader's source notebook (treat as read-only). exercises: specs in order.
-    checks, answers: grade_id of the check cell and of the answer cell → exercise.
+    checks, answers: grade_id of the check cell and of the answer cell → exercise. written: grade_id of the cell with
+    the written question's answer → what it is worth where a person reads it (``c.Grading.written_answers``); in
+    ``notebook`` its points are 0.
     """
 
     unit: str
@@ -46,12 +51,16 @@ class Master:
     exercises: tuple[Exercise, ...]
     checks: dict[str, Exercise]
     answers: dict[str, Exercise]
+    written: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def version(self) -> str:
-        """16 hexadecimal digits of all that the unit's scores depend on: its source notebook, specs and judge."""
+        """16 hexadecimal digits of all that the unit's scores depend on: its source notebook, specs and judge.
+
+        Rubrics can be changed while a class is being graded: no computed score hangs on them.
+        """
         files = scoring_files() | imported([f"autograder.exercises.u{self.unit.replace('-', '_')}"])
-        digest = hashlib.sha256(source_notebook_path(self.unit).read_bytes())
+        digest = hashlib.sha256(_without_rubrics(source_notebook_path(self.unit).read_bytes()))
         for path in sorted(files):
             digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
         return digest.hexdigest()[:16]
@@ -89,14 +98,42 @@ def master(unit: str) -> Master:
     if not path.exists():
         raise UnknownUnit(f"Unit {unit} has no source notebook: run `make build` first.")
     specs = tuple(exercises.of_unit(unit))
-    notebook = release_notebook(nbformat.read(path, as_version=4))
+    source = nbformat.read(path, as_version=4)
     return Master(
         unit,
-        notebook,
+        release_notebook(source),
         specs,
         {grade_id(e.id): e for e in specs},
         {grade_id(e.id, "solve"): e for e in specs},
+        written.points_of(source.cells),
     )
+
+
+class Rubric(NamedTuple):
+    """How a written answer is graded. answer: a model answer; scheme: what earns points; both as Markdown. points: what
+    it is worth where answers are read."""
+
+    answer: str
+    scheme: str
+    points: float
+
+
+def rubrics(unit: str) -> dict[str, Rubric]:
+    """dict grade_id of a written answer → Rubric, as the source notebook has it now; {} for what is no unit."""
+    if unit not in gradable_units():
+        return {}
+    cells = nbformat.read(source_notebook_path(unit), as_version=4).cells
+    texts = {c.metadata.nbgrader.grade_id: c.source for c in cells if written.is_written(c)}
+    return {name: Rubric(*written.parts_of(texts[name]), most) for name, most in written.points_of(cells).items()}
+
+
+def _without_rubrics(source: bytes) -> bytes:
+    """A source notebook whose written question has neither model answer nor rubric nor points."""
+    book = json.loads(source)
+    for cell in book.get("cells", ()):
+        if written.is_written(cell):
+            cell["source"], cell["metadata"]["nbgrader"]["points"] = "", 0
+    return json.dumps(book, sort_keys=True).encode()
 
 
 @cache

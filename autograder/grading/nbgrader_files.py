@@ -19,10 +19,7 @@ from nbgrader.converters import base
 from .masters import gradable_units
 from .names import NoName, identifier, shown
 from .opening import BadSubmission
-from .stamps import STAMP, careful, opened, read_stamp
-
-SECRET = "submission_secret.txt"
-_SECRET = re.compile(r"[0-9a-f]{128}")  # as `nbgrader submit` writes it; a course's own .secret looks different
+from .stamps import SECRET, STAMP, careful, opened, read_secret, read_stamp
 
 
 def guard(converter: Any) -> None:
@@ -72,11 +69,11 @@ def _pass_on(converter: Any, unit: str, student: str) -> None:
     try:
         with opened(converter.coursedir, source) as folder:
             stamp, _ = read_stamp(folder)
-            secret = folder.read(SECRET, 200).decode("ascii", "replace").strip() if folder.kind(SECRET) else ""
+            secret = read_secret(folder)
     except BadSubmission as error:
         converter.log.warning("%s", error)
         return
     if stamp:
         replace(target / STAMP, f"{stamp}\n".encode())
-    if _SECRET.fullmatch(secret):
+    if secret:
         replace(target / SECRET, secret.encode())

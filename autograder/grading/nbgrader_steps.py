@@ -23,13 +23,15 @@ from .contained import grade_rebuilt, rebuild
 from .course import load_course
 from .grade import GradedNotebook, score_outputs, ungraded
 from .gradebook import GradebookWriter
+from .locating import locate
 from .masters import master
 from .names import shown
 from .nbgrader_files import guard
+from .one_secret import require_same
 from .opening import BadSubmission
 from .rebuild import MARK, Note, Rebuilt
 from .secret import course_secret
-from .stamps import opened, parse_stamp, read_stamp
+from .stamps import opened, parse_stamp, read_secret, read_stamp
 
 Resources = dict[str, Any]  # what nbconvert hands from step to step; nbgrader's part says whose notebook it is
 _COLOR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")  # all that the pages make something of
@@ -53,12 +55,15 @@ class SubmissionExporter(NotebookExporter):
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
         assert resources is not None, "nbgrader's converter says which submission it is"
-        unit, data, stamp, problem = resources["nbgrader"]["assignment"], b"", None, None
-        name, notes = f"{unit}.ipynb", list[Note]()
+        unit, data, stamp, secret, problem = resources["nbgrader"]["assignment"], b"", None, "", None
+        notes = list[Note]()
         try:
             with opened(self.parent.coursedir, os.path.dirname(filename)) as folder:
                 stamp, odd = read_stamp(folder)
+                secret = read_secret(folder)
                 notes = [Note(*odd)] if odd else []
+                name, odd = locate(folder, unit)
+                notes += [Note(*odd)] if odd else []
                 data = folder.read(name)
             rebuilt = rebuild(data, unit)
         except BadSubmission as error:
@@ -74,12 +79,16 @@ class SubmissionExporter(NotebookExporter):
             "problem": problem,
             "digest": hashlib.sha256(data).hexdigest(),
             "stamp": stamp,
+            "secret": secret,
         }
         return self.from_notebook_node(rebuilt.notebook, resources=resources, **kwargs)
 
 
 class FeedbackExporter(HTMLExporter):
-    """nbgrader's feedback page from what lies in autograded/, without the files that lie beside it there."""
+    """The page that ``make grade`` writes, for ``nbgrader generate_feedback``: there is one page, from the gradebook.
+
+    A submission that was never graded here gets nbgrader's own page, without the files that lie beside the notebook.
+    """
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
@@ -88,11 +97,22 @@ class FeedbackExporter(HTMLExporter):
 
     def from_filename(self, filename: str, resources: Resources | None = None, **kwargs: Any) -> tuple[str, Resources]:
         """The page; ``resources`` come from nbgrader's converter."""
-        if hasattr(self.parent, "coursedir"):
+        if hasattr(self.parent, "coursedir") and resources is not None:
             with opened(self.parent.coursedir, os.path.dirname(filename)) as folder:
                 if folder.kind(os.path.basename(filename)) != "file":
                     raise NbGraderException(f"There is no notebook {shown(filename, 300)}: run autograde first.")
+            about = resources["nbgrader"]
+            made = self._page(about["student"], about["assignment"], about["db_url"])
+            if made is not None:
+                return made, resources | {"output_extension": self.file_extension}
         return super().from_filename(filename, resources=resources, **kwargs)
+
+    def _page(self, student: str, unit: str, db_url: str) -> str | None:
+        course = load_course(self.parent.coursedir.root)
+        with GradebookWriter(db_url, course.course_id, course.config) as writer:
+            writer.recount(student, unit, shelf := course.shelf(student, unit))
+            stored = next(writer.results(unit, student), None)
+        return shelf.page.read_text(encoding="utf-8") if stored else None
 
 
 class InertOutputs(Preprocessor):
@@ -173,10 +193,11 @@ class JudgedExecute(NbGraderPreprocessor):
         else:
             rebuilt = Rebuilt(nb, notes, set(about["absent"]), dict(about["tries"]))
             key = submission_key(student_key(course_secret(_root(self)), student, unit), about["digest"])
-            graded = grade_rebuilt(rebuilt, unit, student, key, sessions.factory(self.sandbox))
+            follow = load_course(_root(self)).settings.follow_through
+            graded = grade_rebuilt(rebuilt, unit, student, key, sessions.factory(self.sandbox), follow)
             if graded.notebook is None:  # its outputs were more than the limits
                 graded.notebook = _with_scores(nb, graded)
-        resources[MARK] = {"graded": graded, "digest": about["digest"], "stamp": about["stamp"]}
+        resources[MARK] = {"graded": graded} | {name: about[name] for name in ("digest", "stamp", "secret")}
         return graded.notebook, resources
 
 
@@ -187,18 +208,23 @@ class RecordVerdicts(NbGraderPreprocessor):
     def preprocess(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
         """Comes after SaveAutoGrades."""
         where, result = resources["nbgrader"], resources[MARK]
-        course = load_course(_root(self))
+        course, graded = load_course(_root(self)), result["graded"]
         stamp = parse_stamp(result["stamp"]) if result["stamp"] else None
-        with GradebookWriter(where["db_url"], course.directory.course_id or "default_course", self.config) as writer:
-            writer.write(result["graded"], result["digest"], master(where["assignment"]).version, stamp)
-        return nb, resources
+        shelf = course.shelf(where["student"], where["assignment"], result["stamp"], result["secret"])
+        with GradebookWriter(where["db_url"], course.course_id, self.config) as writer:
+            require_same(writer.gradebook.engine, course.course_id, course_secret(course.root))
+            for sentence in writer.write(graded, result["digest"], master(graded.unit).version, stamp, shelf):
+                self.log.warning("%s/%s: %s", shown(where["student"]), where["assignment"], sentence)
+            counted = next(writer.results(where["assignment"], where["student"]))["counted"]
+        # Of two attempts the better one may count: then its notebook is the one to keep beside its points.
+        return shelf.kept(counted) or nb, resources
 
 
 def _with_scores(notebook: nbformat.NotebookNode, graded: GradedNotebook) -> nbformat.NotebookNode:
     names = {name: e.id for name, e in master(graded.unit).checks.items()}
     verdicts = {v.exercise: v for v in graded.verdicts}
     for cell in notebook.cells:
-        if is_grade(cell):
+        if is_grade(cell) and cell.metadata.nbgrader.grade_id in names:
             exercise = names[cell.metadata.nbgrader.grade_id]
             cell.outputs = score_outputs(verdicts[exercise], extension=exercise in graded.extensions)
     return notebook

@@ -17,6 +17,7 @@ from .grade import GradedNotebook
 from .holding import Held
 from .rebuild import Note, Rebuilt
 from .signs import Sign
+from .work import Followed
 
 T = TypeVar("T")
 
@@ -51,7 +52,16 @@ def graded_from(data: Mapping[str, Any]) -> GradedNotebook:
         {_text(e): _whole(n) for e, n in data["tries"].items()},
         _number(data["seconds"]),
         [_plain(Held, h) for h in data["held"]],
+        {_text(e): _number(points) for e, points in data["followed"].items()},
     )
+
+
+def followed_from(data: Mapping[str, Any]) -> Followed:
+    """The Followed of ``dataclasses.asdict``; raises like ``graded_from``."""
+    verdict, own = verdict_from(data["verdict"]), _number(data["own"])
+    if not 0 <= own < verdict.score:
+        raise ValueError(f"{own} points are no fewer than {verdict.score}")
+    return Followed(verdict, own, tuple(map(_text, data["names"])), tuple(map(_text, data["offered"])))
 
 
 def rebuilt_from(data: Mapping[str, Any]) -> Rebuilt:
@@ -72,7 +82,8 @@ def verdict_from(data: Mapping[str, Any]) -> Verdict:
     if not 0 <= score <= most:
         raise ValueError(f"a score of {score} out of {most}")
     seconds = _number(data["seconds"])
-    return Verdict(_text(data["exercise"]), _truth(data["passed"]), score, most, mistakes, cases, seconds)
+    extension = _truth(data.get("extension", False))
+    return Verdict(_text(data["exercise"]), _truth(data["passed"]), score, most, mistakes, cases, seconds, extension)
 
 
 def _plain(kind: type[T], data: Mapping[str, Any]) -> T:

@@ -1,61 +1,87 @@
 """A submission, rebuilt from the trusted notebook: only what a student may write is taken over.
 
-Taken over are the answer cells' sources, found by their grade_id, and the student's own code cells. Everything else
-(check cells, metadata, outputs, points, kernel, text) is the course's own, so nothing that was done to it matters.
+Taken over are the answer cells' sources (``matching.py`` says which cells these are), the written answer's text, and
+the student's own code cells. Everything else (check cells, metadata, outputs, points, kernel, text) is the course's
+own, so nothing that was done to it matters.
 
 Work and result are bounded whatever the file holds: each part of it is looked at once, and of everything that a student
 can have any number of (cells, source, marks, remarks about them) a limited number counts.
 """
 
 import copy
-import json
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 
-from .masters import Master, gradable_units, master
+from .absences import absences
+from .defining import names_of
+from .inert import as_text
+from .masters import Master, master
+from .matching import Matched, match
 from .names import shown
+from .notes import MAX_NOTES, Note, few
 from .opening import BadSubmission, read_submission
+from .raw import MARK, MAX_SOURCE, RawCell, cells_of, grade_id_of, source_of, squeezed
 
-__all__ = ["MARK", "BadSubmission", "Note", "Rebuilt", "read_submission", "rebuild"]
+__all__ = ["MARK", "MAX_NOTES", "BadSubmission", "Note", "Rebuilt", "read_submission", "rebuild"]
 
 MAX_CELLS = 5_000  # of the file; the course's longest notebook has some hundred
 MAX_OWN = 1_000_000  # characters of all cells of the student's own
-MAX_NOTES = 100  # a notebook without any of its cells gives fewer
-MAX_SOURCE = 200_000  # characters of one cell
 MAX_EXTRA = 500  # code cells of the student's own
 MAX_TRIES = 9_999  # more is a made-up number
-RawCell = dict[str, Any]  # a cell as it came: only that it is a JSON object is known
-Extras = dict[str | None, list[str]]  # name of the known cell before → sources of the student's own cells
-MARK = "anatomy"  # cell metadata of the rebuilt notebook: {"role": …, "exercise": …}
-
-
-@dataclass
-class Note:
-    """Something odd about a submission that did not keep it from being graded.
-
-    name: slug. sentence: for the student and the instructor. exercise: id, or "". suspicious: True where honest work
-    does not lead there.
-    """
-
-    name: str
-    sentence: str
-    exercise: str = ""
-    suspicious: bool = False
+MAX_WRITTEN = 20_000  # characters of the written answer, which is some sentences
 
 
 @dataclass
 class Rebuilt:
     """notebook: the trusted notebook with the student's sources, roles in the metadata, no outputs. notes: what was
-    odd. absent: ids of exercises whose answer cell is not in the submission. tries: exercise → how often it was
+    odd. absent: ids of exercises whose answer is not in the submission. tries: exercise → how often it was
     checked, as far as the outputs tell; they are the student's own claim."""
 
-    notebook: nbformat.NotebookNode
+    notebook: NotebookNode
     notes: list[Note] = field(default_factory=list)
     absent: set[str] = field(default_factory=set)
     tries: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Own:
+    """A cell of the student's own. answer: id of the exercise whose answer it is, or ""."""
+
+    source: str
+    answer: str = ""
+
+
+class _Owns:
+    """The student's own cells, as far as the limits go, by the cell of the course beside which they run.
+
+    ahead: name of a cell → cells that run before it; behind: after it, or (None) after what the course begins with.
+    """
+
+    def __init__(self) -> None:
+        self.ahead: dict[str | None, list[_Own]] = {}
+        self.behind: dict[str | None, list[_Own]] = {}
+        self.count = self.size = 0
+
+    def add(self, place: dict[str | None, list[_Own]], name: str | None, own: _Own, counts: bool = True) -> None:
+        """counts: is it a cell more, rather than one of the course's that was edited?"""
+        self.count += counts
+        self.size += len(own.source)
+        if self.count <= MAX_EXTRA and self.size <= MAX_OWN:
+            place.setdefault(name, []).append(own)
+
+    def notes(self) -> Iterable[Note]:
+        if self.size > MAX_OWN:
+            sentence = (
+                f"The cells of your own have {self.size} characters; of these the first {MAX_OWN} were run, in whole "
+                "cells."
+            )
+            yield Note("submission.long_source", sentence, suspicious=True)
+        if self.count > MAX_EXTRA:
+            sentence = f"Of {self.count} cells of your own the first {MAX_EXTRA} were run."
+            yield Note("submission.many_cells", sentence, suspicious=True)
 
 
 def rebuild(data: bytes, unit: str) -> Rebuilt:
@@ -64,91 +90,34 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
     Raises BadSubmission (not JSON, not a notebook, no cell that the course knows) or masters.UnknownUnit.
     """
     trusted = master(unit)
-    cells = _cells(data)
+    cells = cells_of(data)
     result = Rebuilt(copy.deepcopy(trusted.notebook))
     if len(cells) > MAX_CELLS:
         sentence = f"Of {len(cells)} cells in the file the first {MAX_CELLS} were looked at."
         result.notes.append(Note("submission.many_cells", sentence, suspicious=True))
         del cells[MAX_CELLS:]
-    known = {_grade_id(c) or c.get("id"): c for c in result.notebook.cells}
-    by_id = {c.get("id"): _grade_id(c) or c.get("id") for c in result.notebook.cells}
+    matched = match(cells, trusted)
+    result.notes += matched.notes
+    result.absent = matched.absent
     for cell in result.notebook.cells:
-        cell.metadata[MARK] = _role(cell, trusted)
-    marked = {name for c in cells if (name := _grade_id(c)) is not None}
-    names = [_name(c, known, by_id, marked) for c in cells]
-    if not any(n in trusted.checks or n in trusted.answers for n in names):
-        for other in gradable_units() if marked else ():
-            if marked & master(other).answers.keys():
-                raise BadSubmission(
-                    "submission.other_unit",
-                    f"This is the notebook of {other}, not of {unit}: it lies in the wrong folder.",
-                )
-        raise BadSubmission(
-            "submission.no_marks",
-            "The notebook has none of the course's cell marks: it was rebuilt "
-            "or converted by another program. Download the unit again, put the answers in, and "
-            "submit that file.",
-        )
-    if not marked:
-        result.notes.append(
-            Note(
-                "submission.marks_lost",
-                "The course's cell marks were lost on the way (another "
-                "program saved the notebook?); the cells were found by their ids.",
-            )
-        )
-    extras = _transplant(cells, names, known, trusted, result)
-    _note_missing(names, trusted, result)
-    _insert(extras, result)
-    result.notes = _few(result.notes)
+        mark = cell.metadata[MARK] = _role(cell, trusted)
+        if mark["role"] == "answer" and mark["exercise"] in matched.open | matched.absent:
+            cell.source = ""
+    owns = _transplant(cells, matched, trusted, result)
+    result.notes += owns.notes()
+    _note_missing(matched, trusted, result)
+    _insert(owns, result)
+    result.notes += absences(result.notebook)
+    result.notes = few(result.notes)
     return result
 
 
-def _cells(data: bytes) -> list[RawCell]:
-    try:
-        book = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise BadSubmission(
-            "submission.not_json",
-            "The file is not a notebook: it cannot be read as JSON. It may "
-            "have been cut off on the way, or be another kind of file.",
-        ) from None
-    cells = book.get("cells") if isinstance(book, dict) else None
-    if not isinstance(cells, list):
-        raise BadSubmission(
-            "submission.not_a_notebook", "The file is JSON, but not a notebook of format 4: it has no list of cells."
-        )
-    return [c for c in cells if isinstance(c, dict)]
-
-
-def _grade_id(cell: RawCell) -> str | None:
-    meta = cell.get("metadata")
-    marks = meta.get("nbgrader") if isinstance(meta, dict) else None
-    value = marks.get("grade_id") if isinstance(marks, dict) else None
-    return value if isinstance(value, str) else None
-
-
-def _source(cell: RawCell) -> str:
-    source = cell.get("source", "")
-    if isinstance(source, list):
-        source = "".join(s for s in source if isinstance(s, str))
-    # A lone surrogate is legal JSON and no text: it would stop whatever prints or stores it.
-    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
-
-
-def _name(cell: RawCell, known: Container[str | None], by_id: dict[str, str], marked: set[str]) -> str | None:
-    """What the course calls this cell: its grade_id, else its id; None for a cell of the student's own."""
-    if _grade_id(cell) in known:
-        return _grade_id(cell)
-    name = by_id.get(cell["id"]) if isinstance(cell.get("id"), str) else None
-    # An unmarked cell with the id of one whose mark is elsewhere is a copy of it.
-    return None if name in marked else name
-
-
-def _role(cell: nbformat.NotebookNode, trusted: Master) -> dict[str, str]:
+def _role(cell: NotebookNode, trusted: Master) -> dict[str, str]:
+    name = grade_id_of(cell)
+    if name in trusted.written:
+        return {"role": "written"}
     if cell.cell_type != "code":
         return {"role": "text"}
-    name = _grade_id(cell)
     if name in trusted.answers:
         return {"role": "answer", "exercise": trusted.answers[name].id}
     if name in trusted.checks:
@@ -156,81 +125,56 @@ def _role(cell: nbformat.NotebookNode, trusted: Master) -> dict[str, str]:
     return {"role": "setup" if "setup" in cell.metadata.get("tags", []) else "demo"}
 
 
-def _transplant(
-    cells: list[RawCell],
-    names: list[str | None],
-    known: dict[str, nbformat.NotebookNode],
-    trusted: Master,
-    result: Rebuilt,
-) -> Extras:
+def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, result: Rebuilt) -> _Owns:
     """Puts the answers in; returns the student's own code cells."""
-    extras: Extras = {}
-    taken: set[str] = set()
-    before, count, own = None, 0, 0
-    demos = {_squeezed(c.source) for c in known.values() if c.metadata[MARK]["role"] == "demo"}
-    for cell, name in zip(cells, names, strict=True):
-        source = _source(cell)
+    owns, before = _Owns(), None
+    known = {grade_id_of(c) or c.get("id"): c for c in result.notebook.cells}
+    # Cells of the course are not run again as somebody's own.
+    courses = {squeezed(c.source) for c in trusted.notebook.cells if c.cell_type == "code"}
+    seen: set[str] = set()
+    for number, (cell, name) in enumerate(zip(cells, matched.names, strict=True)):
+        source = source_of(cell)
         if name is None:
-            if (alien := _grade_id(cell)) is not None:
-                result.notes.append(
-                    Note(
-                        "submission.alien_marks",
-                        f"A cell is marked {shown(alien, 60)!r}, which the course does not have; it earns nothing.",
-                        suspicious=True,
-                    )
-                )
-            if cell.get("cell_type") != "code" or not source.strip() or _squeezed(source) in demos:
-                continue
-            count += 1
-            own += len(source)
-            if count <= MAX_EXTRA and own <= MAX_OWN:
-                extras.setdefault(before, []).append(_limited(source, result))
+            result.notes += _alien(cell, known)
+            if number not in matched.dropped and cell.get("cell_type") == "code" and squeezed(source) not in courses:
+                if source.strip():
+                    own = _Own(_limited(source, result), matched.found.get(number, ""))
+                    owns.add(owns.behind, before, own)
             continue
         target, before = known[name], name
         mark = target.metadata[MARK]
         if mark["role"] == "answer":
-            if name in taken:
-                result.notes.append(
-                    Note(
-                        "submission.answer_twice",
-                        f"The answer cell of {mark['exercise']} appears more than once; the first one counts.",
-                        mark["exercise"],
-                    )
-                )
-            else:
+            if number == matched.chosen.get(name) and mark["exercise"] not in matched.open:
                 target.source = _limited(source, result)
-        elif mark["role"] == "check" and _squeezed(source) != _squeezed(target.source):  # a plain copy is harmless
-            result.notes.append(
-                Note(
-                    "submission.check_altered",
-                    f"The check cell of {mark['exercise']} was changed; the course's own was used.",
-                    mark["exercise"],
-                    suspicious=True,
-                )
-            )
-        elif mark["role"] == "setup" and name not in taken and _squeezed(source) != _squeezed(target.source):
-            # An import added to the course's import cell is the most natural thing to do: run it, after the original.
-            own += len(source)
-            if own <= MAX_OWN:
-                extras.setdefault(name, []).append(_limited(source, result))
-        if mark["role"] == "check":
+            elif number in matched.before.get(name, ()):
+                owns.add(owns.ahead, name, _Own(_limited(source, result)))
+            elif number in matched.after.get(name, ()):
+                owns.add(owns.behind, name, _Own(_limited(source, result)))
+        elif mark["role"] == "check":
             result.tries |= _tries(cell, mark["exercise"])
-        taken.add(name)
+            if squeezed(source) != squeezed(target.source):  # a plain copy is harmless
+                sentence = f"The check cell of {mark['exercise']} was changed; the course's own was used."
+                result.notes.append(Note("submission.check_altered", sentence, mark["exercise"], suspicious=True))
+        elif mark["role"] == "setup" and name not in seen and squeezed(source) != squeezed(target.source):
+            # An import added to the course's import cell is the most natural thing to do: run it, after the original.
+            owns.add(owns.behind, name, _Own(_limited(source, result)), counts=False)
+        elif mark["role"] == "written" and source.strip() and squeezed(source) != squeezed(_given(name, trusted)):
+            target.source = as_text(_limited(source, result, MAX_WRITTEN))
+        seen.add(name)
         _note_marks(cell, target, mark, trusted, result)
-    if own > MAX_OWN:
-        sentence = (
-            f"The cells of your own have {own} characters; of these the first {MAX_OWN} were run, in whole cells."
-        )
-        result.notes.append(Note("submission.long_source", sentence, suspicious=True))
-    if count > MAX_EXTRA:
-        result.notes.append(
-            Note(
-                "submission.many_cells",
-                f"Of {count} cells of your own the first {MAX_EXTRA} were run.",
-                suspicious=True,
-            )
-        )
-    return extras
+    return owns
+
+
+def _alien(cell: RawCell, known: Container[str | None]) -> Iterator[Note]:
+    name = grade_id_of(cell)
+    if name is not None and name not in known:
+        sentence = f"A cell is marked {shown(name, 60)!r}, which the course does not have; it earns nothing."
+        yield Note("submission.alien_marks", sentence, suspicious=True)
+
+
+def _given(name: str, trusted: Master) -> str:
+    """A cell's text as the course gave it out."""
+    return next(c.source for c in trusted.notebook.cells if grade_id_of(c) == name)
 
 
 def _tries(cell: RawCell, exercise: str) -> dict[str, int]:
@@ -247,9 +191,7 @@ def _tries(cell: RawCell, exercise: str) -> dict[str, int]:
     return {}
 
 
-def _note_marks(
-    cell: RawCell, target: nbformat.NotebookNode, mark: dict[str, str], trusted: Master, result: Rebuilt
-) -> None:
+def _note_marks(cell: RawCell, target: NotebookNode, mark: dict[str, str], trusted: Master, result: Rebuilt) -> None:
     """Marks that a student has no way to change by accident."""
     theirs = cell["metadata"].get("nbgrader") if isinstance(cell.get("metadata"), dict) else None
     if not isinstance(theirs, dict) or mark["role"] not in ("answer", "check"):
@@ -272,67 +214,71 @@ def _note_marks(
         )
 
 
-def _note_missing(names: list[str | None], trusted: Master, result: Rebuilt) -> None:
-    for wanted, what in ((trusted.answers, "answer"), (trusted.checks, "check")):
-        for name, exercise in wanted.items():
-            if name in names:
-                continue
-            if what == "answer":
-                result.absent.add(exercise.id)
-                sentence = f"The answer cell of {exercise.id} is not in the submission; it earns no points."
-            else:
-                sentence = f"The check cell of {exercise.id} is not in the submission; the course's own was used."
-            result.notes.append(Note(f"submission.{what}_missing", sentence, exercise.id))
+def _note_missing(matched: Matched, trusted: Master, result: Rebuilt) -> None:
+    there = set(matched.names)
+    for exercise in trusted.answers.values():
+        if exercise.id in matched.absent:
+            sentence = (
+                f"The answer cell of {exercise.id} is not in the submission, and no other cell defines "
+                f"{names_of(exercise)}."
+            )
+            result.notes.append(Note("submission.answer_missing", sentence, exercise.id))
+    for name, exercise in trusted.checks.items():
+        if name not in there:
+            sentence = f"The check cell of {exercise.id} is not in the submission; the course's own was used."
+            result.notes.append(Note("submission.check_missing", sentence, exercise.id))
+    if not there.issuperset(trusted.written):
+        sentence = "The cell of the written answer is not in the submission; it counts as empty."
+        result.notes.append(Note("submission.written_missing", sentence))
 
 
-def _insert(extras: Extras, result: Rebuilt) -> None:
-    cells: list[nbformat.NotebookNode] = []
+def _insert(owns: _Owns, result: Rebuilt) -> None:
+    """Puts the student's own cells where they stood among the course's."""
+    cells: list[NotebookNode] = []
+    answers: dict[str, NotebookNode] = {}  # exercise → cell of the student's own that holds its answer
     number = 0
 
-    def add(sources: Iterable[str]) -> None:
+    def add(some: Iterable[_Own]) -> None:
         nonlocal number
-        for source in sources:
+        for own in some:
             number += 1
-            cell = nbformat.v4.new_code_cell(source)
+            cell = nbformat.v4.new_code_cell(own.source)
             cell["id"] = f"extra-{number}"
             cell.metadata[MARK] = {"role": "extra"}
             cells.append(cell)
+            if own.answer:
+                answers[own.answer] = cell
 
     first = True
     for cell in result.notebook.cells:
-        name = _grade_id(cell) or cell.get("id")
-        if cell.metadata[MARK]["role"] == "answer" and cell.metadata[MARK]["exercise"] in result.absent:
-            cell.source = ""
+        name = grade_id_of(cell) or cell.get("id")
+        add(owns.ahead.pop(name, []))
         cells.append(cell)
-        add(extras.pop(name, []))
+        add(owns.behind.pop(name, []))
         if first and cell.metadata[MARK]["role"] == "setup":
-            add(extras.pop(None, []))  # what stood above all cells of the course still needs its imports
+            add(owns.behind.pop(None, []))  # what stood above all cells of the course still needs its imports
             first = False
-    add(s for sources in extras.values() for s in sources)
+    add(own for some in owns.behind.values() for own in some)
+    for exercise, own in answers.items():
+        _move(own, exercise, cells)
     result.notebook.cells = cells
 
 
-def _limited(source: str, result: Rebuilt) -> str:
-    if len(source) > MAX_SOURCE:
-        result.notes.append(
-            Note(
-                "submission.long_cell", f"A cell of {len(source)} characters was cut to {MAX_SOURCE}.", suspicious=True
-            )
-        )
-    return source[:MAX_SOURCE]
+def _move(own: NotebookNode, exercise: str, cells: list[NotebookNode]) -> None:
+    """Puts an answer from a cell of the student's own into its answer cell, where that is no change of order."""
+    place, target = next(
+        (i, c) for i, c in enumerate(cells) if c.metadata[MARK] == {"role": "answer", "exercise": exercise}
+    )
+    now = next(i for i, c in enumerate(cells) if c is own)
+    first, last = sorted((place, now))
+    between = cells[first + 1 : last]
+    if not any(c.source.strip() and c.metadata[MARK]["role"] in ("setup", "answer", "extra") for c in between):
+        target.source = own.source
+        del cells[now]
 
 
-def _squeezed(source: str) -> str:
-    """A source whose white space does not matter; no cell of the course is as long as what is left as it is."""
-    return " ".join(source.split()) if len(source) <= MAX_SOURCE else source
-
-
-def _few(notes: list[Note]) -> list[Note]:
-    """Each remark once, and a limited number, those about odd things first."""
-    distinct = list({(n.name, n.sentence): n for n in notes}.values())
-    if len(distinct) <= MAX_NOTES:
-        return distinct
-    ranked = sorted(distinct, key=lambda n: not n.suspicious)
-    kept = {id(n) for n in ranked[: MAX_NOTES - 1]}
-    more = Note("submission.many_notes", f"{len(distinct) - len(kept)} more remarks are left out.", suspicious=True)
-    return [n for n in distinct if id(n) in kept] + [more]
+def _limited(source: str, result: Rebuilt, most: int = MAX_SOURCE) -> str:
+    if len(source) > most:
+        sentence = f"A cell of {len(source)} characters was cut to {most}."
+        result.notes.append(Note("submission.long_cell", sentence, suspicious=True))
+    return source[:most]

@@ -11,26 +11,35 @@ import statistics
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote
 
 from anatomy.files import replace
 from anatomy.texts import escaped
+from anatomy.units import grade_id
 from anatomy.verdict import Verdict
+
+from autograder.classes import similar
 
 from .course import Course, load_course, write_table
 from .database import GradebookError
 from .feedback import head, number
-from .gradebook import GradebookWriter, Result
+from .gradebook import GradebookWriter
 from .masters import UnknownUnit, master
 from .names import never_fails
 from .rebuild import Note
 from .signs import WORDS, Sign
+from .stored import Result
+from .tables import counts, missing
+from .unstored import Problem, remembered
 
 Link = Callable[[Result], str]  # the address of a submission's feedback page, or ""
 
+MAX_NAMES = 20  # of students in one line
+FOLLOWED = "follow_through"  # notes that have a section of their own
 # Signs that honest work seldom carries: they decide the order, and who is listed as suspicious at all.
 STRONG = (
     "patching",
@@ -71,11 +80,14 @@ class Row:
 
 
 def summarize(results: Iterable[Result]) -> tuple[list[Row], list[Result]]:
-    """(rows per exercise in course order, results) from ``GradebookWriter.results``."""
+    """(rows per exercise in course order, results) from ``GradebookWriter.results``.
+
+    Files that nobody could read are in no row: they say nothing about what the class can do.
+    """
     results = list(results)
     rows: dict[tuple[str, str], Row] = {}
     for result in results:
-        for v in result["verdicts"]:
+        for v in result["verdicts"] if counts(result) else ():
             row = rows.get((result["unit"], v.exercise))
             if row is None:
                 row = rows[result["unit"], v.exercise] = Row(
@@ -113,8 +125,16 @@ def suspicious(results: Iterable[Result]) -> list[tuple[Result, list[Sign]]]:
     return sorted(((r, s) for r, s in found if s), key=lambda p: (-len({x.technique for x in p[1]}), p[0]["student"]))
 
 
-def page(rows: Sequence[Row], results: Sequence[Result], link: Link = lambda result: "") -> str:
-    """The report as HTML."""
+def page(
+    rows: Sequence[Row],
+    results: Sequence[Result],
+    link: Link = lambda result: "",
+    absent: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    unstored: Sequence[Problem] = (),
+    hints: str = "",
+) -> str:
+    """The report as HTML. absent: unit → students without a submission. unstored: entries of the folder without any
+    result. hints: a section about submissions that resemble each other."""
     esc = escaped
     out = [
         head("Class report"),
@@ -122,14 +142,18 @@ def page(rows: Sequence[Row], results: Sequence[Result], link: Link = lambda res
         f"{len({r['student'] for r in results})} students. Points are those that count: an instructor's where one "
         "was given. Those of extensions are extra: they count beside the maximum.</p>",
     ]
-    for unit in sorted({r.unit for r in rows}):
+    for unit in sorted({r["unit"] for r in results}):
         mine = [r for r in rows if r.unit == unit]
-        totals = [sum(r["scores"].values()) for r in results if r["unit"] == unit]
-        most = sum(r.most for r in mine)
+        totals = [r["standing"].score for r in results if r["unit"] == unit and counts(r)]
+        if not totals:
+            out += [f"<h2>{esc(unit)}: no submission could be read</h2>", *_left_out(unit, results, absent)]
+            continue
+        most = next(r["standing"].max_score for r in results if r["unit"] == unit and counts(r))
         out.append(
             f"<h2>{esc(unit)}: {len(totals)} submissions, mean {number(statistics.fmean(totals))} of "
             f"{number(most)}, median {number(statistics.median(totals))}</h2>"
         )
+        out += _left_out(unit, results, absent)
         tried = any(r.tries for r in mine)
         out.append(
             '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
@@ -150,8 +174,62 @@ def page(rows: Sequence[Row], results: Sequence[Result], link: Link = lambda res
                 f"{tries}<td><ul>{mistakes}</ul></td></tr>"
             )
         out.append("</tbody></table>")
-    out += _odd_files(results, link) + _held(results, link) + _evidence(results, link)
+    out += (
+        _odd_files(results, link)
+        + _without_result(unstored)
+        + _waiting(results, link)
+        + _held(results, link)
+        + _followed(results, link)
+        + [hints]
+    )
+    out += _evidence(results, link)
     return "".join(out) + "</body></html>\n"
+
+
+def _left_out(unit: str, results: Sequence[Result], absent: Mapping[str, Sequence[str]]) -> list[str]:
+    """Who is not in the figures of a unit, and why."""
+    unread = [r["student"] for r in results if r["unit"] == unit and not counts(r)]
+    some = (("could not be read", unread), ("handed nothing in", absent.get(unit, ())))
+    return [
+        f'<p class="note">Not in these figures: {len(names)} {what} '
+        f"({escaped(', '.join(names[:MAX_NAMES]))}{', …' if len(names) > MAX_NAMES else ''}).</p>"
+        for what, names in some
+        if names
+    ]
+
+
+def _without_result(problems: Sequence[Problem]) -> list[str]:
+    """Entries of the folder that nothing could be stored for."""
+    if not problems:
+        return []
+    items = "".join(
+        f'<tr><td class="name">{escaped(s)}</td><td class="name">{escaped(u)}</td><td>{escaped(sentence)}</td></tr>'
+        for s, u, _, sentence in problems
+    )
+    return [
+        f'<h2>Entries without a result ({len(problems)})</h2><table class="scores"><thead><tr><th scope="col">'
+        'Entry</th><th scope="col">Unit</th><th scope="col" class="wide">What</th></tr></thead>'
+        f"<tbody>{items}</tbody></table>"
+    ]
+
+
+def _waiting(results: Sequence[Result], link: Link) -> list[str]:
+    """What a person has to look at, apart from held points, which have a table of their own."""
+    rows = [(r, sorted(r["standing"].waiting - {grade_id(h.exercise) for h in r["held"]})) for r in results]
+    items = "".join(
+        f'<tr><td class="name">{_student(r, link)}</td><td class="name">{escaped(r["unit"])}</td>'
+        f"<td><code>{escaped(', '.join(cells))}</code></td></tr>"
+        for r, cells in rows
+        if cells
+    )
+    if not items:
+        return []
+    return [
+        "<h2>Waiting for a person</h2><p>Written answers without points, and cells with an instructor's points whose "
+        "answer was graded again since: look at them in the formgrader, then run <code>make publish</code>.</p>"
+        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Unit</th><th scope="col" '
+        f'class="wide">Cells</th></tr></thead><tbody>{items}</tbody></table>'
+    ]
 
 
 def _short(row: Row, name: str) -> str:
@@ -166,7 +244,9 @@ def _student(result: Result, link: Link) -> str:
 
 
 def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
-    notes: list[tuple[Result, Note]] = [(r, n) for r in results for n in r["notes"] if not n.suspicious]
+    notes: list[tuple[Result, Note]] = [
+        (r, n) for r in results for n in r["notes"] if not n.suspicious and n.name != FOLLOWED
+    ]
     if not notes:
         return []
     items = "".join(
@@ -175,7 +255,7 @@ def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
         for r, n in notes
     )
     return [
-        f'<h2>Files with something missing ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
+        f'<h2>Files with something odd ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
         'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead>'
         f"<tbody>{items}</tbody></table>"
     ]
@@ -205,16 +285,35 @@ def _held(results: Sequence[Result], link: Link) -> list[str]:
     return [*out, "</tbody></table>"]
 
 
+def _followed(results: Sequence[Result], link: Link) -> list[str]:
+    """Whose exercises earned more with the course's own function in the place of an earlier answer."""
+    items = "".join(
+        f'<tr><td class="name">{_student(r, link)}</td><td><code>{escaped(e)}</code></td>'
+        f'<td class="n">{number(alone)} → {number(next(v.score for v in r["verdicts"] if v.exercise == e))}</td></tr>'
+        for r in results
+        for e, alone in r["followed"].items()
+    )
+    if not items:
+        return []
+    return [
+        "<h2>Followed through</h2><p>These exercises failed because an earlier answer of the same notebook is missing "
+        "or wrong, and earned their points with the values of the course's own function in its place "
+        "(<code>c.Grading.follow_through</code>).</p>"
+        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Exercise</th>'
+        f'<th scope="col">Computed points</th></tr></thead><tbody>{items}</tbody></table>'
+    ]
+
+
 def _evidence(results: Sequence[Result], link: Link) -> list[str]:
     listed = suspicious(results)
+    many = "1 submission" if len(listed) == 1 else f"{len(listed)} submissions"
     out = [
-        f"<h2>Signs of cheating ({len(listed)} submissions)</h2><p>A sign is evidence to look at, not a verdict: "
+        f"<h2>Signs of cheating ({many})</h2><p>A sign is evidence to look at, not a verdict: "
         "scores come from inputs that nobody had seen, and are right whatever is listed here. That a submission is not "
         "listed means that nothing was found in it, no more.</p>"
     ]
     for result, signs in listed:
-        total = sum(result["scores"].values())
-        most = sum(result["most"].values())
+        total, most = result["standing"].score, result["standing"].max_score
         out.append(
             f"<details><summary><b>{_student(result, link)}</b>, {escaped(result['unit'])} "
             f"({number(total)} of {number(most)} points): {escaped(', '.join(_techniques(signs)))}</summary>"
@@ -233,12 +332,20 @@ def _techniques(signs: Iterable[Sign]) -> list[str]:
     return list(dict.fromkeys(s.technique for s in signs))
 
 
+def _alike(course: Course, results: Iterable[Result], link: Link) -> str:
+    """The section about submissions that resemble each other, from the notebooks that lie in autograded/."""
+    known = {(r["student"], r["unit"]): r for r in results if counts(r)}
+    found = similar.find(course, known)
+    return "".join(similar.section(found, lambda student, unit: _student(known[student, unit], link)))
+
+
 def write_report(course: Course, writer: GradebookWriter) -> tuple[Path, Path]:
     """Writes report.html and report.csv beside the gradebook; returns their paths. Raises GradebookError where
     nothing is graded yet."""
     results = list(writer.results())
     if not results:
         raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
+    absent = missing(results, writer.students())
     rows, results = summarize(results)
     paths = course.root / "report.html", course.root / "report.csv"
 
@@ -246,7 +353,7 @@ def write_report(course: Course, writer: GradebookWriter) -> tuple[Path, Path]:
         feedback = course.folder("feedback_directory", result["student"], result["unit"]) / f"{result['unit']}.html"
         return quote(os.path.relpath(feedback, course.root)) if feedback.exists() else ""
 
-    replace(paths[0], page(rows, results, link).encode())
+    replace(paths[0], page(rows, results, link, absent, remembered(writer), _alike(course, results, link)).encode())
     write_table(
         paths[1],
         (
@@ -289,7 +396,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     try:
         course = load_course()
-        with GradebookWriter(course.db_url, course.directory.course_id or "default_course", course.config) as writer:
+        with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
             paths = write_report(course, writer)
     except GradebookError as error:
         print(error, file=sys.stderr)

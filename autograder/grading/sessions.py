@@ -1,12 +1,10 @@
 """Where students' code runs: one zygote for each machine, a fresh sandbox from it for each submission.
 
-Imports little: ``make grade`` starts the zygote before it imports torch itself, so that both load at the same time.
+Imports little: ``make grade`` needs ``WARM`` before it imports torch (``autograder.sandbox.launch``).
 """
 
 import atexit
-import multiprocessing.forkserver
 import os
-import threading
 from collections.abc import Callable
 
 from autograder import ROOT
@@ -62,13 +60,6 @@ def check_sandbox() -> None:
         raise SandboxUnavailable(REFUSAL.format(reason=error)) from None
 
 
-def warm_workers() -> None:
-    """Starts the process that grading workers are forked from, with everything imported once. Returns at once."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        multiprocessing.get_context("forkserver").set_forkserver_preload(["autograder.grading.engine"])
-        multiprocessing.forkserver.ensure_running()
-
-
 def zygote() -> Zygote:
     """This process's zygote, not yet started."""
     global _zygote
@@ -78,31 +69,26 @@ def zygote() -> Zygote:
     return _zygote
 
 
-class EarlyStart:
-    """Tries out the sandbox and starts the zygote in the background. ``folder()`` waits for it.
+def ready(started: Zygote | None = None) -> str:
+    """Folder of this machine's zygote, running and tried out; "" where only bubblewrap works.
 
-    Workers on this machine fork from this one zygote (``sandboxed(folder)``) and start none of their own.
+    started: one that is on its way already, which then is this process's. Workers on this machine fork from it
+    (``sandboxed(folder)``) and start none of their own. Raises SandboxUnavailable.
     """
-
-    def __init__(self) -> None:
-        self._error: SandboxUnavailable | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            check_sandbox()
-            if sandbox_available().zygote:
-                zygote().start()
-        except SandboxUnavailable as error:
-            self._error = error
-
-    def folder(self) -> str:
-        """Folder of the running zygote; "" where only bubblewrap works. Raises SandboxUnavailable."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return zygote().folder
+    global _zygote
+    if started is not None:
+        _zygote = started
+        atexit.register(started.close)
+        try:  # a sandbox that opens is the shortest proof that there is one
+            SandboxedSession(started, LIMITS, seed=SEED).close()
+            return started.folder
+        except SandboxUnavailable:
+            pass  # the long way knows the reason
+    check_sandbox()
+    if not sandbox_available().zygote:
+        return ""
+    zygote().start()
+    return zygote().folder
 
 
 class _Borrowed(Zygote):

@@ -20,6 +20,8 @@ from .opening import BadSubmission, Folder, Problem, below
 
 MAX_STAMP = 200  # bytes of a timestamp.txt
 STAMP = "timestamp.txt"
+SECRET = "submission_secret.txt"  # what nbgrader's exchange puts beside a submission
+_SECRET = re.compile(r"[0-9a-f]{128}")  # as `nbgrader submit` writes it; a course's own .secret looks different
 # Nothing else gets to nbgrader's parser: as a time zone it would open any file that is named.
 _WORD = r"(?:[0-9]+/[0-9]+/[0-9]+|[0-9A-Za-z,.:+-]+)"
 _DATE = re.compile(rf"(?!.*\.\.){_WORD}(?: {_WORD}){{0,5}}(?: [A-Za-z_]+(?:/[A-Za-z_+-]+){{1,2}})?", re.ASCII)
@@ -57,6 +59,15 @@ def read_stamp(folder: Folder) -> tuple[str | None, Problem | None]:
         "submission.timestamp",
         f"The time of submission is not known, so nothing is taken off for lateness: of {STAMP}, {reason}.",
     )
+
+
+def read_secret(folder: Folder) -> str:
+    """The exchange's secret in a unit folder; "" where there is none, or something else."""
+    try:
+        text = folder.read(SECRET, 200).decode("ascii", "replace").strip() if folder.kind(SECRET) else ""
+    except BadSubmission:
+        return ""
+    return text if _SECRET.fullmatch(text) else ""
 
 
 @contextmanager

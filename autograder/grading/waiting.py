@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 
-from .course import load_course
+from .course import Course, load_course
 from .database import GradebookError
 from .gradebook import GradebookWriter
 from .holding import Held
@@ -34,7 +34,7 @@ def _lines(rows: Iterable[tuple[str, str, Held]]) -> str:
     )
 
 
-def _release(writer: GradebookWriter, student: str, exercise: str, points: float | None) -> str:
+def _release(course: Course, writer: GradebookWriter, student: str, exercise: str, points: float | None) -> str:
     held = [
         (unit, h)
         for result in writer.results()
@@ -49,9 +49,10 @@ def _release(writer: GradebookWriter, student: str, exercise: str, points: float
     unit, one = held[0]
     given = one.points if points is None else points
     writer.decide(student, unit, exercise, given)
+    writer.recount(student, unit, course.shelf(student, unit))
     return (
-        f"{shown(student, 80)} has {given:g} points for {exercise}. Student pages show it when the submission is "
-        "graded again."
+        f"{shown(student, 80)} has {given:g} points for {exercise}, on the page too; `make publish` brings them into "
+        "grades.csv."
     )
 
 
@@ -77,9 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         course = load_course()
-        with GradebookWriter(course.db_url, course.directory.course_id or "default_course", course.config) as writer:
+        with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
             if options.command == "release":
-                print(_release(writer, options.student, options.exercise, options.points))
+                print(_release(course, writer, options.student, options.exercise, options.points))
             else:
                 print(_lines(waiting(writer)) or "No points are held.")
     except GradebookError as error:

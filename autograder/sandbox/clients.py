@@ -20,8 +20,9 @@ from traitlets import Type
 MIB = 1 << 20
 # Bytes that are kept of one cell's messages and of all of a notebook's: hundreds of figures.
 CELL_BYTES, NOTEBOOK_BYTES = 8 * MIB, 128 * MIB
-# What the messaging library may hold that nobody has read yet: so many messages, each at most so long.
-WAITING, FRAME_BYTES = 8, 128 * MIB
+# What the messaging library may hold that nobody has read yet: so many messages, each at most so long. Ours sends a
+# megabyte at a time (``zygote_server.send_early``), but what runs in it can change that.
+WAITING, FRAME_BYTES = 2, 128 * MIB
 _EACH = 1024  # what a message costs besides its bytes
 _SMALL = 64 << 10
 _PLUMBING = ("status", "execute_input", "shutdown_reply", "iopub_welcome")

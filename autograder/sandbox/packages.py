@@ -83,6 +83,11 @@ def _needed(names: Iterable[str]) -> set[str]:
     return found
 
 
+def listed_packages(root: Path = ROOT) -> frozenset[str]:
+    """Normalized names of the packages that students are told to install, without what these need."""
+    return frozenset(_listed(root / LOCK) | _listed(root / MORE))
+
+
 def student_packages(root: Path = ROOT) -> frozenset[str] | None:
     """Normalized names of the packages that students have; None where nothing says so."""
     locked = _listed(root / LOCK)

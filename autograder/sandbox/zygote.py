@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from autograder import ROOT
 
@@ -53,6 +54,61 @@ main()
 """
 
 
+# In a zygote's folder: its home and working directory, and what it says before it can fork.
+SCRATCH, ERRORS = "home", "stderr"
+
+
+def new_folder() -> str:
+    """A private folder for a zygote; its ``SCRATCH`` is made. Raises SandboxUnavailable."""
+    if sys.platform != "linux":
+        raise SandboxUnavailable(f"a zygote needs Linux namespaces, which {sys.platform} does not have")
+    # Not below TMPDIR: that may be long, and a socket's path has at most 107 bytes.
+    folder = tempfile.mkdtemp(prefix="anatomy-zygote-", dir="/tmp")
+    os.mkdir(os.path.join(folder, SCRATCH))
+    return folder
+
+
+def zygote_environment(folder: str, python_path: Sequence[str] = ()) -> dict[str, str]:
+    """All that a zygote's process has in its environment: students can read it."""
+    environment = clean_environment(os.path.join(folder, SCRATCH))
+    if python_path:
+        environment["PYTHONPATH"] = os.pathsep.join(python_path)
+    return environment
+
+
+class Forked:
+    """A forked child of this process, with what ``subprocess.Popen`` offers of one."""
+
+    def __init__(self, pid: int):
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit status (negative: the signal that ended it), or None while it runs."""
+        if self.returncode is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                pid, status = self.pid, 0
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits for its end, ``timeout`` seconds at most. Raises subprocess.TimeoutExpired."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if end is not None and time.monotonic() > end:
+                raise subprocess.TimeoutExpired("a forked process", timeout or 0.0)
+            time.sleep(0.005)
+        return code
+
+    def kill(self) -> None:
+        """Ends it. It is not reaped yet while ``poll`` says None, so the number is its own."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
 class Zygote:
     """The process that sessions are forked from. A context manager; starts at the first use.
 
@@ -69,7 +125,7 @@ class Zygote:
         self.preload, self.python_path, self.start_timeout = tuple(preload), tuple(python_path), start_timeout
         self.restarts = 0
         self._lock = threading.Lock()
-        self._process: subprocess.Popen | None = None
+        self._process: subprocess.Popen | Forked | None = None
         self._lifeline: socket.socket | None = None
         self._folder = ""
 
@@ -101,41 +157,35 @@ class Zygote:
             self._start()
 
     def _start(self) -> None:
-        if sys.platform != "linux":
-            raise SandboxUnavailable(f"a zygote needs Linux namespaces, which {sys.platform} does not have")
-        # Not below TMPDIR: that may be long, and a socket's path has at most 107 bytes.
-        self._folder = tempfile.mkdtemp(prefix="anatomy-zygote-", dir="/tmp")
+        self._folder = new_folder()
         ours, theirs = socket.socketpair()
         self._lifeline = ours
-        errors = open(os.path.join(self._folder, "stderr"), "w+b")
-        scratch = os.path.join(self._folder, "home")
-        os.mkdir(scratch)
         command = [sys.executable, "-c", _BOOT, str(ROOT), self._folder, str(theirs.fileno()), *self.preload]
-        environment = clean_environment(scratch)
-        if self.python_path:
-            environment["PYTHONPATH"] = os.pathsep.join(self.python_path)
-        with theirs, errors:
+        with theirs, open(os.path.join(self._folder, ERRORS), "wb") as errors:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                cwd=scratch,
-                env=environment,
+                cwd=os.path.join(self._folder, SCRATCH),
+                env=zygote_environment(self._folder, self.python_path),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # an interrupt at the keyboard is for the grader alone
             )
-            theirs.close()
-            ours.settimeout(self.start_timeout)
-            try:
-                started = ours.recv(1) == b"+"
-            except OSError:
-                started = False
-            if not started:
-                errors.seek(0)
-                lines = errors.read().decode("utf-8", "replace").strip().splitlines()
-                self._stop()
-                raise SandboxUnavailable(f"the zygote did not start: {lines[-1] if lines else 'no reason given'}")
+        self._await_start()
+
+    def _await_start(self) -> None:
+        """Waits until the process can fork. Raises SandboxUnavailable with the last thing that it said."""
+        assert self._lifeline is not None
+        self._lifeline.settimeout(self.start_timeout)
+        try:
+            if self._lifeline.recv(1) == b"+":
+                return
+        except OSError:
+            pass
+        lines = Path(self._folder, ERRORS).read_bytes().decode("utf-8", "replace").strip().splitlines()
+        self._stop()
+        raise SandboxUnavailable(f"the zygote did not start: {lines[-1] if lines else 'no reason given'}")
 
     def _stop(self) -> None:
         if self._lifeline is not None:

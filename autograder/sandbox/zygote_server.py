@@ -173,6 +173,7 @@ def run_kernel(control: socket.socket, connection: dict) -> None:
 
     InteractiveShell.clear_instance()
     shell.restore_comms()
+    send_early()
     path = os.path.join("/tmp", "connection.json")
     with open(path, "w", encoding="utf-8") as f:
         json.dump(connection, f)
@@ -180,6 +181,28 @@ def run_kernel(control: socket.socket, connection: dict) -> None:
     app.initialize(["-f", path, "--HistoryManager.enabled=False", "--IPKernelApp.log_level=40"])
     control.sendall(worker.NOTICE.pack(worker.READY, 0, 0))  # its sockets are there
     app.start()
+
+
+def send_early(most: int = 1 << 20) -> None:
+    """Makes the kernel send what is printed after ``most`` characters at the latest, and wait until it is on its way.
+
+    It would otherwise put all that comes in a fifth of a second into one message: in a loop that prints, on a busy
+    machine, a hundred megabytes, of which sender and receiver keep several copies.
+    """
+    from ipykernel.iostream import OutStream
+
+    write = OutStream.write
+
+    def write_and_send(self: OutStream, string: str) -> int | None:
+        written = write(self, string)
+        waiting = getattr(self, "_waiting", 0) + len(string)
+        if waiting >= most:
+            waiting = 0
+            self.flush()
+        self._waiting = waiting  # type: ignore[attr-defined]
+        return written
+
+    OutStream.write = write_and_send  # type: ignore[method-assign]
 
 
 def main() -> None:

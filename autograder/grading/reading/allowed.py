@@ -43,7 +43,7 @@ enable_grad inference_mode inf nan pi e newaxis Tensor Size dtype device layout 
 contiguous_format channels_last preserve_format Generator manual_seed get_default_dtype set_default_dtype
 set_printoptions is_nonzero can_cast bernoulli seed default_generator FloatTensor DoubleTensor HalfTensor
 BFloat16Tensor LongTensor IntTensor BoolTensor ShortTensor ByteTensor typename numel __version__ get_device_module
-cuda.is_available backends.mps.is_available special.ndtr
+var_mean std_mean cuda.is_available backends.mps.is_available special.ndtr
 special.expit special.erf special.erfc special.expm1 special.exp2
 special.log1p special.xlogy linalg.norm linalg.vector_norm linalg.matmul linalg.multi_dot linalg.vecdot
 linalg.diagonal autograd.no_grad autograd.enable_grad autograd.Function autograd.function.Function

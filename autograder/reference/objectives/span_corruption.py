@@ -50,7 +50,7 @@ def span_corruption(ids: Tensor, noise: Tensor, first_sentinel: int) -> SpanCorr
 def restore_spans(inputs: Tensor, targets: Tensor, first_sentinel: int) -> Tensor:
     """The original ids (T,) from inputs and targets: the corruption loses nothing.
 
-    Raises: ValueError when the sentinels of inputs and targets do not match.
+    Raises: ValueError when the sentinels of the inputs are not those of the spans in the targets, in the same order.
     """
     pieces: list[list[int]] = []
     for token in targets.tolist():
@@ -67,8 +67,10 @@ def restore_spans(inputs: Tensor, targets: Tensor, first_sentinel: int) -> Tenso
         if used < len(pieces) - 1 and token == first_sentinel - used:
             text.extend(pieces[used])
             used += 1
-        elif token == first_sentinel - used:  # the closing sentinel: a gap that the targets do not fill
-            raise ValueError(f"inputs hold more sentinels than the {len(pieces) - 1} spans of the targets")
+        elif first_sentinel - len(pieces) < token <= first_sentinel and used == len(pieces) - 1:
+            raise ValueError(f"inputs hold more sentinels than the {used} spans of the targets")
+        elif first_sentinel - len(pieces) < token <= first_sentinel:
+            raise ValueError(f"inputs hold {token} where sentinel {first_sentinel - used} is next")
         else:
             text.append(token)
     if used != len(pieces) - 1:

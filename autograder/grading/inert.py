@@ -1,0 +1,24 @@
+"""Text that somebody else wrote, as Markdown that shows it and does nothing else."""
+
+import re
+import textwrap
+
+from anatomy.texts import printable
+
+WIDTH = 100  # characters of a line: preformatted text is not wrapped by the page
+
+
+def as_text(text: str) -> str:
+    """Markdown that shows a text as it was typed: no HTML, no link, no image from elsewhere, no TeX.
+
+    What stands between fences is escaped when it becomes HTML, and typesetters leave preformatted text alone.
+    """
+    lines = [part for line in printable(text.replace("\r\n", "\n")).split("\n") for part in _wrapped(line.rstrip())]
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return "\n".join([fence, *lines, fence])
+
+
+def _wrapped(line: str) -> list[str]:
+    if len(line) <= WIDTH:
+        return [line]
+    return textwrap.wrap(line, WIDTH, replace_whitespace=False, drop_whitespace=True) or [""]

@@ -1,0 +1,204 @@
+"""One import of torch for two: the process that grades, and the zygote that it forks before it knows anything.
+
+``restart`` replaces this process by a fresh interpreter with a zygote's environment, which a fork takes along in
+``/proc/self/environ``. That one imports what both sides need (``SHARED``), forks the zygote, and only then becomes what
+it was asked to be: it reads the environment, path and arguments that ``restart`` left in a file without a name, and
+goes on with the grader's own modules. So no reference, no secret and no name of a student is in memory at the fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from autograder import ROOT
+
+from . import zygote_server
+from .packages import hide_staff_modules
+from .session import SandboxUnavailable
+from .zygote import ERRORS, SCRATCH, Forked, Zygote, new_folder, zygote_environment
+
+# What students' code and the judge both use: nearly all of what a start costs.
+SHARED = ("numpy", "torch", "safetensors.torch", "sympy", "torch.fx.experimental.symbolic_shapes")
+_BOOT = """
+import sys
+sys.path.append(sys.argv[1])
+from autograder.sandbox.launch import main
+sys.path.remove(sys.argv[1])
+main()
+"""
+_STREAMS = ("stdout", "stderr")
+
+
+def available() -> bool:
+    """Can a process of this system be started in this way?"""
+    return sys.platform == "linux" and hasattr(os, "memfd_create")
+
+
+def restart(module: str, arguments: Sequence[str], preload: Sequence[str], python_path: Sequence[str]) -> None:
+    """Becomes a process that calls ``module.main(arguments, zygote)``, and ends with what that returns.
+
+    module: imported after the zygote was forked. preload, python_path: as ``Zygote`` takes them. Returns only where the
+    system refuses: the caller then does without.
+    """
+    try:
+        folder = new_folder()
+    except (OSError, SandboxUnavailable):
+        return
+    about = {"module": module, "preload": list(preload), "python_path": list(python_path), "folder": folder}
+    about |= {**_of_this_process(), "arguments": _texts(arguments)}
+    try:
+        with os.fdopen(os.memfd_create("start", 0), "w+b", buffering=0) as state:  # open beyond the exec
+            state.write(json.dumps(about).encode())
+            state.seek(0)
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(AttributeError, OSError):
+                    stream.flush()
+            command = [sys.executable, "-c", _BOOT, str(ROOT), folder, str(state.fileno()), *preload]
+            os.execve(sys.executable, command, zygote_environment(folder, python_path))
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    """What ``restart`` starts. Arguments: repository root, private folder, descriptor of the rest, preload."""
+    _, _, folder, state, *preload = sys.argv
+    gc.disable()  # what imports make is no garbage
+    zygote = fork_zygote(folder, preload)
+    with open(int(state), "rb") as file:
+        about = json.load(file)
+    if zygote is not None:
+        zygote.python_path = tuple(about["python_path"])
+    _become(about)
+    run = importlib.import_module(about["module"]).main
+    gc.freeze()
+    gc.enable()
+    sys.exit(run([_name(a) for a in about["arguments"]], zygote))
+
+
+def fork_zygote(folder: str, preload: Sequence[str]) -> StartedZygote | None:
+    """Imports ``SHARED`` and forks the zygote, which goes on by itself. Call it before anything else is imported.
+
+    None where an import started threads: a fork would copy their locks but not them.
+    """
+    finders = list(sys.meta_path)
+    hide_staff_modules()
+    for name in SHARED:
+        importlib.import_module(name)
+    if len(os.listdir("/proc/self/task")) != 1:
+        shutil.rmtree(folder, ignore_errors=True)
+        sys.meta_path[:] = finders
+        return None
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _be_the_zygote(folder, theirs.fileno(), list(preload))
+        finally:
+            os._exit(1)
+    theirs.close()
+    sys.meta_path[:] = finders
+    return StartedZygote(Forked(pid), ours, folder, preload)
+
+
+class StartedZygote(Zygote):
+    """A zygote that was forked from this process. Where it dies, the next session starts another one, as any other."""
+
+    def __init__(self, process: Forked, lifeline: socket.socket, folder: str, preload: Sequence[str]):
+        super().__init__(preload)
+        self._process, self._lifeline, self._folder = process, lifeline, folder
+        self._ready = False
+
+    def start(self) -> None:
+        """Waits until it can fork; starts another one where it died. Raises SandboxUnavailable with the reason."""
+        with self._lock:
+            if not self._ready:
+                self._ready = True
+                with contextlib.suppress(SandboxUnavailable):  # the next lines try again, and say why
+                    self._await_start()
+        super().start()
+
+
+def leave_behind(keep: Sequence[int]) -> None:
+    """In a fork: replaces all descriptors of the parent but ``keep``, standard ones included, by /dev/null. They are
+    not closed, as some object of the parent's may still close that number."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        if fd != null and fd not in keep:
+            with contextlib.suppress(OSError):  # the listing's own
+                os.fstat(fd)
+                os.dup2(null, fd, inheritable=fd < 3)
+
+
+def _be_the_zygote(folder: str, lifeline: int, preload: list[str]) -> None:
+    os.setsid()  # an interrupt at the keyboard is for the grader alone
+    errors = os.open(os.path.join(folder, ERRORS), os.O_WRONLY | os.O_CREAT, 0o600)
+    leave_behind([lifeline, errors])
+    os.dup2(errors, 2)
+    os.chdir(os.path.join(folder, SCRATCH))
+    sys.argv[:] = ["notebook"]
+    try:
+        server = zygote_server.Server(folder, lifeline, preload)
+        gc.enable()
+        os.write(lifeline, b"+")
+        server.serve()
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: {error}\n".encode("utf-8", "replace"))
+        raise
+    os._exit(0)
+
+
+# ---- what a process is, in JSON --------------------------------------------------------------------------------------
+def _text(name: str) -> str:
+    """A name of the system's, whatever its bytes, in characters that JSON takes."""
+    return os.fsencode(name).decode("latin-1")
+
+
+def _name(text: str) -> str:
+    return os.fsdecode(text.encode("latin-1"))
+
+
+def _texts(names: Sequence[str]) -> list[str]:
+    return [_text(n) for n in names]
+
+
+def _of_this_process() -> dict[str, Any]:
+    """What the new process has to take over: all that a zygote's environment takes away."""
+    streams = {}
+    for which in _STREAMS:
+        stream = getattr(sys, which)
+        if hasattr(stream, "reconfigure"):
+            streams[which] = {
+                "encoding": stream.encoding,
+                "errors": stream.errors,
+                "line_buffering": stream.line_buffering,
+                "write_through": stream.write_through,
+            }
+    return {
+        "environment": [[k.decode("latin-1"), v.decode("latin-1")] for k, v in os.environb.items()],
+        "path": _texts(sys.path),
+        "no_bytecode": sys.dont_write_bytecode,
+        "streams": streams,
+    }
+
+
+def _become(about: dict[str, Any]) -> None:
+    os.environb.clear()
+    for key, value in about["environment"]:
+        os.environb[key.encode("latin-1")] = value.encode("latin-1")
+    time.tzset()
+    sys.path[:] = map(_name, about["path"])
+    sys.dont_write_bytecode = about["no_bytecode"]
+    for which, settings in about["streams"].items():
+        if hasattr(getattr(sys, which), "reconfigure"):
+            getattr(sys, which).reconfigure(**settings)
+    sys.argv[:] = [about["module"], *map(_name, about["arguments"])]
