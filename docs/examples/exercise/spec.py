@@ -25,7 +25,7 @@ EXERCISE = Exercise(
     signature="hard_swish(x)",
     reference=hard_swish,
     alternatives=[
-        lambda x: torch.where(x <= -3, torch.zeros_like(x), torch.where(x >= 3, x, x * (x + 3) / 6)),
+        lambda x: x * ((x + 3).clamp(min=0) - (x - 3).clamp(min=0)) / 6,
         lambda x: x * torch.minimum(torch.maximum(x / 6 + 0.5, torch.zeros_like(x)), torch.ones_like(x)),
     ],
     forbidden=("hardswish", "hardsigmoid", "hardtanh", "relu6"),
@@ -39,6 +39,11 @@ EXERCISE = Exercise(
         ),
         Case(
             "random", "random values on both sides of the corners", lambda g: call(g.randn(4, 5, scale=4.0)), weight=2
+        ),
+        Case(
+            "gradients",
+            "gradients flow back to float64 values, and the result is float64",
+            lambda g: call(g.randn(4, 5, scale=4.0, dtype=torch.float64), grad=[0]),
         ),
     ],
     mutants=[

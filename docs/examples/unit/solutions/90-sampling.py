@@ -98,6 +98,23 @@ for tau in (1.0, 0.1, 0.01):
 # %%
 progress("90-sampling")
 
+# %% [markdown] written="question"
+# A page says: *"Raise the temperature, and the model becomes creative."* What does temperature 2 do to the probabilities of *cat*, *dog* and *eel*, and what does it leave as it was? What would you let a model write, and what would you count, to test the claim?
+#
+# - the three probabilities, and their order
+# - which parts of a model the temperature reaches
+# - something that can be counted, at both temperatures
+
+# %% [markdown] written="answer" points=3
+# At temperature 2 the scores are 1, 0.5 and 0, and the probabilities 51, 31 and 19 % instead of 67, 24 and 9 %. Unlikely tokens get more, likely ones less. Their order stays, and so does all that the model knows: the temperature acts on the last scores, not on the layers before. I would let one model continue the same beginnings many times at temperature 1 and at 2, and count the different words and the wrong sentences. More of the first alone would speak for the claim; more of both is noise.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: the probabilities come closer together, with numbers.
+# - 1 point: the order stays, and the layers before are not reached.
+# - 1 point: something to count at two temperatures, with all else the same.
+# - No point: "the model thinks more freely".
+# ### END MARK SCHEME
+
 # %% [markdown]
 # ## Recap
 

@@ -63,6 +63,17 @@ EXERCISE = Exercise(
             lambda g: call(3000 * g.randn(3, 5), 0.7),
         ),
         Case(
+            "gradients",
+            "gradients flow back to float64 scores, and the probabilities are float64",
+            lambda g: call(g.randn(3, 4, dtype=torch.float64), g.number(0.4, 0.9), grad=[0]),
+        ),
+        Case(
+            "negative",
+            "temperature −1 raises ValueError too",
+            lambda g: call(g.randn(2, 3), -1.0),
+            weight=0.5,
+        ),
+        Case(
             "zero",
             "temperature 0 raises ValueError",
             lambda g: call(g.randn(2, 3), 0.0),
