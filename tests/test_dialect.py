@@ -11,8 +11,9 @@ import yaml
 from autograder import ROOT
 
 ANNOTATED = (
-    *("course/anatomy", "autograder/authoring", "autograder/build", "autograder/grading", "autograder/judge"),
-    *("autograder/recording", "autograder/reference", "autograder/sandbox", "benchmarks"),
+    *("course/anatomy", "autograder/authoring", "autograder/build", "autograder/classes", "autograder/grading"),
+    *("autograder/judge", "autograder/mutation", "autograder/recording", "autograder/reference"),
+    *("autograder/sandbox", "benchmarks"),
 )
 # Answers stand in specs as learners write them, without annotations; what builds their cases is annotated.
 SPECS = ROOT / "autograder" / "exercises"

@@ -64,7 +64,9 @@ def test_these_tests_are_guarded_and_so_is_all_that_they_start():
     tag = next(name for name in os.environ if name.startswith(f"{processes.PREFIX}{os.getpid()}_"))
     child = subprocess.Popen(["sleep", "600"], cwd=ROOT)
     try:
-        assert child.pid in set(processes.carrying(tag)) and os.getpid() not in set(processes.carrying(tag))
+        # The kernel lets the parent go on a moment before the new program's environment can be read.
+        wait_until(lambda: child.pid in set(processes.carrying(tag)))
+        assert os.getpid() not in set(processes.carrying(tag))
     finally:
         child.kill()
         child.wait()

@@ -25,6 +25,8 @@ def test_the_example_differs_in_words_alone():
         ("{{unit.time}}", "十分钟", "the placeholder {{unit.time}} is missing"),
         ("https://arxiv.org/abs/1503.02531", "https://arxiv.org/abs/1503.02532", "the link https://arxiv.org/abs/1503"),
         ("# 3. `return", "# `return", "the item 3. is missing"),
+        ("- 1 point: 顺序", "- 1 分：顺序", "the points - 1 point: is missing"),
+        ("### END MARK SCHEME", "### 结束", "the edge ### END MARK SCHEME is missing"),
         ("scores / 100", "scores / 10", "the code differs"),
         ('"sampling.p1"', '"采样.p1"', "the code differs"),
         ("(True, ", "(False, ", "the code differs"),

@@ -35,6 +35,7 @@ def test_every_rule_for_a_unit_holds_but_its_length(clone):
     rules = [
         "tests/course/test_notebooks.py",
         "tests/course/test_build.py",
+        "tests/course/test_written.py",
         "tests/evidence",
         "tests/test_grade_matrix.py",
     ]

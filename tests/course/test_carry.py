@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from autograder.build import __main__ as build
 from autograder.build.source import to_json
 
-from .toy import UNIT, answer, book, cell, check, demo, edit, exercise, sources, text
+from .toy import UNIT, answer, book, cell, check, demo, edit, exercise, sources, text, written
 
 OLD = book(text("intro"), *exercise(1), demo("a"), *exercise(2), text("end"))
 
@@ -26,6 +26,49 @@ def test_answers_go_into_the_new_text_and_the_new_checks():
     assert [s for s, n in zip(sources(made), sources(new), strict=True) if s != n] == ["def f1():\n    return 1"]
     assert made["metadata"]["anatomy"] == new["metadata"]["anatomy"]
     assert report == carry.Carried(answers=1)
+
+
+def test_a_written_answer_goes_into_the_new_release_like_code_and_its_pictures_with_it():
+    old, new = book(text("intro"), written()), book(text("new"), written("Write here, at length."), *exercise(1))
+    work = copy.deepcopy(old)
+    picture = {"a.png": {"image/png": "AA=="}}
+    edit(work, "written-x", "Because.\n\n![](attachment:a.png)")
+    work["cells"][-1]["attachments"] = picture
+    made, report = carry.merge(work, new)
+    assert sources(made)[1] == "Because.\n\n![](attachment:a.png)" and report == carry.Carried(answers=1)
+    assert made["cells"][1]["attachments"] == picture and made["cells"][1]["cell_type"] == "markdown"
+    untouched, report = carry.merge(old, new)
+    assert sources(untouched)[1] == "Write here, at length." and report == carry.Carried()
+    again, report = carry.merge(made, new)
+    assert plain(again) == plain(made) and report == carry.Carried(answers=1)
+
+
+def test_a_written_answer_is_never_lost_with_its_question_its_marks_or_its_release():
+    old = book(text("intro"), written())
+    for change in (
+        lambda c: c["metadata"].clear(),
+        lambda c: c.pop("id"),
+        lambda c: c.update(cell_type="raw"),
+        lambda c: c["metadata"]["nbgrader"].pop("checksum"),
+    ):
+        work = copy.deepcopy(old)
+        edit(work, "written-x", "Because.")
+        change(work["cells"][1])
+        made, _ = carry.merge(work, book(text("new"), written("Write anew."), *exercise(1)))
+        assert sources(made)[1] == "Because.", "in its place"
+    edit(old, "written-x", "Because.")
+    made, report = carry.merge(old, book(text("new")))
+    assert sources(made)[-1] == "Because." and made["cells"][-1]["cell_type"] == "raw" and report.kept == 1
+
+
+def test_a_question_that_is_new_in_a_release_comes_with_it_and_an_unsigned_stub_is_known():
+    work = book(text("intro"), *exercise(1))
+    made, report = carry.merge(work, book(text("intro"), *exercise(1), written()))
+    assert sources(made)[-1] == "Write here." and report == carry.Carried()
+    unsigned = book(written())
+    del unsigned["metadata"]["anatomy"]
+    made, report = carry.merge(unsigned, book(written("Write anew.")))
+    assert sources(made) == ["Write anew."] and report == carry.Carried()
 
 
 def test_own_cells_stay_behind_their_neighbor_or_the_nearest_one_left():
@@ -206,6 +249,7 @@ RELEASE = st.lists(
         st.tuples(st.just("text"), WORDS),
         st.tuples(st.just("demo"), st.sampled_from("uvwxyz")),
         st.tuples(st.just("exercise"), st.integers(1, 5), st.sampled_from(["Write.", "Say.", "Do."])),
+        st.tuples(st.just("written"), st.just(1), st.sampled_from(["Write here.", "Write below."])),
     ),
     max_size=9,
     unique_by=lambda x: x[:2],
@@ -225,6 +269,7 @@ CHANGES = st.lists(
 
 def released(parts):
     makers = {"text": lambda w: [text(w)], "demo": lambda w: [demo(w)], "exercise": exercise}
+    makers["written"] = lambda n, stub: [written(stub)]
     return book(*(c for kind, *rest in parts for c in makers[kind](*rest)))
 
 

@@ -40,7 +40,7 @@ def test_evaluate_returns_a_verdict_and_shows_nothing(capsys):
         (lambda values, weights: None, "generic.type"),
         (lambda values: values, "generic.signature"),
         (lambda values, weights: right(values, weights).double(), "generic.dtype"),
-        (lambda values, weights: right(values, weights)[None], "generic.reshape"),
+        (lambda values, weights: right(values, weights)[None, None], "generic.reshape"),
         (lambda values, weights: right(values, weights) * float("nan"), "generic.nan"),
         (lambda values, weights: -right(values, weights), "generic.sign"),
         (lambda values, weights: 3 * right(values, weights), "generic.factor"),
@@ -219,7 +219,7 @@ def test_a_different_algorithm_is_not_punished_for_rounding():
         total = torch.zeros(values.shape[1])
         for i in torch.randperm(len(values), generator=torch.Generator().manual_seed(1)):
             total = total + values[i] * weights[i]
-        return (total.double() / weights.double().sum()).float()
+        return (total.double() / weights.double().sum()).to(values.dtype)
 
     assert evaluate(ID, noisy).passed
 

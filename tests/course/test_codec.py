@@ -101,3 +101,11 @@ def test_a_learner_who_returns_them_reads_what_came_back():
         verdict = checks.evaluate("start.weighted_average", lambda values, weights, value=value: value)
         assert words in verdict.text() and "Your code raised" not in verdict.text()
     assert sys.get_int_max_str_digits() <= 5_000, "what this is about"
+
+
+def test_a_complex_tensor_starts_where_torch_computes_with_it():
+    """In a file, pairs of float64 start at any multiple of 8 bytes; at some, complex128 arithmetic crashes."""
+    pairs = torch.arange(9.0, dtype=torch.float64)[1:].reshape(4, 2)
+    assert pairs.data_ptr() % 16 == 8
+    found = decode({"complex_tensor": "a"}, {"a": pairs})
+    assert found.data_ptr() % 16 == 0 and (found - found).abs().max() == 0

@@ -36,3 +36,18 @@ def test_a_plain_number_too(got, equal):
 def test_none_in_place_of_a_result_and_inside_one():
     assert difference(1.0, None).sentence == "the result is None: is a return missing?"
     assert difference([1.0, 2.0], [1.0, None]).sentence.endswith("is None, expected a float")
+
+
+@pytest.mark.parametrize("expected", [2.5, 3, True])
+def test_a_tensor_of_one_number_is_no_number(expected):
+    found = difference(expected, torch.tensor(expected))
+    assert found.kind == "type" and "is a tensor of shape ()" in found.sentence
+    assert difference([expected], [torch.tensor(expected)]).kind == "type"
+
+
+def test_what_differs_by_rounding_is_shown_with_its_digits():
+    expected = torch.tensor([1.0, 1 / 3], dtype=torch.float64)
+    found = difference(expected, expected.float().double())
+    assert (found.expected, found.got) == ("[1] = 0.33333333333333331", "[1] = 0.3333333432674408")
+    found = difference(expected, expected + 1)
+    assert (found.expected, found.got) == ("[1, 0.3333]", "[2, 1.333]")

@@ -175,8 +175,8 @@ def test_contrast_needs_both_kinds_of_cases():
         (lambda values, weights: right(values, weights).tolist(), "wrap it at the end: torch.tensor"),
         (lambda values, weights: (right(values, weights), weights), "Item 0 of it is right: return that one alone."),
         (lambda values, weights: right(values, weights).numpy(), "torch.from_numpy"),
-        (lambda values, weights: right(values, weights)[None], "An axis of length 1 is too many"),
-        (lambda values, weights: right(values, weights).sum(), "does a sum or mean run over all axes?"),
+        (lambda values, weights: right(values, weights)[None, None], "An axis of length 1 is too many"),
+        (lambda values, weights: right(values, weights).prod(), "does a sum or mean run over all axes?"),
         (lambda values, w: right(values, w), "rename w to weights"),
         (torch.zeros(2), "got a tensor: pass its name without parentheses (weighted_average, not weighted_average(…))"),
         (type("A", (), {"__init__": lambda self, values, weights: None}), "should be a function"),
@@ -192,3 +192,74 @@ def test_every_function_must_be_one():
         "pass its name without parentheses (merge_heads, not merge_heads(…))"
         in messages(split_heads, torch.zeros(2), of="attention.split_heads")[0]
     )
+
+
+# ── relations that are sure ──────────────────────────────────────────────────────────────────────────────────────────
+
+HEADS = torch.randn(2, 3, 4, 5, generator=torch.Generator().manual_seed(3))
+GRID = torch.randn(4, 5, generator=torch.Generator().manual_seed(4))
+
+
+def related(expected, got, inputs=()):
+    found = relations.relation([(expected, got)], [list(inputs)])
+    return found and found[1]
+
+
+@pytest.mark.parametrize(
+    "expected, got, words",
+    [
+        (GRID, GRID.flip(0), "in reverse order along the second to last axis"),
+        (
+            HEADS,
+            HEADS.transpose(1, 2).reshape(2, 3, 4, 5),
+            "third to last axis and the second to last axis are swapped",
+        ),
+        (HEADS, HEADS.reshape(2, 4, 3, 5).transpose(1, 2), "swapped once too often, or after a reshape"),
+        (GRID, GRID[[0, 2, 3, 1]], "place 1 holds slice 2"),
+        (
+            GRID.exp().log_softmax(-1).exp(),
+            GRID.exp(),
+            "The expected result is the softmax (over the last axis) of yours",
+        ),
+        (GRID.abs(), GRID, "The expected result is the absolute value of yours"),
+        (GRID.exp(), GRID.exp().rsqrt(), "one over the square root of"),
+        (GRID > 0, GRID <= 0, "True stands where False belongs"),
+        (GRID.double(), GRID.double() * (1 + 3e-8), "the precision of float32"),
+        (GRID[0], GRID[0] * (1 + torch.tensor([2e-4, -2e-4, 1e-4, 0, 0])), None),
+    ],
+)
+def test_more_relations(expected, got, words):
+    said = related(expected, got)
+    if words is None:
+        assert "rounding" not in (said or "")
+    else:
+        assert words in said
+
+
+def test_the_logarithm_of_zero_is_lost_and_the_relation_is_not():
+    weights = torch.tensor([[0.7, 0.3, 0.0], [0.2, 0.5, 0.3]])
+    assert "is the exponential of yours" in related(weights, weights.log())
+    assert related(weights, weights.log() + torch.tensor([[0.1, 0.2, 0.4], [0.5, 0.6, 0.7]])) is None
+
+
+def test_rounding_is_blamed_on_numbers_far_from_zero():
+    x = torch.randn(50, generator=torch.Generator().manual_seed(5))
+    wrong = GRID * (1 + 2e-4 * torch.randn(4, 5, generator=torch.Generator().manual_seed(6)))
+    assert "Differences of large numbers lose digits" in related(GRID, wrong, [x + 1_000])
+    assert "rounding" not in related(GRID, wrong, [x])
+
+
+def test_a_factor_that_changes_with_a_size_is_found():
+    sizes = (3, 5, 8)
+    inputs = [[torch.ones(2, n)] for n in sizes]
+    found = relations.relation([(GRID, GRID / n**0.5) for n in sizes], inputs)
+    assert found[0] == "factors" and "1/√n, n the length of the last axis of the first tensor" in found[1]
+    other = relations.relation([(GRID, GRID * f) for f in (1.1, 1.7, 0.3)], inputs)
+    assert other is None, "no size explains it"
+
+
+def test_the_first_wrong_entry_is_said_where_there_is_no_pattern():
+    got = GRID.clone()
+    got[1, 2] = got[3, 0] = got[0, 4] = 9.0
+    assert relations.first_wrong(GRID, got) == "3 of 20 entries are wrong, the first at [0, 4]."
+    assert relations.first_wrong(GRID, GRID) == "" == relations.first_wrong(GRID, GRID + 1)

@@ -82,6 +82,7 @@ def test_every_make_target_is_explained():
 @pytest.mark.parametrize(
     "given, expected",
     [
+        ("SUBMITTED=dir UNIT=06-rope STUDENT=ada", '"dir" --unit "06-rope" --student "ada"'),
         ("SUBMITTED=dir", '"dir"'),
         ("SUBMITTED=dir SCHEDULER=tcp://a:8786", '"dir" --scheduler tcp://a:8786'),
         ("SUBMITTED=dir ARGS=--force", '"dir"  --force'),

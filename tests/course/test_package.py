@@ -38,6 +38,56 @@ def test_two_packages_have_the_same_bytes(tmp_path):
     assert a == b
 
 
+def test_what_is_listed_is_what_git_tracks():
+    tracked = package.tracked_by_git(package.ROOT)
+    if tracked is None:
+        pytest.skip("not a git checkout")
+    wing = {n for n in tracked if n in package.LEARNER_FILES or n.startswith(("course/", "assets/"))}
+    listed = set(package.listed())
+    assert wing <= listed, f"LEARNER_FOLDERS in autograder/build/package.py leaves out {sorted(wing - listed)}"
+    assert set(package.contents()) == wing | {"README.md", "students.md"}
+
+
+@pytest.fixture(scope="module")
+def source_archive(tmp_path_factory):
+    """The files of the learner's wing without git, in a folder that lies in somebody else's checkout."""
+    above = tmp_path_factory.mktemp("checkout")
+    subprocess.run(["git", "init", "-q"], cwd=above, check=True)
+    root = above / "archive"
+    for name, content in package.contents().items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (root / "docs").mkdir()
+    (root / "students.md").rename(root / "docs" / "students.md")  # where a source archive has it
+    return root
+
+
+def test_a_source_archive_without_git_makes_the_same_package(source_archive, monkeypatch):
+    assert package.tracked_by_git(source_archive) is None
+    for stray in ("course/.ipynb_checkpoints/a.ipynb", "course/anatomy/__pycache__/a.json", "course/progress.json"):
+        path = source_archive / stray
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}")
+    (source_archive / "course" / "anatomy" / "elsewhere.py").symlink_to("/etc/hostname")
+    assert package.contents(source_archive) == package.contents()
+    monkeypatch.setenv("PATH", "")  # no git on this machine
+    assert package.contents(source_archive) == package.contents()
+
+
+def test_in_a_checkout_what_git_does_not_track_stays_at_home(source_archive):
+    inside = {"cwd": source_archive, "check": True}
+    subprocess.run(["git", "init", "-q"], **inside)
+    subprocess.run(["git", "add", "course/README.md", "assets/units"], **inside)
+    names = set(package.contents(source_archive))
+    assert {"course/README.md", "assets/units/06-rope.json"} <= names and "course/06-rope/06-rope.ipynb" not in names
+
+
+def test_another_folder_is_refused_in_one_sentence(tmp_path):
+    with pytest.raises(RuntimeError, match="has no course/README.md"):
+        package.contents(tmp_path)
+
+
 def test_make_help_works_without_the_staffs_targets(unpacked):
     text = subprocess.run(["make", "help"], cwd=unpacked, capture_output=True, text=True, check=True).stdout
     assert "make lab" in text and "make update" in text and "make grade" not in text

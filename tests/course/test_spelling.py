@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from anatomy import codec, judging, records, runner
+from anatomy import codec, judging, laws, records, runner
 from anatomy.cases import case
 from anatomy.compare import difference
 from anatomy.spelling import MAX_CHARACTERS, spelled, tensor_text
@@ -49,6 +49,9 @@ def test_every_printed_call_gives_the_expected_outcome(exercise):
                     pasted(text, functions)
                 assert type(caught.value).__name__ == step["raises"][0], text
                 continue
+            if "law" in c.program["steps"][at]:
+                assert laws.problem(c.program["steps"][at]["law"], *runner.floating(pasted(text, functions))) is None
+                continue
             assert agrees(c, pasted(text, functions), step["value"], tensors) is None, text
             for label, tree in step.get("grads", {}).get("dict", []):
                 text = spelled(record, number, at, label)
@@ -67,6 +70,9 @@ def test_a_case_runs_and_shows_itself(exercise):
         else:
             outcome, tensors = c.outcomes["expected"]
             value = shown.run(*functions)
+            if "law" in c.program["steps"][-1]:
+                assert laws.problem(c.program["steps"][-1]["law"], *runner.floating(value)) is None
+                continue
             value = value["value"] if "grads" in outcome["results"][-1] else value
             assert agrees(c, value, outcome["results"][-1]["value"], tensors) is None
 

@@ -37,6 +37,17 @@ def check(n):
     return made
 
 
+def written(stub="Write here.", source=None):
+    made = cell(
+        "written-x",
+        stub,
+        "markdown",
+        nbgrader={"grade_id": "written-x", "grade": True, "solution": True, "locked": False, "points": 0},
+    )
+    made["metadata"]["nbgrader"]["checksum"] = carry.checksum(made)
+    return made if source is None else made | {"source": source}
+
+
 def exercise(n, say="Write it."):
     return [cell(f"say-x-{n}", say, "markdown"), answer(n), check(n)]
 

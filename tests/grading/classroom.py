@@ -97,7 +97,8 @@ def consistent(root):
             """SELECT g.auto_score + coalesce(g.extra_credit, 0) FROM grade g
                        JOIN submitted_notebook n ON g.notebook_id = n.id
                        JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON s.assignment_id = a.id
-                       WHERE s.student_id = ? AND a.name = ?""",
+                       JOIN base_cell c ON g.cell_id = c.id
+                       WHERE s.student_id = ? AND a.name = ? AND c.name NOT LIKE 'written-%'""",
             student,
             unit,
         )

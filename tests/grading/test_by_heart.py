@@ -1,13 +1,16 @@
 """Whoever knows the recorded answers by heart, or gives the inputs back, earns nothing: the recordings are public."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from anatomy import judging
 
+from autograder import exercises
+from autograder.authoring import by_heart
 from autograder.judge.drawing import draw_record, student_key
+from autograder.judge.spec import Case, call
 from autograder.judge.trusted import is_drawn, no_points_for_examples
-
-KEYS = [bytes([i]) * 32 for i in range(8)]
 
 
 def test_the_recorded_answers_earn_nothing_on_fresh_inputs(exercise):
@@ -33,19 +36,18 @@ def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_hear
 
 
 def test_a_drawn_answer_is_another_one_for_everybody(exercise):
-    """A guess that is right for one in a hundred would bring all fixed cases with it: of eight submissions no two may
-    have the same answer, nor the public one."""
-    public = draw_record(exercise, with_mutants=False)
-    drawn = [draw_record(exercise, key, with_mutants=False) for key in KEYS]
-    number = 0
-    for shown, *fresh in zip(public.cases, *(record.cases for record in drawn), strict=True):
-        if not shown.weight or not any(is_drawn(f, shown) for f in fresh):
-            continue  # the same for all, which earns nothing alone
-        number += 1
-        every = [shown, *fresh]
-        same = [(i, j) for j in range(len(every)) for i in range(j) if not is_drawn(every[j], every[i])]
-        assert not same, f"{shown.name}: equal answers {same}; draw more of it, or ask several times"
-    assert number, "nothing that this exercise asks for is drawn"
+    assert not list(by_heart.problems(exercise))
+
+
+def test_what_can_be_known_is_said_in_words():
+    """As the author of an exercise reads it."""
+    whole = exercises.get("attention.softmax")
+    fixed = [c for c in whole.cases if c.name in ("two rows", "shifted")]
+    said = [says for _, says in by_heart.problems(replace(whole, cases=fixed))]
+    assert len(said) == 1 and "draw a case from g" in said[0]
+    guessed = Case("coin", "one of two", lambda g: call(torch.tensor([0.0, float(g.integer(0, 2))])))
+    (name, says), *_ = by_heart.problems(replace(whole, cases=[*whole.cases, guessed]))
+    assert name == "coin" and "can be guessed" in says
 
 
 def score(exercise, student, answer):

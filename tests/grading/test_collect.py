@@ -70,7 +70,7 @@ INSTEAD = {
     "sparse giant": (lambda p: (p.touch(), os.truncate(p, 50 << 30)), "too_large"),
     "empty file": (lambda p: p.touch(), None),  # rebuild says what is wrong with it
     "nothing": (lambda p: None, "missing"),
-    "copy of the browser's": (lambda p: p.with_name(f"{START} (1).ipynb").write_bytes(BOOK), "missing"),
+    "another notebook": (lambda p: p.with_name("notes.ipynb").write_bytes(BOOK), "missing"),
     "archive": (lambda p: p.with_suffix(".zip").write_bytes(b"PK"), "missing"),
 }
 # In the place of the unit's folder.
@@ -118,7 +118,8 @@ def test_each_odd_entry_has_its_reason_and_the_others_are_found(odd):
 
 def test_a_missing_notebook_names_what_is_there_instead(odd):
     said = {s.student: s.problem[1] for s in collect.find(odd) if s.problem}
-    assert f"There is {START} (1).ipynb; rename the right one." in said["copy of the browser's"]
+    assert "There is notes.ipynb; rename the right one." in said["another notebook"]
+    assert said["nothing"].endswith("The folder is empty.")
     assert f"There is {START}.zip; unpack it." in said["archive"]
     assert "a pipe" in said["pipe"] and "a link" in said["linked unit"] and "device" in said["device"] + "device"
 

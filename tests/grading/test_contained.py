@@ -72,10 +72,10 @@ def test_the_result_is_the_same_as_without_a_child(unit, kind, sandbox):
 def test_two_poisoned_replies_cost_their_exercises_alone(harm, sandbox, strict, monkeypatch):
     poisoned, real = {"attention.softmax", "attention.cost"}, trusted._verdict
 
-    def verdict(record, answer, seconds):
+    def verdict(record, answer, *more):
         if record.id in poisoned:
             harm()
-        return real(record, answer, seconds)
+        return real(record, answer, *more)
 
     monkeypatch.setattr(trusted, "_verdict", verdict)
     graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
@@ -88,7 +88,7 @@ def test_two_poisoned_replies_cost_their_exercises_alone(harm, sandbox, strict, 
 
 @pytest.mark.parametrize("harm", [loop, crash])
 def test_a_notebook_that_cannot_be_read_within_the_limits_is_one_line(harm, sandbox, strict, monkeypatch):
-    monkeypatch.setattr(rebuilding, "_cells", harm)
+    monkeypatch.setattr(rebuilding, "cells_of", harm)
     graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
     assert graded.problem and graded.problem[0] == "submission.unreadable" and graded.score == 0
     with pytest.raises(BadSubmission, match="within the grader's limits"):

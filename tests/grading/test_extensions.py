@@ -12,13 +12,13 @@ from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
 from autograder import ROOT
-from autograder.grading import feedback, gradebook, masters, report
+from autograder.grading import feedback, gradebook, masters, report, tables
 from autograder.grading import grade as grading
-from autograder.grading.__main__ import write_grades
 from autograder.grading.extra import settle
 from autograder.grading.grade import GradedNotebook, score_outputs
 from autograder.grading.gradebook import GradebookWriter
 from autograder.grading.rebuild import rebuild
+from autograder.grading.tables import write_grades
 
 from .cheats.base import ATTENTION, find, released
 from .classroom import course, grade, grades, query, submit
@@ -41,7 +41,7 @@ def extension(monkeypatch):
             cell = find(book, grade_id(e.id))
             cell["metadata"]["nbgrader"]["points"] = 0 if e.extension else e.points
         made = dataclasses.replace(plain, notebook=book, exercises=specs, checks={grade_id(e.id): e for e in specs})
-        for module in (grading, gradebook, feedback, report):
+        for module in (grading, gradebook, feedback, report, tables):
             monkeypatch.setattr(module, "master", lambda unit: made)
 
     choose(True)
@@ -62,10 +62,24 @@ def graded(student="ada", share=1.0):
     )
 
 
-def store(open_book, *submissions, publish=None):
+class Pages(dict):
+    """student → page, as what the writer shows; nothing is kept of the attempts."""
+
+    def keep(self, digest, notebook):
+        """No file."""
+
+    def kept(self, digest):
+        """No file."""
+
+    def show(self, graded, standing, attempts):
+        self[graded.student] = feedback.page(graded, standing, attempts)
+        return ""
+
+
+def store(open_book, *submissions, shelf=None):
     with open_book() as writer:
         for submission in submissions:
-            writer.write(submission, "0" * 64, "v", publish=publish)
+            writer.write(submission, "0" * 64, "v", shelf=shelf)
 
 
 def stands(open_book, student="ada"):
@@ -173,15 +187,13 @@ def test_an_exercise_becomes_an_extension_when_submissions_are_there(extension, 
 
 
 def test_table_page_and_report_agree_with_the_gradebook(extension, open_book, tmp_path):
-    pages = {}
-    publish = lambda s: lambda *remarks: pages.update({s.student: feedback.page(s, *remarks)})
-    for submission in (graded(), graded("bob", 0.0)):
-        store(open_book, submission, publish=publish(submission))
+    pages = Pages()
+    store(open_book, graded(), graded("bob", 0.0), shelf=pages)
     instruct(open_book, "bob", exercise=CORE, extra_credit=0.5)
-    store(open_book, graded("bob", 0.0), publish=publish(graded("bob", 0.0)))
+    store(open_book, graded("bob", 0.0), shelf=pages)
     full, points = OTHERS + BEYOND.points, f"{BEYOND.points:g}"
     with open_book() as writer:
-        write_grades(tmp_path / "grades.csv", writer, types.SimpleNamespace(problems=[]))
+        write_grades(tmp_path / "grades.csv", writer)
         rows, results = report.summarize(writer.results())
     table = grades(tmp_path)
     total = lambda student, column: sum(float(r[column]) for r in table if r["student"] == student)
@@ -192,8 +204,8 @@ def test_table_page_and_report_agree_with_the_gradebook(extension, open_book, tm
     row = next(r for r in table if r["exercise"] == BEYOND.id and r["student"] == "ada")
     assert (row["score"], row["max_score"], row["max_extra"]) == (points, "0", points)
     assert {r["max_extra"] for r in table if r["exercise"] != BEYOND.id} == {"0"}
-    assert f"{full:g} of {OTHERS:g} points</h1>" in pages["ada"]
-    assert f"<p>{points} of the points are extra" in pages["ada"]
+    assert f"{OTHERS:g} of {OTHERS:g} points, and {points} extra</h1>" in pages["ada"]
+    assert f"<p>{points} points are extra, for extensions: {full:g} in all.</p>" in pages["ada"]
     assert f"{points} of {points} extra points</h2>" in pages["ada"]
     assert f"{OTHERS + 0.5:g} of {OTHERS:g} points</h1>" in pages["bob"] and "are extra" not in pages["bob"]
     assert f"Your instructor gave {CORE.points + 0.5:g} points" in pages["bob"]
@@ -245,12 +257,7 @@ def test_make_grade_and_stock_nbgrader_agree_on_a_unit_with_extensions(tmp_path,
             (trusted.points, extra, 0)
         ]
         page = (root / "feedback" / "all" / unit / f"{unit}.html").read_text()
-        said = (
-            f"{extra:g} of the points are extra"
-            if way == "make"
-            else (f"(Score: {trusted.points + extra:.1f} / {trusted.points:.1f})")
-        )
-        assert said in page
+        assert f"{trusted.points:g} of {trusted.points:g} points, and {extra:g} extra</h1>" in page
     assert (
         made["make"]
         == made["stock"]

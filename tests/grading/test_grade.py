@@ -11,6 +11,7 @@ from autograder.grading.execution import order_matters
 from autograder.grading.grade import GradedNotebook, grade_bytes, grade_notebook
 from autograder.grading.masters import gradable_units, master
 from autograder.grading.signs import evades_ban, signs_of
+from autograder.grading.standing import Standing
 from autograder.judge.drawing import student_key
 
 from .cheats.base import ATTENTION, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
@@ -175,14 +176,16 @@ def test_a_name_is_written_as_it_is_written_in_code(sandbox):
 
 
 def test_a_broken_file_is_explained_once_and_no_case_is_called_failing(sandbox):
-    page = feedback.page(grade_bytes(b"PK", ATTENTION, "ada", KEY, sandbox), {"solve-attention-softmax": "See me."})
+    page = feedback.page(
+        grade_bytes(b"PK", ATTENTION, "ada", KEY, sandbox), Standing(comments={"solve-attention-softmax": "See me."})
+    )
     assert page.count("cannot be read as JSON") == 1 and "Smallest failing case" not in page
     assert "See me." in page and page.count("<h2") == 1 and page.count("not graded") == len(master(ATTENTION).exercises)
 
 
 def test_pages_show_two_decimals(sandbox):
     result = graded(with_answer(RIGHT), sandbox)
-    assert "0.67 of 1 points" in feedback.page(result, manual={"check-start-weighted_average": 2 / 3})
+    assert "0.67 of 1 points" in feedback.page(result, Standing(points={"check-start-weighted_average": 2 / 3}))
 
 
 def test_a_file_that_is_not_there(tmp_path, sandbox):
@@ -197,7 +200,7 @@ def test_student_text_cannot_become_html(sandbox):
         f"# {script}\nprint({script!r})\ndef weighted_average(values, weights):\n    raise ValueError({script!r})",
         f"{script!r}",
     )
-    page = feedback.page(graded(book, sandbox), {SOLVE: script}, {}, 0.5)
+    page = feedback.page(graded(book, sandbox), Standing(comments={SOLVE: script}, penalty=0.5))
     assert "<script" not in page and "&lt;script&gt;" in page
     assert "0.5 points were taken off" in page
 

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder import ROOT, exercises
+from autograder.grading.stamps import SECRET as EXCHANGE
+from autograder.grading.stamps import STAMP
 
 from .cheats.base import START
 from .cheats.folders import ENTRIES, build
@@ -96,9 +99,11 @@ def test_the_class_is_graded_to_the_end(hostile):
 
 def test_the_honest_half_has_the_scores_that_it_has_alone(hostile, alone):
     root = hostile[0]
+    # In which units nothing was handed in depends on what others handed in.
+    alone = [row for row in alone if row["status"] != "missing"]
     names = {row["student"] for row in alone}
     assert len({(row["student"], row["unit"]) for row in alone}) == 25
-    assert [row for row in grades(root) if row["student"] in names] == alone
+    assert [row for row in grades(root) if row["student"] in names and row["status"] != "missing"] == alone
     earned = {(row["student"], row["unit"]): 0.0 for row in alone}
     for row in alone:
         earned[row["student"], row["unit"]] += float(row["score"])
@@ -145,7 +150,7 @@ def test_what_is_shown_is_text(hostile):
         assert not hidden, {hex(ord(c)) for c in hidden}
     with open(root / "grades.csv", newline="", encoding="utf-8") as file:
         assert all(
-            len(row) == 7 and not any(cell[:1] in ("=", "+", "-", "@", "\t") for cell in row)
+            len(row) == 8 and not any(cell[:1] in ("=", "+", "-", "@", "\t") for cell in row)
             for row in csv.reader(file)
         )
 
@@ -165,16 +170,16 @@ class Parts(HTMLParser):
 def test_nothing_is_written_but_results_and_no_secret_is_in_them(hostile):
     root, _, _, before = hostile
     assert snapshot(root) == before, "the submissions were changed"
-    assert sorted(p.name for p in root.iterdir()) == [
-        ".secret", "autograded", "feedback", "gradebook.db", "grades.csv", "nbgrader_config.py", "submitted",
-    ]  # fmt: skip
-    for path in (p for folder in ("autograded", "feedback") for p in (root / folder).rglob("*")):
+    written = ["attempts", "autograded", "feedback", "gradebook.db", "grades.csv"]
+    assert sorted(p.name for p in root.iterdir()) == sorted([".secret", "nbgrader_config.py", "submitted", *written])
+    for path in (p for folder in ("attempts", "autograded", "feedback") for p in (root / folder).rglob("*")):
         about = path.lstat()
         assert stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode), path
         if path.is_file():
-            assert path.suffix in (".html", ".ipynb") or path.name == "timestamp.txt", path
+            assert path.suffix in (".html", ".ipynb") or path.name in (STAMP, EXCHANGE), path
             assert path.relative_to(root).parts[2] in exercises.units() and about.st_size < 20_000_000
             assert SECRET.encode() not in path.read_bytes(), path
+            assert path.name != EXCHANGE or re.fullmatch("[0-9a-f]{128}", path.read_text())
     assert SECRET.encode() not in (root / "gradebook.db").read_bytes() + (root / "grades.csv").read_bytes()
     for page in (root / "feedback").rglob("*.html"):
         parts = Parts()
@@ -231,7 +236,7 @@ def test_stock_autograde_comes_through_the_same_folder(tmp_path, sandbox):
             JOIN submitted_assignment s ON n.assignment_id = s.id GROUP BY s.student_id""",
         )
     )
-    assert scores["ada"] == 1 and scores["bob"] == 0.6
+    assert scores["ada"] == 1 and scores["bob"] == 0.666667
     for entry in chosen:
         got = scores.get(os.fsdecode(entry.student)) or 0
         assert got == entry.earns or (entry.said and not got), (entry.name, got)

@@ -78,6 +78,7 @@ def school(tmp_path_factory, sandbox):
     (root / "submitted" / "copying").mkdir()
     (root / "submitted" / "copying" / START).symlink_to(root / "submitted" / "right" / START)
     (root / "submitted" / "alias").symlink_to(root / "submitted" / "right")
+    submit(root, "renamed", right, name="start (1).ipynb")
     submit(root, "bad\x1b[31mname", right)
     with contextlib.suppress(OSError):  # macOS takes nothing that is not UTF-8
         submit(root, os.fsdecode(b"\xc0\xee\xc4\xc8"), right)
@@ -101,7 +102,7 @@ def test_each_odd_folder_costs_itself_alone(school):
     root, said = school
     assert [d.returncode for d in said] == [0, 0], said[0].stderr[-3000:]
     zero = dict.fromkeys(("linked", "waiting", "copying", "alias"), 0)
-    whole = dict.fromkeys(("right", "Zoë", "printing", "leaking", "endless", "crowded"), 1)
+    whole = dict.fromkeys(("right", "Zoë", "printing", "leaking", "endless", "crowded", "renamed"), 1)
     assert scores(root) == {**zero, **whole}
     reasons = dict(query(root, "SELECT student_id, result FROM anatomy_graded"))
     for student in ("linked", "waiting", "copying", "alias"):
@@ -127,10 +128,11 @@ def test_nothing_but_the_notebook_is_copied(school):
     assert {os.path.basename(p) for p in left} == {f"{START}.ipynb", "timestamp.txt", "submission_secret.txt"}
     pages = {str(p.relative_to(root)) for p in (root / "feedback").rglob("*") if p.is_file()}
     assert {os.path.basename(p) for p in pages} == {f"{START}.html", "timestamp.txt", "submission_secret.txt"}
-    for step in ("autograded", "feedback"):  # what nbgrader's exchange needs, of the one who has it
-        assert [str(p.relative_to(root)) for p in (root / step).rglob("submission_secret.txt")] == [
-            f"{step}/right/{START}/submission_secret.txt"
-        ]
+    for step in ("autograded", "feedback"):  # what nbgrader's exchange needs: the student's own, else one made here
+        secrets = {p.parts[-3]: p.read_text() for p in (root / step).rglob("submission_secret.txt")}
+        assert secrets.pop("right") == "0a" * 64
+        assert all(len(s) == 128 and "0a" * 4 not in s for s in secrets.values())
+        assert len(set(secrets.values())) == len(secrets) >= 10
         assert not any(
             SECRET in p.read_text() for p in (root / step).rglob("*") if p.is_file() and p.name != "leak.txt"
         )
@@ -182,7 +184,7 @@ print(json.dumps([
     assert scores(root)["leaking"] == 1 and scores(root)["waiting"] == 0
     assert not (root / "right").exists() and not (root / "autograded" / ".." / "right").exists()
     names = {p.name for p in (root / "feedback" / "leaking" / START).iterdir()}
-    assert names == {f"{START}.html"}
+    assert names == {f"{START}.html", "timestamp.txt", "submission_secret.txt"}
 
 
 @pytest.mark.parametrize("student", ["..", "../../elsewhere", "right/../right", "."])

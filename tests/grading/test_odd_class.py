@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import unicodedata
+from unittest import mock
 
 import pytest
 import sqlalchemy as sa
@@ -41,6 +42,12 @@ def school(tmp_path_factory, sandbox):
     submit(root, "raising", notebook(bad))
     submit(root, "wrong", notebook(unit=ATTENTION))
     submit(root, "deep", b"[" * 5_000_000)
+    submit(root, "renamed", notebook(ANSWERS["right"]), name="00_start_here (1).ipynb")
+    for answer, name in (("right", "a.ipynb"), ("mutant", "b.ipynb")):
+        submit(root, "undecided", notebook(ANSWERS[answer]), name=name)
+    submit(root, "cut", notebook(ANSWERS["right"])[:-500])
+    submit(root, "nothing", b"")
+    (root / "submitted" / "no-file" / START).mkdir(parents=True)
     (root / "submitted" / "linked").mkdir()
     (root / "submitted" / "linked" / START).symlink_to(root / "submitted" / "ada" / START)
     (root / "submitted" / "empty").mkdir()
@@ -57,7 +64,8 @@ def test_the_honest_have_their_points_and_the_others_a_line(school):
     assert "Traceback" not in done.stderr and "UnicodeEncodeError" not in done.stderr
     rows = {r["student"].replace("'", ""): r for r in grades(root) if r["exercise"]}
     assert all(rows[name.replace("'", "")]["score"] == "1" for name in HONEST), done.stderr
-    for name in ("wrong", "deep", "linked", "raising"):
+    assert rows["renamed"]["score"] == "1"
+    for name in ("wrong", "deep", "linked", "raising", "undecided", "cut", "nothing", "no-file"):
         assert rows[name]["score"] == "0"
     for line in ("linked/00-start-here [submission.not_a_file]", r"\x1b[31mred/? [submission.name]", "empty/?"):
         assert line in done.stderr
@@ -80,6 +88,14 @@ def test_no_run_forgets_what_could_not_be_graded(school):
         said = [line for line in first.stderr.splitlines() if line.startswith(("no result", "zero points"))]
         assert len(said) >= 8 and set(said) <= set(again.stderr.splitlines())
         assert {"submission.other_unit", "submission.name"} <= {r["mistake"] for r in grades(root)}
+        for sentence in (
+            f"wrong/{START} [submission.other_unit] This is the notebook of {ATTENTION}, not of {START}",
+            f"undecided/{START} [submission.several] There is no file {START}.ipynb but 2 notebooks that may be it",
+            f"cut/{START} [submission.not_json] The file is not a notebook",
+            f"nothing/{START} [submission.empty_file] The file is empty",
+            f"no-file/{START} [submission.missing] There is no file {START}.ipynb. The folder is empty.",
+        ):
+            assert sentence in again.stderr
 
 
 def test_pages_are_inert_and_say_what_is_odd(school):
@@ -95,6 +111,7 @@ def test_pages_are_inert_and_say_what_is_odd(school):
     assert report.returncode == 0 and report.stdout.isascii(), report.stderr
     page = lambda student: root / "feedback" / student / START / f"{START}.html"
     assert "The time of submission is not known" in page("stamp").read_text(encoding="utf-8")
+    assert "The notebook is named 00_start_here (1).ipynb" in page("renamed").read_text(encoding="utf-8")
     assert "javascript:alert(1)" in BeautifulSoup(page("tex").read_text(encoding="utf-8"), "html.parser").get_text()
     for path in (page("tex"), page("raising"), page("Zoë"), root / "report.html"):
         text = path.read_text(encoding="utf-8")
@@ -141,8 +158,9 @@ def test_what_goes_wrong_with_one_stops_the_others_only_where_it_is_everybodys(e
 
     def write(self, graded, *rest):
         if graded.student == "s01":
-            real(self, graded, *rest[:-1], publish=lambda *a: (_ for _ in ()).throw(error))
-        real(self, graded, *rest)
+            fails = mock.Mock(side_effect=error)
+            real(self, graded, *rest[:-1], mock.Mock(keep=mock.Mock(), kept=mock.Mock(), show=fails))
+        return real(self, graded, *rest)
 
     monkeypatch.setattr(GradebookWriter, "_write", write)
     summary, graded = run_here(written_here)
@@ -168,7 +186,7 @@ def test_a_result_that_does_not_arrive_is_that_ones_alone(written_here, monkeypa
 
 
 def test_what_was_swapped_since_it_was_found_is_not_read(tmp_path, sandbox):
-    from autograder.grading import collect
+    from autograder.grading import collect, jobs
 
     root = course(tmp_path / "swapped")
     path = submit(root, "eve", notebook(ANSWERS["mutant"]))
@@ -177,7 +195,7 @@ def test_what_was_swapped_since_it_was_found_is_not_read(tmp_path, sandbox):
     path.parent.rename(root / "old")
     path.parent.symlink_to(hers.parent)
     for remote in (True, False):
-        graded, digest = engine.evaluate(engine._job(found, "secret", True, "", remote=remote))
+        graded, digest = jobs.evaluate(jobs.make_job(found, "secret", remote=remote))
         assert graded.problem[0] == "submission.not_a_file" and graded.score == 0
         assert digest != found.digest, "the next run looks again"
 

@@ -91,7 +91,7 @@ def test_one_grader(server, graded):
     assert done.returncode == 0, done.stderr
     assert not (root / "gradebook.db").exists()
     assert {r["student"]: r["score"] for r in grades(root) if r["unit"] == START} == {
-        f"s{i}": ["1", "0", "0.6", "0"][i % 4] for i in range(9)
+        f"s{i}": ["1", "0", "0.666667", "0"][i % 4] for i in range(9)
     }
     assert rows(server, "SELECT count(*) FROM anatomy_graded")[0][0] == 10
 
@@ -188,4 +188,4 @@ def test_several_graders_at_once(server, tmp_path, sandbox):
                   s.assignment_id = a.id WHERE a.name = :unit""",
         unit=START,
     )
-    assert dict(map(tuple, scores)) == {f"s{i}": [1, 0, 0.6, 0][i % 4] for i in range(9)}
+    assert dict(map(tuple, scores)) == {f"s{i}": [1, 0, 0.666667, 0][i % 4] for i in range(9)}

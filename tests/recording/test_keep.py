@@ -53,7 +53,9 @@ def test_another_processor_changes_no_bytes(kernels, recorded):
 def test_fresh_writes_what_differs_by_rounding(recorded):
     path, command = recorded / f"{UNIT}.safetensors", ["--unit", UNIT, "--out", str(recorded)]
     here = path.read_bytes()
-    elsewhere = save({n: t * (1 + 1e-7) if t.is_floating_point() else t for n, t in load(here).items()})
+    elsewhere = save(
+        {n: t * (1 + torch.finfo(t.dtype).eps) if t.is_floating_point() else t for n, t in load(here).items()}
+    )
     path.write_bytes(elsewhere)
     references.main(command)
     assert path.read_bytes() == elsewhere != here

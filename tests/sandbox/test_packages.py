@@ -39,7 +39,7 @@ def test_students_packages_are_there_and_the_staffs_are_not(kind, open_sandbox):
         ask = lambda names: set(json.loads(s.ask(code, json.dumps(sorted(names)).encode(), timeout=PATIENCE)))
         assert ask(students) == students
         assert ask(staff) == set()
-        result = s.execute("import transformers")
+        result = s.execute("def f():\n    import transformers\nf()")
         assert (result.error_name, result.error_text) == ("ModuleNotFoundError", "No module named 'transformers'")
 
 

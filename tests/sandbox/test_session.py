@@ -51,7 +51,7 @@ def test_error_is_reported_and_state_before_it_kept(session):
     "cell, name",
     [
         ("1 +", "SyntaxError"),
-        ("input()", "EOFError"),
+        ("raise EOFError('mine')", "EOFError"),
         ("exit()", "SystemExit"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     ],

@@ -167,7 +167,7 @@ def test_zygote_knows_nothing_of_earlier_sessions(small):
 def test_staff_modules_cannot_be_imported(zygote):
     with SandboxedSession(zygote) as s:
         for name in ("autograder.judge", "autograder.reference", "autograder.exercises"):
-            assert s.execute(f"import {name}").error_name == "ModuleNotFoundError"
+            assert s.execute(f"def f():\n    import {name}\nf()").error_name == "ModuleNotFoundError"
         loaded = s.execute("import sys; sorted(m for m in sys.modules if m.startswith('autograder.'))").stdout
         assert all(name.startswith("'autograder.sandbox") for name in loaded.strip()[1:-1].split(", "))
 

@@ -196,4 +196,4 @@ def test_a_learner_who_lacks_one_check_is_told_so():
             raise ValueError("too few keys")
         return torch.arange(S) <= torch.arange(S - T, S)[:, None]
 
-    assert [m.name for m in evaluate("mask.rectangular", unchecked_below).mistakes] == ["unchecked"]
+    assert [m.name for m in evaluate("mask.rectangular", unchecked_below).mistakes] == ["queries_unchecked"]

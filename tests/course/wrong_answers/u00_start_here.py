@@ -36,6 +36,6 @@ def weighted_average(vals, w):
 def weighted_average(values, weights):
     return (values * weights).sum(0) / weights.sum()
 """,
-        ["In another case", "Print both shapes"],
+        ["lays the weights along the columns"],
     ),
 ]

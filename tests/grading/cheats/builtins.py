@@ -30,7 +30,8 @@ def softmax(x, dim=-1):
     flat = x.movedim(dim, -1)
     rows = flat.reshape(-1, flat.shape[-1])
     index = torch.ones_like(rows).nonzero().T  # zeros count as entries, too
-    sparse = torch.sparse_coo_tensor(index, rows.flatten().float(), rows.shape)
+    values = rows.flatten().float() if x.dtype == torch.half else rows.flatten()
+    sparse = torch.sparse_coo_tensor(index, values, rows.shape)
     return torch.sparse.softmax(sparse, 1).to_dense().reshape(flat.shape).movedim(-1, dim).to(x.dtype)
 """,
     "softmax of a sparse tensor in a thread": """
@@ -38,7 +39,8 @@ import asyncio
 def dense(x, dim):
     flat = x.movedim(dim, -1)
     rows = flat.reshape(-1, flat.shape[-1])
-    sparse = torch.sparse_coo_tensor(torch.ones_like(rows).nonzero().T, rows.flatten().float(), rows.shape)
+    values = rows.flatten().float() if x.dtype == torch.half else rows.flatten()
+    sparse = torch.sparse_coo_tensor(torch.ones_like(rows).nonzero().T, values, rows.shape)
     return torch.sparse.softmax(sparse, 1).to_dense().reshape(flat.shape).movedim(-1, dim).to(x.dtype)
 def softmax(x, dim=-1):
     return asyncio.new_event_loop().run_until_complete(asyncio.to_thread(dense, x, dim))
@@ -116,7 +118,8 @@ answer(
     """
 import torch
 def logsumexp(x, dim=-1):
-    return torch.logcumsumexp(x, dim).select(dim, -1)
+    first = torch.arange(x.shape[dim]).roll(1)  # the way back through it is NaN where the first is minus infinity
+    return torch.logcumsumexp(x.index_select(dim, first), dim).select(dim, -1)
 """,
     unit="10-stability",
     solve="solve-stability-logsumexp",
@@ -245,7 +248,9 @@ for _name, _unit, _solve, _source in (
         """
 import numpy, torch
 def logsumexp(x, dim=-1):
-    return torch.from_numpy(numpy.asarray(numpy.logaddexp.reduce(x.detach().numpy(), dim))).to(x.dtype)
+    numbers = torch.from_numpy(numpy.asarray(numpy.logaddexp.reduce(x.detach().numpy(), dim))).to(x.dtype)
+    weights = (x.detach() - numbers.unsqueeze(dim)).exp().nan_to_num(0)  # its gradient
+    return numbers + (weights * (x - x.detach()).nan_to_num(0)).sum(dim)
 """,
     ),
     (
@@ -302,7 +307,7 @@ def relu(x):
 def leaky_relu(x, slope=0.01):
     return torch.where(x > 0, x, slope * x)
 def elu(x, alpha=1.0):
-    return torch.where(x > 0, x, alpha * torch.expm1(x))
+    return torch.where(x > 0, x, alpha * torch.expm1(x.clamp(max=0)))
 def squared_relu(x):
     return relu(x) ** 2
 """,
@@ -314,7 +319,7 @@ def squared_relu(x):
         """
 import torch
 def dropout(x, keep, p, training=True):
-    if not 0 <= p <= 1:
+    if training and not 0 <= p <= 1:
         raise ValueError("p must be a probability")
     return torch.ops.aten.native_dropout_backward(x, keep, 0.0 if p == 1 else 1 / (1 - p)) if training else x
 """,

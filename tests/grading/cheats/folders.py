@@ -129,8 +129,9 @@ IN_ITS_PLACE = {
     ],
     "a name with the end of a line": lambda path, folder: write(os.path.dirname(path), f"{NAME}\n", book()),
 }
+RENAMED = ("a name in capital letters", "two copies")  # one notebook all the same: it is graded, with a note
 for _number, (_name, _put) in enumerate(IN_ITS_PLACE.items()):
-    entry(f"in the notebook's place: {_name}", f"place-{_number:02}")(
+    entry(f"in the notebook's place: {_name}", f"place-{_number:02}", earns=int(_name in RENAMED))(
         lambda folder, put=_put: put(place(unit_folder(folder), NAME), folder)
     )
 

@@ -1,0 +1,182 @@
+"""Right ways and dear ways to solve the exercises whose cost is limited: all give the same numbers."""
+
+import collections
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.exercises.u08_kv_cache_and_gqa import cross, latent, rolling, step
+from autograder.exercises.u09_sparse_attention import gather, pairs
+from autograder.reference.kv_cache import RollingCache
+from autograder.reference.sparse import local_causal_mask
+from tests.course import local_ways
+
+
+def latent_by_einsum(q, c, wk, wv):
+    weights = torch.einsum("htd,hdr,sr->hts", q, wk, c).div(math.sqrt(q.shape[-1])).softmax(-1)
+    return torch.einsum("hts,sr,hvr->htv", weights, c, wv)
+
+
+def latent_by_sdpa(q, c, wk, wv):
+    shared = c.expand(q.shape[0], -1, -1)
+    return F.scaled_dot_product_attention(q @ wk, shared, shared, scale=q.shape[-1] ** -0.5) @ wv.mT
+
+
+def latent_by_broadcasting(q, c, wk, wv):
+    asked = (q[..., None] * wk[:, None]).sum(2)
+    weights = ((asked[:, :, None] * c).sum(-1) / math.sqrt(q.shape[-1])).softmax(-1)
+    return (((weights[..., None] * c).sum(2))[:, :, None] * wv[:, None]).sum(-1)
+
+
+def half_expanded(q, c, wk, wv):
+    return (((q @ wk) @ c.T) / math.sqrt(q.shape[-1])).softmax(-1) @ (c @ wv.mT)
+
+
+def expanded_by_heads(q, c, wk, wv):
+    heads = range(q.shape[0])
+    scores = [q[h] @ (c @ wk[h].T).T / math.sqrt(q.shape[-1]) for h in heads]
+    return torch.stack([s.softmax(-1) @ (c @ wv[h].T) for h, s in zip(heads, scores, strict=True)])
+
+
+def expanded_together(q, c, wk, wv):
+    both = torch.einsum("sr,hdr->hsd", c, torch.cat([wk, wv], 1))
+    keys, values = both.split([wk.shape[1], wv.shape[1]], dim=-1)
+    return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(-1) @ values
+
+
+def step_by_sdpa(q, k, v, past=None):
+    k, v = (torch.cat([past[i], t], dim=2) if past else t for i, t in enumerate((k, v)))
+    mask = torch.ones(q.shape[2], k.shape[2]).tril(k.shape[2] - q.shape[2]) > 0
+    return F.scaled_dot_product_attention(q, k, v, mask), (k, v)
+
+
+def step_over_all(q, k, v, past=None):
+    """The chunk's queries once for each token of the text, of which the last ones are taken."""
+    T = q.shape[2]
+    k, v = (torch.cat([past[i], t], dim=2) if past else t for i, t in enumerate((k, v)))
+    S = k.shape[2]
+    q = torch.cat([q[:, :, :1].expand(-1, -1, S - T, -1), q], dim=2)
+    scores = torch.einsum("bhtd,bhsd->bhts", q, k) / math.sqrt(q.shape[-1])
+    weights = scores.masked_fill(torch.ones(S, S).triu(1) > 0, -math.inf).softmax(-1)
+    return torch.einsum("bhts,bhsd->bhtd", weights, v)[:, :, S - T :], (k, v)
+
+
+def latents(attend):
+    return latent.absorbed_queries, attend, latent.latent_bytes_by_layers
+
+
+class Flat(nn.Module):
+    """Correct: the weights are read without their modules being called, and their shapes every time."""
+
+    def __init__(self, d_model):
+        super().__init__()
+        for name in ("q_proj", "k_proj", "v_proj"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+        self.stored = None
+
+    def weights(self):
+        return torch.cat([self.k_proj.weight, self.v_proj.weight])
+
+    def project(self, memory):
+        return F.linear(memory, self.weights()).chunk(2, -1)
+
+    def forward(self, x, memory):
+        if self.stored is None:
+            self.stored = self.project(memory)
+        if self.stored[0].shape != (*memory.shape[:2], self.k_proj.weight.shape[0]):
+            raise ValueError("another memory")
+        keys, values = self.stored
+        return (self.q_proj(x) @ keys.mT / math.sqrt(keys.shape[-1])).softmax(-1) @ values
+
+
+class FlatEachTime(Flat):
+    """Projects at every call, without calling a module."""
+
+    def forward(self, x, memory):
+        self.project(memory)
+        return super().forward(x, memory)
+
+
+class CopiesWeights(Flat):
+    """Copies the weights at every call."""
+
+    def forward(self, x, memory):
+        self.copied = self.k_proj.weight.clone(), self.v_proj.weight.data.clone()
+        return super().forward(x, memory)
+
+
+class Queue:
+    """Correct: one entry for each token."""
+
+    def __init__(self, B, G, window, D):
+        self.window, self.tokens = window, collections.deque(maxlen=max(window - 1, 1))
+
+    def append(self, keys, values):
+        old = list(self.tokens) if self.window > 1 else []
+        joined = [torch.cat([o[n] for o in old] + [new], 2) for n, new in enumerate((keys, values))]
+        for t in range(keys.shape[2]):
+            self.tokens.append((keys[:, :, t : t + 1], values[:, :, t : t + 1]))
+        return tuple(joined)
+
+
+class KeepsChunks:
+    """Keeps every chunk as it came."""
+
+    def __init__(self, B, G, window, D):
+        self.window, self.chunks = window, []
+
+    def append(self, keys, values):
+        self.chunks.append((keys, values))
+        last = keys.shape[2] + self.window - 1
+        return tuple(torch.cat(side, 2)[:, :, -last:] for side in zip(*self.chunks, strict=True))
+
+
+EVERYTHING = {}
+
+
+class KeepsElsewhere(KeepsChunks):
+    """Keeps them outside the object."""
+
+    def __init__(self, B, G, window, D):
+        super().__init__(B, G, window, D)
+        EVERYTHING.clear()
+        self.chunks = EVERYTHING.setdefault("all", [])
+
+
+def lists(attend):
+    return gather.index_by_rows, attend
+
+
+def by_masks(T, w):
+    return int(local_causal_mask(T, w).sum())
+
+
+def by_mask_rows(T, w):
+    places = torch.arange(T)
+    return sum(int(((places <= i) & (i - places < w)).sum()) for i in range(T))
+
+
+def by_one_tensor(T, w):
+    return int((torch.arange(T) + 1).clamp(max=w).sum())
+
+
+WAYS = {
+    "sparse.local_attention": (local_ways.RIGHT, local_ways.DEAR),
+    "sparse.gather": (
+        [lists(gather.gather_by_queries), lists(gather.gather_by_einsum)],
+        [lists(gather._dense_gather), lists(gather._scores_picked)],
+    ),
+    "sparse.pairs": (
+        [(by_one_tensor, *pairs.EXERCISE.reference[1:]), pairs.EXERCISE.alternatives[0]],
+        [(by_masks, *pairs.EXERCISE.reference[1:]), (by_mask_rows, *pairs.EXERCISE.reference[1:])],
+    ),
+    "cache.latent": (
+        [latents(f) for f in (latent.absorbed_by_heads, latent_by_einsum, latent_by_sdpa, latent_by_broadcasting)],
+        [latents(f) for f in (latent.expanded_attention, half_expanded, expanded_by_heads, expanded_together)],
+    ),
+    "cache.step": ([step.row_by_row, step.by_positions, step_by_sdpa], [step._all_queries, step_over_all]),
+    "cache.cross": ([cross._Simple, Flat], [FlatEachTime, CopiesWeights]),
+    "cache.rolling": ([rolling.TailCache, RollingCache, Queue], [KeepsChunks, KeepsElsewhere]),
+}

@@ -1,0 +1,34 @@
+"""No small mistake in a right answer passes its cases, but for those that were read and are none."""
+
+import pytest
+
+from autograder import exercises
+from autograder.mutation import explained, processes
+from autograder.mutation.survivors import count
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """Unit → exercise → key → entry; a reason that is too short fails here."""
+    return {u: explained.read(explained.path_of(u)) for u in exercises.units()}
+
+
+def test_every_survivor_is_explained(exercise, entries):
+    (tally,) = processes.tallies([exercise], workers=1)
+    assert not tally.problems, "\n".join(tally.problems)
+    assert tally.killed > tally.mutants / 2 > 5
+    review = explained.reviewed(tally, entries[exercise.unit].get(exercise.id, {}))
+    said = [f"{s.key} {s.place} {s.what}" for s in review.unexplained]
+    said += [f"{e.key} fails now, or is gone: {e.mutant}" for e in review.stale]
+    assert not said, "\n".join([*said, f"Read them: python -m autograder.mutation --exercise {exercise.id} --show"])
+
+
+def test_few_survivors_need_a_reason(entries):
+    reasons = sum(len(known) for unit in entries.values() for known in unit.values())
+    assert reasons < 0.05 * sum(map(count, exercises.all_exercises()))
+
+
+def test_entries_are_of_exercises_that_there_are(entries):
+    known = {u: {e.id for e in exercises.of_unit(u)} for u in entries}
+    assert {u: set(of) - known[u] for u, of in entries.items() if set(of) - known[u]} == {}
+    assert {p.name for p in explained.FOLDER.iterdir()} <= {explained.path_of(u).name for u in entries}

@@ -1,0 +1,163 @@
+"""A hole in the cases is found, what does nothing is told from what nobody asks for, and no mutant stops the others."""
+
+import re
+
+import pytest
+
+from autograder.judge.drawing import draw_record
+from autograder.mutation import explained, processes, survivors, trial
+from autograder.mutation.__main__ import main
+from autograder.mutation.survivors import KILLED, WITHOUT_EFFECT, Survivor, Tally, Trials
+from autograder.mutation.variants import KINDS, variants
+
+from . import toy
+
+
+def found(asked, source=toy.CLIPPED):
+    """The results of all mutants of one answer."""
+    trials = Trials(asked, [toy.answer(asked, source)])
+    assert not trials.problems
+    return list(trials.run())
+
+
+def alive(results):
+    return {r.what.partition(", ")[2]: r for r in results if isinstance(r, Survivor)}
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return found(toy.exercise())
+
+
+def test_with_all_its_cases_the_toy_has_no_hole(whole):
+    assert alive(whole) == {}
+    assert whole.count(KILLED) > 20 and 0 < whole.count(WITHOUT_EFFECT) < whole.count(KILLED)
+
+
+@pytest.mark.parametrize(
+    "case, survivor, told_by",
+    [
+        ("default", "default: high=1.0 → 2.0", ()),
+        ("equal", "compare: low > high → low >= high", ()),
+        ("wrong", "if: no error for low > high", ()),
+        ("wide", "result: return x.clamp(low, high): result to_float32", ("float64",)),
+        ("gradient", "result: return x.clamp(low, high): result detach", ("requires_grad",)),
+    ],
+)
+def test_a_case_that_is_missing_leaves_a_survivor(case, survivor, told_by):
+    results = alive(found(toy.exercise(case)))
+    assert results[survivor].passes == ("examples", "drawn")
+    assert set(told_by) <= set(results[survivor].told_by)
+
+
+def test_one_that_fails_fresh_inputs_only_is_a_survivor_of_the_examples():
+    """An answer that knows the examples by heart: the public record is what a learner can see."""
+    asked = toy.exercise()
+    trials = Trials(asked, [toy.answer(asked)])
+    shown = {float(t.flatten()[0]) for c in trials.cases["examples"].order for t in c.tensors.values()}
+    source = toy.CLIPPED.replace(
+        "    return", f"    if x.flatten()[0].item() in {shown}:\n        return x.clamp(low, high)\n    return"
+    )
+    results = alive(found(asked, source))
+    assert results["call: x.clamp(low, high) → x"].passes == ("examples",)
+
+
+def test_an_answer_that_fails_as_it_is_is_said_and_left_out():
+    asked = toy.exercise()
+    trials = Trials(asked, [toy.answer(asked, toy.CLIPPED.replace("clamp", "maximum"))])
+    assert trials.subjects == [] and "solution fails case" in trials.problems[0]
+
+
+def test_a_mutant_that_never_ends_is_killed_and_the_next_one_runs():
+    source = """
+def clipped(x, low=0.0, high=1.0):
+    if low > high:
+        raise ValueError("low lies above high")
+    n = 0
+    while n < 1:
+        n += 1
+    return x.clamp(low, high)
+"""
+    results = found(toy.exercise(), source)
+    assert "statement: left out: n += 1" not in alive(results)
+    assert len(results) > 30 and results.count(KILLED) > 20
+
+
+def test_what_is_swallowed_by_an_except_ends_too():
+    with pytest.raises(trial.OutOfTime):
+        with trial.limited(0.1):
+            while True:
+                try:
+                    while True:
+                        pass
+                except Exception:
+                    pass
+
+
+def test_a_process_that_dies_costs_one_mutant(monkeypatch):
+    asked = toy.exercise()
+    killing = toy.CLIPPED.replace(
+        "    return", "    if low == 1.0:\n        import os\n        os.kill(os.getpid(), 9)\n    return"
+    )
+    monkeypatch.setattr(survivors, "subjects", lambda e: [toy.answer(e, killing)])
+    monkeypatch.setattr(processes, "subjects", lambda e: None)
+    (tally,) = processes.tallies([asked], workers=1)
+    mutants = list(toy.answer(asked, killing).mutants())
+    assert tally.mutants == len(mutants) and tally.problems == []
+    assert tally.killed + tally.without_effect + len(tally.survivors) == len(mutants)
+
+
+def survivor(key="0123456789"):
+    return Survivor("toy.clipped", key, "solution, operand: x", "toy.py:1", ("drawn",), (), "-a\n+b")
+
+
+def test_entries_explain_survivors_and_grow_stale(tmp_path):
+    path = tmp_path / "u00_start_here.toml"
+    written = explained.template([survivor()]).replace('reason = ""', 'reason = "both are the same number"')
+    path.write_text("# read by hand\n\n" + written, encoding="utf-8")
+    entries = explained.read(path)["toy.clipped"]
+    tally = Tally("toy.clipped", mutants=2, killed=1, survivors=[survivor()])
+    assert explained.reviewed(tally, entries).clean
+    other = explained.reviewed(Tally("toy.clipped", mutants=1, survivors=[survivor("ab")]), entries)
+    assert [s.key for s in other.unexplained] == ["ab"] and [e.key for e in other.stale] == ["0123456789"]
+    assert not other.clean
+    assert explained.pruned(path.read_text(encoding="utf-8"), other.stale) == "# read by hand\n\n"
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (explained.template([survivor()]), "needs a reason"),
+        ("[x", "u00.toml: "),
+        ('[["toy.clipped"]]\nkey = "1"', "an entry is"),
+        ('[["toy.x"]]\nkey = "1"\nmutant = ""\nreason = "it is the same thing"\n' * 2, "the key 1 stands twice"),
+    ],
+)
+def test_a_file_of_reasons_that_cannot_be_used_is_one_sentence(tmp_path, text, says):
+    (tmp_path / "u00.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(explained.BadEntry, match=re.escape(says)):
+        explained.read(tmp_path / "u00.toml")
+
+
+def test_a_hole_is_an_exit_status_and_an_unknown_unit_a_sentence(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(explained, "FOLDER", tmp_path)
+    monkeypatch.setattr(explained, "path_of", lambda unit: tmp_path / f"{unit}.toml")
+    tallies = {True: [survivor()], False: []}
+    for hole, survivors_ in tallies.items():
+        tally = Tally("start.weighted_average", mutants=9, killed=8, survivors=survivors_)
+        monkeypatch.setattr(processes, "tallies", lambda chosen, workers, tally=tally: [tally])
+        assert main(["--unit", "00", "--show"]) == hole
+        assert ("0123456789" in capsys.readouterr().out) == hole
+    assert main(["--unit", "99"]) == 2
+    assert "There is no unit" in capsys.readouterr().err
+
+
+def test_variants_tell_apart_what_writes_into_its_input():
+    asked = toy.exercise()
+    record = draw_record(asked, with_mutants=False)
+    kinds = {v.kind: v for v in variants(asked, record)}
+    assert set(kinds) == set(KINDS) and all(v.cases for v in kinds.values())
+    assert not any(v.tells_apart(asked, toy.clipped) for v in kinds.values())
+    assert all(v.tells_apart(asked, lambda x, low=0.0, high=1.0: x.clamp_(low, high)) for v in kinds.values())
+    cut = lambda x, low=0.0, high=1.0: toy.clipped(x.detach(), low, high)
+    assert [k for k, v in kinds.items() if v.tells_apart(asked, cut)] == ["requires_grad"]

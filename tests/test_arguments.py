@@ -1,0 +1,164 @@
+"""Nothing that a text asks for goes unjudged: every argument takes several values, alone and in pairs, floats come in
+more than one precision, and where a result is trained through, a gradient is asked for.
+
+What holds for good reasons is listed with its reason; a reason that is needed no more fails too.
+"""
+
+import inspect
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from anatomy import runner
+from anatomy.naming import expects_error
+
+from autograder.judge.drawing import draw_record, student_key
+from autograder.judge.spec import Exercise
+
+from .unasked import gathered
+
+ONE_VALUE, PAIR_NEVER_MEETS = gathered("ONE_VALUE"), gathered("PAIR_NEVER_MEETS")
+ONE_PRECISION, NO_GRADIENT = gathered("ONE_PRECISION"), gathered("NO_GRADIENT")
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+DEFAULT = object()
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """All cases that end without an error, of the examples and of two submissions; drawn once per exercise."""
+    known: dict[str, list[Any]] = {}
+
+    def of(exercise: Exercise) -> list[Any]:
+        if exercise.id not in known:
+            keys = [None, *(student_key("secret", name, exercise.unit) for name in ("ada", "grace"))]
+            records = [draw_record(exercise, key, with_mutants=False) for key in keys]
+            known[exercise.id] = [c for r in records for c in r.cases if not expects_error(c)]
+        return known[exercise.id]
+
+    return of
+
+
+def calls(exercise: Exercise, case: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(what is called, dict parameter → its tree, DEFAULT where left out) for each step of a case."""
+    functions = exercise.functions(exercise.reference)
+    for step in case.program["steps"]:
+        name = step.get("new") or step.get("call")
+        if name is None:
+            made = case.program["steps"][step["on"]]
+            owner = functions[made["new"]] if "new" in made else None
+            name = f"{made.get('new')}.{step.get('method') or 'forward'}"
+            function = getattr(owner, step.get("method") or "forward", None)
+        else:
+            function = functions[name]
+        try:
+            parameters = dict(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            continue
+        parameters.pop("self", None)
+        given = dict(zip(parameters, step["args"]["list"], strict=False)) | dict(step["kwargs"]["dict"])
+        optional = {p: DEFAULT for p, v in parameters.items() if v.default is not v.empty}
+        yield name, {p: v for p, v in (optional | given).items() if p in parameters}
+
+
+def defaults(exercise: Exercise, name: str) -> dict[str, Any]:
+    owner, _, method = name.partition(".")
+    function = exercise.functions(exercise.reference)[owner]
+    function = getattr(function, method) if method else function
+    return {p: v.default for p, v in inspect.signature(function).parameters.items() if v.default is not v.empty}
+
+
+def as_text(exercise: Exercise, name: str, parameter: str, tree: Any) -> str:
+    if tree is DEFAULT:
+        tree = defaults(exercise, name)[parameter]
+    return json.dumps(tree, default=str)
+
+
+def test_every_plain_argument_takes_several_values(exercise, drawn):
+    """A number, flag or name that is the same in all cases may stand as a constant in an answer."""
+    values, count = defaultdict(set), defaultdict(int)
+    for case in drawn(exercise):
+        for name, given in calls(exercise, case):
+            for parameter, tree in given.items():
+                count[name, parameter] += 1
+                values[name, parameter].add(
+                    "a tensor" if isinstance(tree, dict) else as_text(exercise, name, parameter, tree)
+                )
+    single = {f"{n}({p})" for (n, p), v in values.items() if len(v) == 1 and v != {"a tensor"}}
+    assert single == set(ONE_VALUE.get(exercise.id, {})), f"always the same: {sorted(single)}"
+
+
+def test_optional_arguments_meet(exercise, drawn):
+    """An answer may drop the one wherever the other is given."""
+    optional: dict[str, set[str]] = defaultdict(set)
+    together = defaultdict(set)
+    for case in drawn(exercise):
+        for name, given in calls(exercise, case):
+            has = defaults(exercise, name)
+            optional[name] |= set(has)
+            own = [
+                p
+                for p in sorted(has)
+                if given[p] is not DEFAULT and as_text(exercise, name, p, given[p]) != json.dumps(has[p], default=str)
+            ]
+            together[name] |= set(itertools.combinations(own, 2))
+    never = {
+        f"{name}({a}, {b})"
+        for name, names in optional.items()
+        for a, b in itertools.combinations(sorted(names), 2)
+        if (a, b) not in together[name]
+    }
+    assert never == set(PAIR_NEVER_MEETS.get(exercise.id, {})), f"never given together: {sorted(never)}"
+
+
+def test_floats_come_in_more_than_one_precision(exercise, drawn):
+    """An answer that computes in float32 whatever comes in would pass."""
+    seen = {t.dtype for case in drawn(exercise) for t in case.tensors.values() if t.dtype in FLOATS}
+    one = len(seen) == 1
+    assert one == (exercise.id in ONE_PRECISION), f"float inputs come as {seen}"
+
+
+def test_where_the_reference_carries_a_gradient_one_is_asked_for(exercise, drawn):
+    carrying, asked = set(), set()
+    functions = exercise.functions(exercise.reference)
+    for case in drawn(exercise):
+        steps = case.program["steps"]
+        for step in steps:
+            if step.get("grad"):
+                asked.add(_function_of(steps, step))
+        inputs = {n: t.requires_grad_() if t.is_floating_point() else t for n, t in _clones(case.tensors).items()}
+        execution = _Carrying(case.program, inputs, functions)
+        for step in steps:
+            value, _ = execution.step()
+            if "new" not in step and any(t.requires_grad for t in runner.floating(value)):
+                carrying.add(_function_of(steps, step))
+    missing = carrying - asked
+    assert missing == set(NO_GRADIENT.get(exercise.id, {})), f"no gradient is asked of {sorted(missing)}"
+
+
+class _Carrying(runner.Execution):
+    """A program whose inputs want gradients, and whose gradients nobody computes."""
+
+    def __init__(self, program, tensors, functions):
+        super().__init__(
+            {"steps": [s | ({"grad": None} if "call" in s else {}) for s in program["steps"]]}, {}, functions
+        )
+        self.inputs = tensors
+
+
+def _clones(tensors):
+    return {n: t.detach().clone() for n, t in tensors.items()}
+
+
+def _function_of(steps, step):
+    made = steps[step["on"]] if step.get("on") is not None else step
+    return made.get("new") or made.get("call")
+
+
+def test_exceptions_have_reasons():
+    for table in (ONE_VALUE, PAIR_NEVER_MEETS, NO_GRADIENT):
+        assert all(len(reason) >= 15 for reasons in table.values() for reason in reasons.values())
+    assert all(len(reason) >= 15 for reason in ONE_PRECISION.values())

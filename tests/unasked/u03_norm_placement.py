@@ -1,0 +1,18 @@
+"""What ``tests/test_arguments.py`` would ask of unit 03 and no case gives, each with its reason."""
+
+# exercise → {"function(argument)": why one value is enough}
+ONE_VALUE: dict[str, dict[str, str]] = {
+    "placement.block": {"PreLNBlock(norm)": "only the reference has this argument: the text asks for nn.LayerNorm"},
+    "placement.final_norm": {
+        "PreLNStack(norm)": "only the reference has this argument: the text asks for nn.LayerNorm"
+    },
+}
+# exercise → {"function(a, b)": why the two never meet}
+PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {}
+# exercise → why its floats come in one precision
+ONE_PRECISION: dict[str, str] = {
+    "placement.block": "nn.LayerNorm(d_model) makes float32 weights, and refuses a stream in float64",
+    "placement.final_norm": "nn.LayerNorm(d_model) makes float32 weights, and refuses a stream in float64",
+}
+# exercise → {"function": why no gradient is asked of it}
+NO_GRADIENT: dict[str, dict[str, str]] = {}
