@@ -183,9 +183,10 @@ def test_several_graders_at_once(server, tmp_path, sandbox):
     assert not doubled
     scores = rows(
         server,
-        """SELECT s.student_id, g.auto_score FROM grade g JOIN submitted_notebook n ON
-                  g.notebook_id = n.id JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON
-                  s.assignment_id = a.id WHERE a.name = :unit""",
+        """SELECT s.student_id, g.auto_score FROM grade g JOIN submitted_notebook n ON g.notebook_id = n.id
+                  JOIN submitted_assignment s ON n.assignment_id = s.id JOIN assignment a ON s.assignment_id = a.id
+                  JOIN base_cell c ON g.cell_id = c.id WHERE a.name = :unit AND c.name = :cell""",
         unit=START,
+        cell="check-start-weighted_average",
     )
     assert dict(map(tuple, scores)) == {f"s{i}": [1, 0, 0.666667, 0][i % 4] for i in range(9)}
