@@ -13,6 +13,7 @@ from autograder.grading.course import Course, load_course
 from autograder.grading.database import GradebookError
 from autograder.grading.masters import gradable_units
 from autograder.grading.names import is_archive, never_fails, shown
+from autograder.grading.words import amount
 
 from . import archive, layouts, moodle
 from .collecting import Collector, Line, by_student, missing, strays
@@ -109,9 +110,9 @@ def report(made_by: str, lines: Sequence[Line], roster: Roster, course: Course) 
         )
     count = Counter(line.what for line in lines)
     print(
-        f"{len({line.student for line in taken})} students, {', '.join(units) or 'no unit'}: {count['taken']} taken, "
-        f"{count['replaced']} replaced, {count['same']} were there, {count['kept']} older than what is there, "
-        f"{count['not taken']} not taken."
+        f"{amount(len({line.student for line in taken}), 'student')}, {', '.join(units) or 'no unit'}: "
+        f"{count['taken']} taken, {count['replaced']} replaced, {count['same']} were there, "
+        f"{count['kept']} older than what is there, {count['not taken']} not taken."
     )
     return 1 if left else 0
 

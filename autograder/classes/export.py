@@ -14,6 +14,7 @@ from autograder.grading.database import GradebookError
 from autograder.grading.gradebook import GradebookWriter
 from autograder.grading.masters import gradable_units
 from autograder.grading.names import never_fails, shown
+from autograder.grading.words import amount
 
 from . import canvas_table, moodle
 from .csvfile import UnreadableTable, read_table
@@ -121,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{shown(str(error.filename or 'A file'), 300)} was not written: {error.strerror}.", file=sys.stderr)
         return 2
     print("\n".join([*scores.remarks, *remarks]))
-    print(f"{path}: {len(scores.people)} students, {', '.join(scores.units)}.")
+    print(f"{path}: {amount(len(scores.people), 'student')}, {', '.join(scores.units)}.")
     return 0
 
 

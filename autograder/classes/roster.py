@@ -19,6 +19,7 @@ from nbgrader.api import Gradebook, Student, SubmittedAssignment
 from autograder.grading.course import Course, load_course
 from autograder.grading.database import GradebookError, patiently
 from autograder.grading.names import NoName, identifier, is_junk, never_fails, shown
+from autograder.grading.words import amount
 
 from .csvfile import Table, UnreadableTable, read_table
 from .people import Person, opened, students
@@ -219,9 +220,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     say([f"updated: {shown(s)}" for s in change.updated])
     say([f"in the gradebook, not in this file: {shown(s)}" for s in change.strangers])
     print(
-        f"{len(reading.people)} students: {len(change.added)} added, {len(change.updated)} updated, {change.same} as "
-        f"they were, {len(reading.left_out)} rows left out. {len(change.strangers)} in the gradebook are not in this "
-        f"file ({change.working} of them have submissions); nobody was removed."
+        f"{amount(len(reading.people), 'student')}: {len(change.added)} added, {len(change.updated)} updated, "
+        f"{change.same} as they were, {amount(len(reading.left_out), 'row')} left out. {len(change.strangers)} in the "
+        f"gradebook are not in this file ({change.working} of them have submissions); nobody was removed."
     )
     return 1 if reading.left_out else 0
 

@@ -20,6 +20,7 @@ from autograder.sandbox import SandboxUnavailable, Zygote, launch
 
 from . import sessions
 from .names import NoName, identifier, never_fails, shown
+from .words import amount
 
 if TYPE_CHECKING:  # slow imports: see _run
     from .course import Course
@@ -207,7 +208,7 @@ def _report(summary: "Summary", course: "Course", total: int, remarks: Sequence[
     for remark in remarks:
         print(remark, file=sys.stderr)
     print(
-        f"{total} submissions: {len(summary.graded)} graded now, {summary.kept} were up to date, "
+        f"{amount(total, 'submission')}: {len(summary.graded)} graded now, {summary.kept} were up to date, "
         f"{len(summary.problems)} without a result."
     )
     if summary.stopped:

@@ -18,6 +18,7 @@ from .masters import master
 from .rebuild import MARK
 from .standing import Standing
 from .stored import Attempt, untouched
+from .words import amount, number
 
 MAX_CODE = 1_000_000  # characters of code and output on a page; a student has the notebook as well
 _NOTHING = Standing()  # what the gradebook says where it was never asked
@@ -44,13 +45,13 @@ def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequen
     beyond = f", and {number(extra)} extra" if extra else ""
     out = [
         head(f"{graded.unit}: feedback"),
-        f"<h1>{esc(graded.unit)}: {number(core)} of {number(most)} points{beyond}"
+        f"<h1>{esc(graded.unit)}: {number(core)} of {amount(most, 'point')}{beyond}"
         f"</h1><p>Submitted by {esc(graded.student)}{_when(standing)}.</p>",
     ]
     if extra:
-        out.append(f"<p>{number(extra)} points are extra, for extensions: {number(core + extra)} in all.</p>")
+        out.append(f"<p>For extensions: {amount(extra, 'extra point')}, {number(core + extra)} in all.</p>")
     if late:
-        out.append(f"<p>{number(late)} points were taken off for a late submission.</p>")
+        out.append(f"<p>Taken off for a late submission: {amount(late, 'point')}.</p>")
     out += [f'<p class="note">{esc(remark)}</p>' for remark in _remarks(attempts)]
     out += [f'<p class="note">{esc(n.sentence)}</p>' for n in graded.notes if not n.exercise]
     out += _table(graded, points, standing)
@@ -87,7 +88,7 @@ def _remarks(attempts: Sequence[Attempt]) -> list[str]:
         ]
     if best.score > counted.score:
         return [
-            f"An earlier submission, of {best.when}, had {number(best.score)} points, and this one has "
+            f"An earlier submission, of {best.when}, had {amount(best.score, 'point')}, and this one has "
             f"{number(counted.score)}: the last one counts."
         ]
     return []
@@ -98,9 +99,9 @@ def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> 
     most, waits = standing.most.get(name, 0.0), name in standing.waiting
     if most:
         points = (
-            f"not graded yet, {number(most)} points"
+            f"not graded yet, {amount(most, 'point')}"
             if waits
-            else f"{number(standing.points[name])} of {number(most)} points"
+            else f"{number(standing.points[name])} of {amount(most, 'point')}"
         )
     title = f"Your written answer: {points}" if most else "Your written answer"
     remark = standing.comments.get(name)
@@ -116,11 +117,6 @@ def _written(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
 
 def _role(cell: nbformat.NotebookNode) -> str:
     return cell.metadata.get(MARK, {}).get("role", "")
-
-
-def number(points: float) -> str:
-    """Points for people: two decimals at most (the tables keep them all)."""
-    return f"{round(points, 2):g}"
 
 
 def _table(graded: GradedNotebook, points: Mapping[str, float], standing: Standing) -> list[str]:
@@ -152,10 +148,11 @@ def _table(graded: GradedNotebook, points: Mapping[str, float], standing: Standi
 
 
 def _exercise(v: Verdict, graded: GradedNotebook, points: float, standing: Standing) -> list[str]:
-    out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {number(points)} of {_most(graded, v)} points</h2>']
+    most = amount(v.max_score, "extra point" if v.exercise in graded.extensions else "point")
+    out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {number(points)} of {most}</h2>']
     if not math.isclose(points, v.score, abs_tol=1e-9):
         out.append(
-            f'<p class="comment">Your instructor gave {number(points)} points; the computed score was '
+            f'<p class="comment">Your instructor gave {amount(points, "point")}; the computed score was '
             f"{number(v.score)}.</p>"
         )
     names = grade_id(v.exercise), grade_id(v.exercise, "solve")

@@ -19,6 +19,7 @@ from .holding import Held, hold
 from .masters import UnknownUnit, master
 from .rebuild import MARK, BadSubmission, Note, Rebuilt, read_submission, rebuild
 from .signs import Sign, signs_of
+from .words import amount, number
 from .work import PAGES, SOURCE, Followed, Work
 
 # Verdicts that say more about the code than that it is wrong.
@@ -249,7 +250,10 @@ def score_outputs(verdict: Verdict, notes: Iterable[str] = (), extension: bool =
     maximum is 0 there, and more would be refused: what was earned goes into the extra credit (``extra.py``).
     """
     if extension:
-        notes = [*notes, f"Extension: {verdict.score:g} of {verdict.max_score:g} points, as extra credit."]
+        notes = [
+            *notes,
+            f"Extension: {number(verdict.score)} of {amount(verdict.max_score, 'point')}, as extra credit.",
+        ]
     text = "\n".join([verdict.text(), *notes])
     page = verdict.html() + "".join(f"<p>{escaped(n)}</p>" for n in notes)
     return [

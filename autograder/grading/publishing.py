@@ -15,12 +15,12 @@ from pathlib import Path
 from . import collect
 from .course import Course, load_course
 from .database import GradebookError
-from .feedback import number
 from .gradebook import GradebookWriter
 from .names import never_fails, shown
 from .stored import Result, mark
 from .tables import STALE, missing, status, write_grades
 from .unstored import remembered
+from .words import amount, number
 
 MAX_LINES = 100
 MAX_NAMES = 8  # of students in one line
@@ -98,7 +98,7 @@ def _change(result: Result, shown_last: tuple[float, float, str, str] | None) ->
     was, old_penalty = shown_last[:2] if shown_last else (None, 0.0)
     off = f", {number(standing.penalty)} off for lateness" if standing.penalty else ""
     off = ", nothing off for lateness any more" if old_penalty and not standing.penalty else off
-    points = f"{number(standing.score)} of {number(standing.max_score)} points"
+    points = f"{number(standing.score)} of {amount(standing.max_score, 'point')}"
     name = f"{shown(result['student'], 80)}, {result['unit']}"
     if was is None or round(was, 6) == round(standing.score, 6):
         return f"{name}: {points}{off}; the page is new."
@@ -126,13 +126,17 @@ def about(writer: GradebookWriter, done: Published) -> list[str]:
     lines = absent(writer)
     if done.waiting:
         some = _few([f"{student}/{unit}" for student, unit, _ in done.waiting])
-        lines.append(f"waiting: {len(done.waiting)} submissions wait for points in the formgrader ({some}).")
+        lines.append(f"waiting: {_who(done.waiting)} for points in the formgrader ({some}).")
     if done.stale:
         some = _few([f"{student}/{unit}" for student, unit in done.stale])
         lines.append(
-            f"stale: {len(done.stale)} submissions or their exercises changed since they were graded ({some})."
+            f"stale: {amount(len(done.stale), 'submission')}, where the file or the exercises changed since ({some})."
         )
     return lines
+
+
+def _who(waiting: Sequence[object]) -> str:
+    return "1 submission waits" if len(waiting) == 1 else f"{len(waiting)} submissions wait"
 
 
 def _few(names: Sequence[str]) -> str:
@@ -153,8 +157,8 @@ def report(done: Published, lines: Sequence[str]) -> None:
     for line in lines:
         print(line)
     print(
-        f"{len(done.changed)} pages written, {done.kept} were as they should be; {len(done.waiting)} submissions wait "
-        f"for a person, {len(done.stale)} are stale. grades.csv is new."
+        f"{amount(len(done.changed), 'page')} written, {done.kept} as they should be; {_who(done.waiting)} for a "
+        f"person; stale: {len(done.stale)}. grades.csv is new."
     )
 
 

@@ -26,7 +26,7 @@ from autograder.classes import similar
 
 from .course import Course, load_course, write_table
 from .database import GradebookError
-from .feedback import head, number
+from .feedback import head
 from .gradebook import GradebookWriter
 from .masters import UnknownUnit, master
 from .names import never_fails
@@ -35,6 +35,7 @@ from .signs import WORDS, Sign
 from .stored import Result
 from .tables import counts, missing
 from .unstored import Problem, remembered
+from .words import amount, number
 
 Link = Callable[[Result], str]  # the address of a submission's feedback page, or ""
 
@@ -138,9 +139,9 @@ def page(
     esc = escaped
     out = [
         head("Class report"),
-        f"<h1>Class report</h1><p>{len(results)} submissions of "
-        f"{len({r['student'] for r in results})} students. Points are those that count: an instructor's where one "
-        "was given. Those of extensions are extra: they count beside the maximum.</p>",
+        f"<h1>Class report</h1><p>{amount(len(results), 'submission')} of "
+        f"{amount(len({r['student'] for r in results}), 'student')}. Points are those that count: an instructor's "
+        "where one was given. Those of extensions are extra: they count beside the maximum.</p>",
     ]
     for unit in sorted({r["unit"] for r in results}):
         mine = [r for r in rows if r.unit == unit]
@@ -150,7 +151,7 @@ def page(
             continue
         most = next(r["standing"].max_score for r in results if r["unit"] == unit and counts(r))
         out.append(
-            f"<h2>{esc(unit)}: {len(totals)} submissions, mean {number(statistics.fmean(totals))} of "
+            f"<h2>{esc(unit)}: {amount(len(totals), 'submission')}, mean {number(statistics.fmean(totals))} of "
             f"{number(most)}, median {number(statistics.median(totals))}</h2>"
         )
         out += _left_out(unit, results, absent)
@@ -306,17 +307,16 @@ def _followed(results: Sequence[Result], link: Link) -> list[str]:
 
 def _evidence(results: Sequence[Result], link: Link) -> list[str]:
     listed = suspicious(results)
-    many = "1 submission" if len(listed) == 1 else f"{len(listed)} submissions"
     out = [
-        f"<h2>Signs of cheating ({many})</h2><p>A sign is evidence to look at, not a verdict: "
-        "scores come from inputs that nobody had seen, and are right whatever is listed here. That a submission is not "
-        "listed means that nothing was found in it, no more.</p>"
+        f"<h2>Signs of cheating ({amount(len(listed), 'submission')})</h2><p>A sign is evidence to look at, not a "
+        "verdict: scores come from inputs that nobody had seen, and are right whatever is listed here. That a "
+        "submission is not listed means that nothing was found in it, no more.</p>"
     ]
     for result, signs in listed:
         total, most = result["standing"].score, result["standing"].max_score
         out.append(
             f"<details><summary><b>{_student(result, link)}</b>, {escaped(result['unit'])} "
-            f"({number(total)} of {number(most)} points): {escaped(', '.join(_techniques(signs)))}</summary>"
+            f"({number(total)} of {amount(most, 'point')}): {escaped(', '.join(_techniques(signs)))}</summary>"
             "<ul>"
         )
         for s in signs[:20]:

@@ -22,6 +22,7 @@ from .holding import Held
 from .rebuild import Note
 from .signs import Sign
 from .standing import Standing
+from .words import amount, number
 
 METADATA = sa.MetaData()
 
@@ -220,5 +221,6 @@ def remarks(before: Attempt | None, mine: Attempt, counted: Attempt) -> list[str
         return []
     which = "the last one counts" if counted is mine else "the best one counts"
     return [
-        f"A worse submission: {mine.score:.6g} points, the one before ({before.when}) had {before.score:.6g}; {which}."
+        f"A worse submission: {amount(mine.score, 'point')}, the one before ({before.when}) had "
+        f"{number(before.score)}; {which}."
     ]

@@ -14,6 +14,7 @@ from .database import GradebookError
 from .gradebook import GradebookWriter
 from .holding import Held
 from .names import never_fails, shown
+from .words import amount
 
 
 def waiting(writer: GradebookWriter) -> list[tuple[str, str, Held]]:
@@ -28,7 +29,7 @@ def waiting(writer: GradebookWriter) -> list[tuple[str, str, Held]]:
 
 def _lines(rows: Iterable[tuple[str, str, Held]]) -> str:
     return "\n".join(
-        f"{shown(student, 80)}  {h.exercise}  {round(h.points, 2):g} points  {h.where}: {shown(h.name, 60)}\n"
+        f"{shown(student, 80)}  {h.exercise}  {amount(h.points, 'point')}  {h.where}: {shown(h.name, 60)}\n"
         f"    {shown(h.evidence, 160)}"
         for student, _, h in rows
     )
@@ -51,8 +52,8 @@ def _release(course: Course, writer: GradebookWriter, student: str, exercise: st
     writer.decide(student, unit, exercise, given)
     writer.recount(student, unit, course.shelf(student, unit))
     return (
-        f"{shown(student, 80)} has {given:g} points for {exercise}, on the page too; `make publish` brings them into "
-        "grades.csv."
+        f"{shown(student, 80)} has {amount(given, 'point')} for {exercise}, on the page too; `make publish` brings "
+        "them into grades.csv."
     )
 
 

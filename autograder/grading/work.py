@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from anatomy.verdict import Verdict
 
+from .words import amount, number
+
 # Parts of the work besides the exercises, which have their ids.
 PARTS = NOTEBOOK, SOURCE, CELLS, FOLLOWING, PAGES = (
     "the notebook",
@@ -33,10 +35,10 @@ class Followed:
         """What the student and the instructor read."""
         *most, last = self.names
         listed, verb = (f"{', '.join(most)} and {last}", "do") if most else (last, "does")
-        score, full = f"{round(self.verdict.score, 2):g}", f"{round(self.verdict.max_score, 2):g}"
+        score, full = number(self.verdict.score), amount(self.verdict.max_score, "point")
         return (
-            f"These {score} of {full} points were earned with the course's own {listed} in the place of yours, which "
-            f"{verb} not pass. By your own answers alone they are {round(self.own, 2):g}."
+            f"These {score} of {full} were earned with the course's own {listed} in the place of yours, which "
+            f"{verb} not pass. By your own answers alone they are {number(self.own)}."
         )
 
 

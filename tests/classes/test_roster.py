@@ -145,7 +145,7 @@ def test_the_command_says_what_it_did(course, tmp_path, capsys, monkeypatch):
     path.write_text("id\ngrace\n<b>\n")
     assert roster.main([str(path)]) == 1
     out, err = capsys.readouterr()
-    assert "added: grace" in out and "1 rows left out" in out and "line 3" in err
+    assert "added: grace" in out and "1 row left out" in out and "line 3" in err
     assert roster.main([str(tmp_path / "none.csv")]) == 2
     assert "cannot be read" in capsys.readouterr().err
 

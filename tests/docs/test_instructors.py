@@ -102,7 +102,7 @@ def graded(office, said):
         and stands["eve", ATTENTION] == "waiting"
         and stands["zoe", START] == "missing"
         and "no submission: 00-start-here: 1 of the gradebook's students (zoe)" in said
-        and "1 of 1 points" in office.page("ada")
+        and "1 of 1 point" in office.page("ada")
     )
 
 

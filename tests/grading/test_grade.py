@@ -185,7 +185,7 @@ def test_a_broken_file_is_explained_once_and_no_case_is_called_failing(sandbox):
 
 def test_pages_show_two_decimals(sandbox):
     result = graded(with_answer(RIGHT), sandbox)
-    assert "0.67 of 1 points" in feedback.page(result, Standing(points={"check-start-weighted_average": 2 / 3}))
+    assert "0.67 of 1 point" in feedback.page(result, Standing(points={"check-start-weighted_average": 2 / 3}))
 
 
 def test_a_file_that_is_not_there(tmp_path, sandbox):
@@ -202,7 +202,7 @@ def test_student_text_cannot_become_html(sandbox):
     )
     page = feedback.page(graded(book, sandbox), Standing(comments={SOLVE: script}, penalty=0.5))
     assert "<script" not in page and "&lt;script&gt;" in page
-    assert "0.5 points were taken off" in page
+    assert "Taken off for a late submission: 0.5 points." in page
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_a_late_penalty_is_taken_by_nbgraders_own_plugin(tmp_path, sandbox):
         writer.gradebook.update_or_create_assignment(START, duedate="2024-01-01 00:00:00 UTC")
     assert grade(root, "--workers", "1").returncode == 0
     assert query(root, "SELECT late_submission_penalty FROM submitted_notebook") == [(0.5,)]
-    assert "0.5 of 1 points" in (root / "feedback" / "ada" / START / f"{START}.html").read_text()
+    assert "0.5 of 1 point" in (root / "feedback" / "ada" / START / f"{START}.html").read_text()
 
 
 def test_the_class_report(school):

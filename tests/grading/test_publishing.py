@@ -20,6 +20,7 @@ from autograder.grading.__main__ import main
 from autograder.grading.course import load_course
 from autograder.grading.gradebook import GradebookWriter
 from autograder.grading.masters import master
+from autograder.grading.words import amount
 
 from .cheats.base import SOLVE, START, find
 from .classroom import ANSWERS, course, grades, notebook, query, submit
@@ -110,7 +111,7 @@ class School:
     def pages(self):
         """student → score on the page."""
         students = [p.name for p in (self.root / "feedback").iterdir()]
-        return {s: float(re.search(r"<h1>\S+ ([\d.]+) of 1 points", self.page(s))[1]) for s in students}
+        return {s: float(re.search(r"<h1>\S+ ([\d.]+) of 1 point", self.page(s))[1]) for s in students}
 
 
 def close(these, those):
@@ -147,19 +148,19 @@ def test_lateness_comments_and_points_are_the_same_everywhere(here, capsys):
     capsys.readouterr()
     here.publish()
     told = capsys.readouterr().out
-    assert "wrong, 00-start-here: 0 → 0.25 of 1 points." in told
-    assert "late, 00-start-here: 0.9 → 1 of 1 points, nothing off for lateness any more." in told
-    assert "fine, 00-start-here: 0.67 → 0.77 of 1 points." in told and "3 pages written" in told
+    assert "wrong, 00-start-here: 0 → 0.25 of 1 point." in told
+    assert "late, 00-start-here: 0.9 → 1 of 1 point, nothing off for lateness any more." in told
+    assert "fine, 00-start-here: 0.67 → 0.77 of 1 point." in told and "3 pages written" in told
     assert here.exported() == pytest.approx({"late": 1, "fine": 2 / 3 + 0.1, "wrong": 0.25})
     assert here.table() == pytest.approx(here.exported()) and close(here.pages(), here.exported())
     assert "Look at the &lt;b&gt;sum&lt;/b&gt;." in here.page("wrong")
     here.publish()
-    assert "0 pages written, 3 were as they should be" in capsys.readouterr().out
+    assert "0 pages written, 3 as they should be" in capsys.readouterr().out
     here.says("fine", "Nearly.")
     here.publish("--student", "wrong")
     assert "Nearly." not in here.page("fine")
     here.publish("--unit", START)
-    assert "fine, 00-start-here: 0.77 of 1 points; the page is new." in capsys.readouterr().out
+    assert "fine, 00-start-here: 0.77 of 1 point; the page is new." in capsys.readouterr().out
     assert "Nearly." in here.page("fine")
     assert {r["times"] for r in query_rows(here)} == {1}, "no code of a student's ran"
 
@@ -176,7 +177,7 @@ def test_what_is_stale_or_waits_is_said(here, capsys, monkeypatch):
     here.publish()
     told = capsys.readouterr().out
     assert "waiting: wrong/00-start-here: 1 answer waits" in told
-    assert "stale: fine/00-start-here: the file or the exercises changed" in told and "1 are stale" in told
+    assert "stale: fine/00-start-here: the file or the exercises changed" in told and "stale: 1." in told
     assert {r["student"]: r["status"] for r in grades(here.root)} == {
         "late": "graded",
         "fine": "graded",
@@ -270,7 +271,7 @@ def test_attempts_are_kept_and_the_policy_decides(policy, counts, points, tmp_pa
     book = (school.root / "autograded" / "ada" / START / f"{START}.ipynb").read_text()
     assert source in book and source in school.page("ada").replace("&#x27;", "'")
     remark = {
-        "last": "An earlier submission, of 2024-01-02 00:00 UTC, had 1 points, and this one has 0",
+        "last": "An earlier submission, of 2024-01-02 00:00 UTC, had 1 point, and this one has 0",
         "best": "The submission of 2024-01-02 00:00 UTC counts, which has the most points.",
     }
     assert remark[policy] in school.page("ada")
@@ -374,7 +375,7 @@ def test_points_for_a_written_answer_reach_the_table_and_the_page(tmp_path, sand
     school.publish()
     rows = [r for r in grades(school.root) if r["student"] == "ada"]
     assert [(r["exercise"], r["status"]) for r in rows] == [("start.weighted_average", "graded")]
-    assert "1 of 1 points</h1>" in school.page("ada")
+    assert "1 of 1 point</h1>" in school.page("ada")
 
 
 def test_entries_without_a_result_are_said_until_the_next_grading(tmp_path, sandbox, monkeypatch):
@@ -390,3 +391,9 @@ def test_entries_without_a_result_are_said_until_the_next_grading(tmp_path, sand
     shutil.rmtree(odd.parent)
     school.grade()
     assert {r["student"] for r in grades(school.root)} == {"ada"}
+
+
+def test_one_is_no_plural():
+    assert [amount(n, "point") for n in (0, 1, 1.001, 0.5, 2)] == [
+        *("0 points", "1 point", "1 point", "0.5 points", "2 points"),
+    ]
