@@ -13,6 +13,7 @@ from anatomy.texts import escaped, printable, short
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
+from . import pictures
 from .grade import GradedNotebook
 from .masters import master
 from .rebuild import MARK
@@ -106,7 +107,12 @@ def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> 
     title = f"Your written answer: {points}" if most else "Your written answer"
     remark = standing.comments.get(name)
     said = [f'<p class="comment">{escaped(remark)}</p>'] if remark else []
-    return [f'<h2 id="{escaped(name)}">{title}</h2>', *said, f"<pre>{escaped(short(cell.source, MAX_CODE))}</pre>"]
+    text = f"<pre>{escaped(short(cell.source, MAX_CODE))}</pre>"
+    images = [
+        f'<p><img alt="{name}, from your answer" src="data:{kind};base64,{data}"></p>'
+        for name, kind, data in pictures.taken_from(cell)
+    ]
+    return [f'<h2 id="{escaped(name)}">{title}</h2>', *said, text, *images]
 
 
 def _written(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:

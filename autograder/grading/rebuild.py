@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import nbformat
 from nbformat import NotebookNode
 
+from . import pictures
 from .absences import absences
 from .defining import names_of
 from .inert import as_text
@@ -160,6 +161,7 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
             owns.add(owns.behind, name, _Own(_limited(source, result)), counts=False)
         elif mark["role"] == "written" and source.strip() and squeezed(source) != squeezed(_given(name, trusted)):
             target.source = as_text(_limited(source, result, MAX_WRITTEN))
+            result.notes += pictures.take(cell, target)
         seen.add(name)
         _note_marks(cell, target, mark, trusted, result)
     return owns

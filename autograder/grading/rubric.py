@@ -11,6 +11,7 @@ from nbconvert.preprocessors import Preprocessor
 
 from autograder.build.written import is_written
 
+from . import pictures
 from .masters import Rubric, rubrics
 from .settings import Grading
 
@@ -18,7 +19,7 @@ Resources = dict[str, Any]
 
 
 class ShowRubric(Preprocessor):
-    """Puts the rubric below each written answer on a page of the formgrader, and the answer's maximum into its cell.
+    """Puts pictures and rubric below each written answer on a page of the formgrader, and its maximum into its cell.
 
     The formgrader takes the maximum that it shows from the notebook, not from the gradebook.
     """
@@ -34,9 +35,18 @@ class ShowRubric(Preprocessor):
             if is_written(cell) and cell.metadata.nbgrader.get("grade_id") in known:
                 rubric = known[cell.metadata.nbgrader.grade_id]
                 cell.metadata.nbgrader.points = rubric.points if counts else 0.0
-                cells.append(nbformat.v4.new_markdown_cell(_shown(rubric, counts)))
+                cells += [*_pictures(cell), nbformat.v4.new_markdown_cell(_shown(rubric, counts))]
         nb.cells = cells
         return nb, resources
+
+
+def _pictures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The pictures of a written answer as a cell's output: in text they would be taken out as addresses unknown."""
+    outputs = [
+        nbformat.v4.new_output("display_data", {kind: data}, metadata={kind: {"alt": name}})
+        for name, kind, data in pictures.taken_from(cell)
+    ]
+    return [nbformat.v4.new_code_cell("# pictures from the answer above", outputs=outputs)] if outputs else []
 
 
 def _shown(rubric: Rubric, counts: bool) -> str:

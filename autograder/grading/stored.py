@@ -17,6 +17,7 @@ from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 from nbgrader.utils import compute_checksum
 
+from . import pictures
 from .grade import GradedNotebook
 from .holding import Held
 from .rebuild import Note
@@ -162,14 +163,14 @@ def untouched(graded: GradedNotebook) -> set[str]:
 
 
 def _written(graded: GradedNotebook) -> dict[str, str]:
-    """Name of a cell that a person grades → hash of what was written there."""
+    """Name of a cell that a person grades → hash of what was written there, pictures included."""
     cells = graded.notebook.cells if graded.notebook is not None else []
-    marks = [(c, c.metadata.get("nbgrader") or {}) for c in cells]
-    return {
-        m["grade_id"]: hashlib.sha256(c.source.encode()).hexdigest()
-        for c, m in marks
-        if m.get("solution") and m.get("grade")
+    parts = {
+        m["grade_id"]: [c.source, *(data for _, _, data in pictures.taken_from(c))]
+        for c in cells
+        if (m := c.metadata.get("nbgrader") or {}).get("solution") and m.get("grade")
     }
+    return {name: hashlib.sha256("\n".join(of).encode()).hexdigest() for name, of in parts.items()}
 
 
 def attempt_of(row: Any) -> Attempt:
