@@ -100,7 +100,7 @@ def weighted_average(values, weights):
 # %% [markdown]
 # ## Now see it move
 #
-# The picture below runs **your** function. Move the sliders with the mouse, or with Tab and the arrow keys. While the exercise is not solved, it shows a recorded solution in its place and says so.
+# The picture below runs **your** function. Move the sliders with the mouse, or with Tab and the arrow keys. Until you have written it, a recorded solution stands in its place, and the picture says so. If it is wrong, you see your own number beside the expected one.
 
 # %%
 MixExplorer(weighted_average)

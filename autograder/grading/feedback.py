@@ -15,6 +15,7 @@ from anatomy.verdict import Verdict
 
 from . import pictures
 from .grade import GradedNotebook
+from .inert import as_typed
 from .masters import master
 from .rebuild import MARK
 from .standing import Standing
@@ -44,11 +45,16 @@ def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequen
     # What is taken off for lateness is taken off the whole; it is shown with the core path as long as that has enough.
     core, extra = (core - late, extra) if core >= late else (0.0, max(0.0, core + extra - late))
     beyond = f", and {number(extra)} extra" if extra else ""
+    # An answer that nobody has read yet has lost no points.
+    open_ = sum(standing.most[name] for name in written if _is_open(name, standing))
+    so_far = " so far" if open_ else ""
     out = [
         head(f"{graded.unit}: feedback"),
-        f"<h1>{esc(graded.unit)}: {number(core)} of {amount(most, 'point')}{beyond}"
+        f"<h1>{esc(graded.unit)}: {number(core)} of {amount(most - open_, 'point')}{so_far}{beyond}"
         f"</h1><p>Submitted by {esc(graded.student)}{_when(standing)}.</p>",
     ]
+    if open_:
+        out.append(f"<p>Waiting for your instructor: your written answer, for up to {amount(open_, 'point')} more.</p>")
     if extra:
         out.append(f"<p>For extensions: {amount(extra, 'extra point')}, {number(core + extra)} in all.</p>")
     if late:
@@ -105,14 +111,18 @@ def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> 
             else f"{number(standing.points[name])} of {amount(most, 'point')}"
         )
     title = f"Your written answer: {points}" if most else "Your written answer"
-    remark = standing.comments.get(name)
-    said = [f'<p class="comment">{escaped(remark)}</p>'] if remark else []
-    text = f"<pre>{escaped(short(cell.source, MAX_CODE))}</pre>"
+    said = _comments([standing.comments[name]] if standing.comments.get(name) else [])
+    text = f"<pre>{escaped(short(as_typed(cell.source), MAX_CODE))}</pre>"
     images = [
         f'<p><img alt="{name}, from your answer" src="data:{kind};base64,{data}"></p>'
         for name, kind, data in pictures.taken_from(cell)
     ]
     return [f'<h2 id="{escaped(name)}">{title}</h2>', *said, text, *images]
+
+
+def _is_open(name: str, standing: Standing) -> bool:
+    """Does a written answer wait for its first points?"""
+    return name in standing.waiting and name not in standing.decided and bool(standing.most.get(name))
 
 
 def _written(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
@@ -148,7 +158,8 @@ def _table(graded: GradedNotebook, points: Mapping[str, float], standing: Standi
             result = result if cell.source.strip() and name not in untouched(graded) else "not written"
             out.append(
                 f'<tr><td><a href="#{escaped(name)}">Your written answer</a></td><td>{result}</td>'
-                f'<td class="n">{number(standing.points[name])} of {number(standing.most[name])}</td></tr>'
+                f'<td class="n">{"–" if _is_open(name, standing) else number(standing.points[name])} of '
+                f"{number(standing.most[name])}</td></tr>"
             )
     return [*out, "</tbody></table>"]
 
@@ -168,7 +179,17 @@ def _exercise(v: Verdict, graded: GradedNotebook, points: float, standing: Stand
     elif not remarks and points == v.score:
         return []
     out += [f'<p class="note">{escaped(n.sentence)}</p>' for n in graded.notes if n.exercise == v.exercise]
-    return out + [f'<p class="comment">{escaped(r)}</p>' for r in remarks]
+    return out + _comments(remarks)
+
+
+def _comments(remarks: Sequence[str]) -> list[str]:
+    """An instructor's comments. The formgrader says that it takes Markdown; HTML in it stays text."""
+    if not remarks:
+        return []
+    import mistune  # only pages with a comment need it
+
+    made = mistune.create_markdown(escape=True)
+    return [f'<div class="comment">{made(printable(r))}</div>' for r in remarks]
 
 
 def _title(graded: GradedNotebook, verdict: Verdict) -> str:

@@ -18,6 +18,12 @@ def as_text(text: str) -> str:
     return "\n".join([fence, *lines, fence])
 
 
+def as_typed(text: str) -> str:
+    """A text as it stood before ``as_text``, apart from line breaks in long lines."""
+    lines = text.split("\n")
+    return "\n".join(lines[1:-1]) if len(lines) > 2 and lines[0] == lines[-1] == "`" * len(lines[0]) else text
+
+
 def _wrapped(line: str) -> list[str]:
     if len(line) <= WIDTH:
         return [line]

@@ -115,6 +115,13 @@ class FeedbackExporter(HTMLExporter):
         return shelf.page.read_text(encoding="utf-8") if stored else None
 
 
+# What nbconvert's sanitizer shows as text, and what it lets through in its place. (It knows tables, but puts a tbody
+# into each, which it doesn't know.)
+_SANITIZED = {name: "div" for name in ("p", "details", "summary", "h1", "h2", "h3", "h4", "table", "tr")}
+_SANITIZED |= {"th": "span", "td": "span"}
+_UNWRAPPED = ("thead", "tbody")
+
+
 class InertOutputs(Preprocessor):
     """Leaves of a notebook's outputs what can be read, for every page that nbgrader makes of it.
 
@@ -153,8 +160,20 @@ def _legible(text: str) -> str:
 
 
 def _without_tex(page: str) -> str:
-    """The same HTML, whose text no typesetter touches: told not to, and with no delimiter beside what it would open."""
+    """The same HTML, whose text no typesetter touches: told not to, and with no delimiter beside what it would open.
+
+    Elements that nbconvert's sanitizer would show as text become such as it knows.
+    """
     soup = BeautifulSoup(page, features="html.parser")
+    for element in soup.find_all([*_SANITIZED, *_UNWRAPPED]):
+        if element.name in _UNWRAPPED:
+            element.unwrap()
+            continue
+        if element.name in ("th", "td"):
+            element.append(" ")
+            for code in element.find_all("code"):
+                code.name = "pre"  # its lines stay lines
+        element.name = _SANITIZED[element.name]
     for text in soup.find_all(string=_TEX):
         if len(text) > 1:
             pieces = [p for p in re.split(f"({_TEX.pattern})", text) if p]

@@ -236,7 +236,7 @@ def _waiting(results: Sequence[Result], link: Link) -> list[str]:
 def _short(row: Row, name: str) -> str:
     # A student's own exception text differs from one to the next: the first is an example, no more.
     words = textwrap.shorten(row.words[name], 200, placeholder=" …")
-    return f"for example: {words}" if name.startswith("generic.") else words
+    return f"“{words}”" if name.startswith("generic.") else words
 
 
 def _student(result: Result, link: Link) -> str:

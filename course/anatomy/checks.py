@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +59,9 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
     if problem:
         outcomes: runner.Outcomes = [({"results": [], "signature": problem}, {})] * len(record.cases)
     else:
-        outcomes = [runner.run_program(c.program, c.tensors, named, record.forbidden) for c in record.cases]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they would name a line of ours, above a verdict that says what is wrong
+            outcomes = [runner.run_program(c.program, c.tensors, named, record.forbidden) for c in record.cases]
     seconds = time.perf_counter() - start
     if not judging.passes(record, outcomes):
         record = records.load(exercise_id)
