@@ -59,8 +59,9 @@ c.Autograde.autograde_preprocessors = [
 c.ExchangeFactory.collect = "autograder.grading.exchange.CarefulCollect"
 c.ExchangeFactory.list = "autograder.grading.exchange.CarefulList"
 
-# `nbgrader export` would otherwise overwrite what `make grade` writes.
-c.CsvExportPlugin.to = "gradebook.csv"
+# `nbgrader export` would otherwise overwrite what `make grade` writes. Under the class that `--to` is an alias
+# of: what stands under CsvExportPlugin would win over the command line.
+c.ExportPlugin.to = "gradebook.csv"
 
 # Only the page is written; the files beside a notebook, which a link may have brought there, stay where they are.
 c.GenerateFeedback.exporter_class = f"{steps}.FeedbackExporter"

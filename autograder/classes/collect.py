@@ -19,6 +19,7 @@ from . import archive, layouts, moodle
 from .collecting import Collector, Line, by_student, missing, strays
 from .csvfile import UnreadableTable, read_table
 from .people import Roster, roster_of
+from .stopping import politely
 
 MAX_LINES = 2_000  # about students; a class of hundreds with all its units
 MAX_STRAYS = 30
@@ -29,9 +30,9 @@ class Refused(ValueError):
 
 
 def take_in(
-    path: Path, course: Course, unit: str = "", worksheet: Path | None = None
+    path: Path, course: Course, unit: str = "", worksheet: Path | None = None, take: bool = False
 ) -> tuple[str, list[Line], Roster]:
-    """(what made the download, what became of everything in it, the roster).
+    """(what made the download, what became of everything in it, the roster). take: as in ``Collector``.
 
     Raises Refused, BadArchive, UnreadableTable or GradebookError.
     """
@@ -46,34 +47,42 @@ def take_in(
     with archive.opened(path) as entries:
         made_by, handed, rest = layouts.recognize(entries, units, numbers)
         if not handed:
-            raise Refused(f"There is nothing to collect in {shown(str(path), 300)}. {layouts.ADVICE}{_seen(entries)}")
+            raise Refused(f"There is nothing to collect in {shown(str(path), 300)}: {_why(entries)}. {layouts.ADVICE}")
         known = {id(e) for e in rest} | {id(h.entry) for h in handed}
         lines = strays([e for e in entries if id(e) not in known and e.problem] + rest)
         owned, nobodys = by_student(handed, roster)
-        collector = Collector(course, units, unit)
+        collector = Collector(course, units, unit, take)
         for one in owned:
             lines += collector.collect(one)
     return made_by, lines + nobodys, roster
 
 
-def _seen(entries: Sequence[archive.Entry]) -> str:
+def _why(entries: Sequence[archive.Entry]) -> str:
+    """Why nothing in it is anybody's."""
     if any(is_archive(e.name) and len(e.parts) == 1 for e in entries):
-        return " Archives in a folder are collected one by one: name one of them."
+        return "it holds archives, which are collected one by one; name one of them"
     some = ", ".join(e.path for e in entries[:3])
-    return f" It has, for example: {some}." if some else " It has no notebook."
+    return f"whose files these are cannot be told (for example {some})" if some else "it has no notebook"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 everything taken, 1 something not, 2 refused."""
+    """Command line; returns an exit status: 0 everything taken, 1 something not, 2 refused, 130 stopped."""
     never_fails(sys.stdout, sys.stderr)
     parser = argparse.ArgumentParser(prog="python -m autograder.classes.collect", description=__doc__.split("\n")[0])
     parser.add_argument("path", type=Path, help="zip or folder")
     parser.add_argument("--unit", default="", help="the unit that everything in it belongs to, or the only one to take")
     parser.add_argument("--worksheet", type=Path, help="Moodle's grading worksheet, which says whose numbers those are")
+    parser.add_argument(
+        "--take", action="store_true", help="take what the download holds, also where it was here before"
+    )
     options = parser.parse_args(argv)
+    return politely(lambda: _run(options))
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         course = load_course()
-        made_by, lines, roster = take_in(options.path, course, options.unit, options.worksheet)
+        made_by, lines, roster = take_in(options.path, course, options.unit, options.worksheet, options.take)
     except (Refused, archive.BadArchive, UnreadableTable, GradebookError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -112,7 +121,7 @@ def report(made_by: str, lines: Sequence[Line], roster: Roster, course: Course) 
     print(
         f"{amount(len({line.student for line in taken}), 'student')}, {', '.join(units) or 'no unit'}: "
         f"{count['taken']} taken, {count['replaced']} replaced, {count['same']} were there, "
-        f"{count['kept']} older than what is there, {count['not taken']} not taken."
+        f"{count['kept']} kept as it was, {count['not taken']} not taken."
     )
     return 1 if left else 0
 

@@ -95,10 +95,11 @@ def spelled(course: Course) -> dict[str, str]:
 
 
 class Collector:
-    """Writes into the course's folder of submissions. units: the known ones; unit: the only one to collect, or ""."""
+    """Writes into the course's folder of submissions. units: the known ones; unit: the only one to collect, or "".
+    take: also put a notebook back that was there before and has been replaced since?"""
 
-    def __init__(self, course: Course, units: Sequence[str], unit: str = ""):
-        self.course, self.units, self.unit = course, units, unit
+    def __init__(self, course: Course, units: Sequence[str], unit: str = "", take: bool = False):
+        self.course, self.units, self.unit, self.take = course, units, unit, take
         self.earlier = course.root / EARLIER
         self.spelled = spelled(course)
 
@@ -106,16 +107,31 @@ class Collector:
         """What became of all that a student handed in."""
         books, lines = self._books(owned)
         chosen: dict[str, list[Book]] = defaultdict(list)
+        foreign = []
         for book in books:
             unit = book.handed.unit or self.unit or book.unit
-            if unit in self.units and self.unit in ("", unit):
+            if self._is_foreign(book):
+                foreign.append(book)
+            elif unit in self.units and self.unit in ("", unit):
                 chosen[unit].append(book)
             elif self.unit in ("", unit):
                 says = f"{book.handed.entry.path}: which unit it is stands neither in its cells nor in its name"
                 lines.append(Line("not taken", owned.student, "", f"{says}: say it with UNIT="))
         for unit in sorted(chosen):
-            lines += self._of_unit(owned.student, unit, chosen[unit])
+            lines += self._of_unit(owned.student, unit, chosen[unit], foreign)
+        if foreign and not chosen:
+            lines.append(self._nothing_of_unit(owned.student, foreign))
         return lines
+
+    def _is_foreign(self, book: Book) -> bool:
+        """Are its cells those of another unit than the one to collect? A slip in UNIT= would put a whole class's
+        notebooks where they earn nothing. Where a folder says the unit, that counts."""
+        return bool(self.unit and book.of_marks) and not book.handed.unit and book.of_marks != self.unit
+
+    def _nothing_of_unit(self, student: str, foreign: Sequence[Book]) -> Line:
+        units = sorted({b.of_marks for b in foreign})
+        says = f"its cells are those of {' and '.join(units)}, not of {self.unit}"
+        return Line("not taken", student, self.unit, f"{says}: leave UNIT out, or say UNIT={' or UNIT='.join(units)}")
 
     def _books(self, owned: Owned) -> tuple[list[Book], list[Line]]:
         books, lines = [], []
@@ -136,7 +152,7 @@ class Collector:
                     lines.append(Line("not taken", owned.student, h.unit, str(error)))
         return books, lines
 
-    def _of_unit(self, student: str, unit: str, books: list[Book]) -> list[Line]:
+    def _of_unit(self, student: str, unit: str, books: list[Book], foreign: list[Book]) -> list[Line]:
         if any(b.handed.stamp for b in books):  # several attempts, with their times: each is put in, the last one stays
             books.sort(key=lambda b: b.handed.rank)
             lines = [self._put(student, unit, b) for b in books]
@@ -147,7 +163,7 @@ class Collector:
             return [Line("not taken", student, unit, f"which notebook counts cannot be told: {names}")]
         line = self._put(student, unit, book)
         remarks = [line.says] if line.says else []
-        if others:
+        if others := others + foreign:
             remarks.append(f"not {', '.join(shown(b.handed.filename) for b in others[:3])}")
         if book.of_marks not in ("", unit):
             remarks.append(f"its cells are those of {book.of_marks}")
@@ -182,10 +198,9 @@ class Collector:
             if old == book.digest and (not stamp or stamp == old_stamp):
                 return Line("same", student, unit)
             if old and old != book.digest:
-                if self._is_older(student, unit, book, old_stamp):
+                if reason := self._older(student, unit, book, old_stamp):
                     self._keep(student, unit, book.handed.entry.read(), book.digest, stamp)
-                    kept = f"{self.earlier.name}/{student}/{unit}/"
-                    return Line("kept", student, unit, f"what is there came later; the one from this download: {kept}")
+                    return Line("kept", student, unit, reason)
                 self._keep(student, unit, self._read(folder, path.name), old, old_stamp or "")
             data = book.handed.entry.read()
             if stamp:
@@ -224,16 +239,23 @@ class Collector:
         with below(folder.parent, [folder.name]) as here:
             return here.read(name)
 
-    def _is_older(self, student: str, unit: str, book: Book, old_stamp: str | None) -> bool:
-        """Did what was handed in come before what is there? By the times where both are known; else by what is kept."""
+    def _older(self, student: str, unit: str, book: Book, old_stamp: str | None) -> str:
+        """Why what was handed in came before what is there, or "". By the times where both are known; else by what is
+        kept: that an old download is collected again is likelier than that a student went back. ``take`` says so."""
         new, old = (parse_stamp(s) if s else None for s in (book.handed.stamp, old_stamp))
         if new and old:
-            return new < old
-        return any((self.earlier / student / unit).glob(f"*-{book.digest[:16]}.ipynb"))
+            kept = f"{self.earlier.name}/{student}/{unit}/"
+            return f"what is there came later; the one from this download: {kept}" if new < old else ""
+        if self.take or not self._is_kept(student, unit, book.digest):
+            return ""
+        return "this file was here before and was replaced since; `ARGS=--take` takes it again"
+
+    def _is_kept(self, student: str, unit: str, digest: str) -> bool:
+        return any((self.earlier / student / unit).glob(f"*-{digest[:16]}.ipynb"))
 
     def _keep(self, student: str, unit: str, data: bytes, digest: str, stamp: str) -> None:
         folder = self.earlier / student / unit
-        if any(folder.glob(f"*-{digest[:16]}.ipynb")):
+        if self._is_kept(student, unit, digest):
             return
         moment = parse_stamp(stamp) if stamp else None
         name = f"{(moment or datetime.now(UTC)).strftime('%Y%m%dT%H%M%S')}-{digest[:16]}"

@@ -15,6 +15,10 @@ _SEPARATORS = (",", ";", "\t")
 # The encodings of files that begin with a byte order mark; Excel's "Unicode text" is UTF-16.
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
+_OLD_EXCEL, _ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
+_SHEETS = (b"xl/workbook", b"opendocument.spreadsheet", b"Index/Document.iwa")
+_ARCHIVES = (_ZIP, b"PK\x05\x06", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!")  # zip, a zip without a file, gzip, 7z, rar
+
 
 class UnreadableTable(ValueError):
     """The file is no CSV table; the message is one sentence that says what to do."""
@@ -45,8 +49,10 @@ def read_table(path: Path) -> Table:
 def parse_table(data: bytes, name: str) -> Table:
     """The table in the bytes of a CSV file; ``name`` stands in the sentences. Raises UnreadableTable."""
     name = shown(name)
-    if data.startswith(b"PK\x03\x04") or data.startswith(b"\xd0\xcf\x11\xe0"):
+    if _is_spreadsheet(data):
         raise UnreadableTable(f"{name} is a spreadsheet, not a CSV file: open it and save it as CSV (UTF-8).")
+    if data.startswith(_ARCHIVES):
+        raise UnreadableTable(f"{name} is an archive, not a CSV file: unpack it and name the CSV file that was in it.")
     text, encoding = _decoded(data)
     if "\0" in text:
         raise UnreadableTable(f"{name} is no text: export it again as CSV (UTF-8).")
@@ -74,6 +80,12 @@ def parse_table(data: bytes, name: str) -> Table:
 def fitted(cells: Sequence[str], length: int) -> tuple[str, ...]:
     """Exactly ``length`` cells: empty ones added at the end, or what is too much left out."""
     return (*cells[:length], *[""] * (length - len(cells)))
+
+
+def _is_spreadsheet(data: bytes) -> bool:
+    """Is it Excel's old format, or a zip with what Excel, LibreOffice or Numbers write? An archive holds the names of
+    its files as they are, so it need not be opened."""
+    return data.startswith(_OLD_EXCEL) or data.startswith(_ZIP) and any(mark in data for mark in _SHEETS)
 
 
 def _decoded(data: bytes) -> tuple[str, str]:

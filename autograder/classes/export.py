@@ -76,15 +76,18 @@ def scores_of(course: Course, units: Sequence[str] = (), as_zero: bool = False) 
         return gather(tables.totals(writer), students(writer.gradebook), gradable_units(), units, as_zero)
 
 
-def write(form: str, scores: Scores, path: Path, template: Path | None = None) -> list[str]:
-    """Writes one table; form: "moodle", "canvas" or "wide". Returns remarks. Raises UnreadableTable or OSError."""
+def write(form: str, scores: Scores, path: Path, template: Path | None = None) -> tuple[int, list[str]]:
+    """Writes one table; form: "moodle", "canvas" or "wide". Returns (how many rows are below its header, remarks).
+
+    Raises UnreadableTable or OSError.
+    """
     if form == "canvas":
         exported = read_table(template) if template else None
         header, rows, remarks = canvas_table.merged(scores, exported) if exported else canvas_table.alone(scores)
     else:
         header, rows, remarks = moodle_table(scores) if form == "moodle" else wide_table(scores)
     write_table(path, header, rows)
-    return remarks
+    return len(rows), remarks
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -114,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = options.to or course.root / f"export-{options.format}.csv"
         if options.template and path.resolve() == options.template.resolve():
             raise UnreadableTable(f"{shown(str(path), 300)} is the template itself: write to another file.")
-        remarks = write(options.format, scores, path, options.template)
+        rows, remarks = write(options.format, scores, path, options.template)
     except (GradebookError, UnreadableTable) as error:
         print(error, file=sys.stderr)
         return 2
@@ -122,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{shown(str(error.filename or 'A file'), 300)} was not written: {error.strerror}.", file=sys.stderr)
         return 2
     print("\n".join([*scores.remarks, *remarks]))
-    print(f"{path}: {amount(len(scores.people), 'student')}, {', '.join(scores.units)}.")
+    print(f"{path}: {amount(rows, 'row')}, {', '.join(scores.units)}.")
     return 0
 
 

@@ -7,7 +7,7 @@ gradebook and brought up to date, all in one transaction; nobody is removed.
 import argparse
 import re
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from autograder.grading.words import amount
 
 from .csvfile import Table, UnreadableTable, read_table
 from .people import Person, opened, students
+from .stopping import politely
 
 MAX_LINES = 50  # of each kind
 MAX_TEXT = 128  # characters; the gradebook has room for no more
@@ -77,13 +78,26 @@ def read_roster(table: Table) -> Reading:
             continue
         if person is not None:
             _add(person, line, reading)
-    for what, found in (
-        ("the address", Counter(p.email.casefold() for p in reading.people.values() if p.email)),
-        ("an id that differs in capitals only:", Counter(i.casefold() for i in reading.people)),
-    ):
-        shared = [text for text, n in found.items() if n > 1]
-        reading.remarks += [f"Several students have {what} {shown(text)}." for text in shared[:MAX_LINES]]
+    reading.remarks += _alike(list(reading.people.values()))
     return reading
+
+
+def _alike(people: Sequence[Person]) -> list[str]:
+    """Sentences on what may be one person twice."""
+    addresses, ids = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for person in people:
+        ids[person.id.casefold()].append(shown(person.id))
+        if person.email:
+            addresses[person.email.casefold()].append(shown(person.id))
+    shared = [(shown(address), some) for address, some in addresses.items() if len(some) > 1]
+    spelled = [some for some in ids.values() if len(some) > 1]
+    return [
+        f"Several students have the address {address}: {_listed(some)}." for address, some in shared[:MAX_LINES]
+    ] + [f"These ids differ in capitals only: {_listed(some)}." for some in spelled[:MAX_LINES]]
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join([*names[:most], *(["…"] if len(names) > most else [])])
 
 
 def _columns(table: Table) -> dict[str, int]:
@@ -135,7 +149,8 @@ def _person(cells: dict[str, str], reading: Reading) -> Person | None:
     try:
         student = identifier(text)
     except NoName as error:
-        raise NoName(f"{shown(text)!r} cannot be an id: {error}") from None
+        reason = str(error).replace("its name", "it", 1).removesuffix(": rename it")  # this is no file's name
+        raise NoName(f"{shown(text)!r} cannot be an id: {reason}; change it in the list") from None
     if is_junk(student):
         raise NoName(f"{shown(text)!r} cannot be an id: folders with such names are not graded")
     first, last = cells.get("first_name", ""), cells.get("last_name", "")
@@ -204,13 +219,17 @@ def load(path: Path, course: Course) -> tuple[Reading, Change]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 all rows taken, 1 some left out, 2 refused."""
+    """Command line; returns an exit status: 0 all rows taken, 1 some left out, 2 refused, 130 stopped."""
     never_fails(sys.stdout, sys.stderr)
     parser = argparse.ArgumentParser(prog="python -m autograder.classes.roster", description=__doc__.split("\n")[0])
     parser.add_argument("file", type=Path, help="CSV file with a header, one student per row")
     options = parser.parse_args(argv)
+    return politely(lambda: _run(options.file))
+
+
+def _run(path: Path) -> int:
     try:
-        reading, change = load(options.file, load_course())
+        reading, change = load(path, load_course())
     except (UnreadableTable, GradebookError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, TextIO
 from autograder.sandbox import SandboxUnavailable, Zygote, launch
 
 from . import sessions
-from .names import NoName, identifier, never_fails, shown
+from .names import NoName, identifier, is_junk, never_fails, shown
 from .words import amount
 
 if TYPE_CHECKING:  # slow imports: see _run
+    from .collect import Submission
     from .course import Course
     from .engine import Summary
 
@@ -77,6 +78,8 @@ def _run(options: argparse.Namespace, zygote: Zygote | None) -> int:
     if unknown:
         return _refuse(f"There is no unit {', '.join(unknown)}. Units: {', '.join(gradable_units())}.")
     try:
+        if _holds_units(options.submitted, gradable_units()):
+            return _refuse(f"{shown(options.submitted, 500)}: these are units, not students; give the folder above it.")
         submissions = collect.find(options.submitted, options.unit)
     except OSError as error:
         return _refuse(f"{shown(options.submitted, 500)} cannot be read: {shown(error.strerror or str(error), 200)}.")
@@ -116,17 +119,32 @@ def _run(options: argparse.Namespace, zygote: Zygote | None) -> int:
                 nursery=nursery,
                 progress=Progress(),
             )
+            summary.said += _untimed(submissions)
             remarks = list[str]()
             if not summary.stopped:
                 published = publish(course, writer)  # what instructors wrote since the last time
                 remarks = about(writer, published)
                 remember(writer, summary.problems)
                 summary.zeros = write_grades(course.root / "grades.csv", writer, summary.problems)
-    except (SandboxUnavailable, GradebookError, ValueError, PermissionError) as error:
+    except (SandboxUnavailable, GradebookError, ValueError) as error:
         return _refuse(str(error))
     except OSError as error:
         return _refuse(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", 3)
     return _report(summary, course, len(submissions), remarks)
+
+
+def _holds_units(folder: str, units: Sequence[str]) -> bool:
+    """Is this one student's folder, given for that of the class? Raises OSError."""
+    with os.scandir(folder) as entries:
+        names = {e.name for e in entries if not is_junk(e.name) and e.is_dir(follow_symlinks=False)}
+    return bool(names) and names <= set(units)
+
+
+def _untimed(submissions: "Sequence[Submission]") -> list[tuple[str, str, str]]:
+    """What is said of submissions whose time cannot be read: the student's page alone would tell it too late."""
+    from .stamps import UNTIMED  # with all of nbgrader
+
+    return [(s.student, s.unit, said) for s in submissions if not s.problem for n, said in s.notes if n == UNTIMED]
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from .raw import MARK
 from .reading.source import parsed
 
 MAX_NAMED = 8  # packages in the sentence
+_COLAB = "google.colab"
 MAX_LOOKED = 100  # packages that are looked for
 _LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)  # what stands inside runs when it is called
 
@@ -73,6 +74,11 @@ def _is_there(name: str) -> bool:
         return True
     folders = [f for f in sys.path if "site-packages" in f or "dist-packages" in f]
     return PathFinder.find_spec(name, folders) is not None and name not in packages.staff_modules()
+
+
+def never_there(name: str) -> bool:
+    """Is a dotted name Colab's own, which is nowhere else? A statement that uses it was passed over."""
+    return (name == _COLAB or name.startswith(f"{_COLAB}.")) and not _is_there(_COLAB.partition(".")[0])
 
 
 def _asks(statement: ast.stmt) -> bool:

@@ -14,16 +14,19 @@ from pathlib import Path
 import nbformat
 from anatomy.files import replace
 from nbgrader.coursedir import CourseDirectory
+from traitlets import TraitError
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import ROOT
 
 from . import feedback
+from .database import GradebookError
 from .grade import GradedNotebook
+from .late import PerDay
 from .names import shown
 from .secret import course_secret
-from .settings import Grading
+from .settings import Grading, refused
 from .stamps import SECRET, STAMP
 from .standing import Standing
 from .stored import Attempt
@@ -125,12 +128,20 @@ def _written(notebook: nbformat.NotebookNode) -> bytes:
 
 
 def load_course(root: str | os.PathLike[str] | None = None) -> Course:
-    """The Course of a folder: the working directory if it has an nbgrader_config.py, else the repository."""
+    """The Course of a folder: the working directory if it has an nbgrader_config.py, else the repository.
+
+    Raises GradebookError for a setting that has a value which it cannot have.
+    """
     root = Path(root or (Path.cwd() if Path("nbgrader_config.py").exists() else ROOT)).resolve()
     config = PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
     if "root" not in config.CourseDirectory:
         config.CourseDirectory.root = str(root)
-    return Course(CourseDirectory(config=config), config)
+    if said := list(refused(config, Grading, PerDay)):
+        raise GradebookError("\n".join(said))
+    try:
+        return Course(CourseDirectory(config=config), config)
+    except TraitError as error:
+        raise GradebookError(f"nbgrader_config.py: {shown(str(error), 500)}") from None
 
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)

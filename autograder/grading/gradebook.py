@@ -4,8 +4,9 @@ Beside nbgrader's own tables stand those of ``stored.py``.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Protocol, Self, TypeVar
 
 import nbformat
@@ -17,6 +18,7 @@ from sqlalchemy.orm import Session
 from traitlets.config import Config
 
 from . import extra, handed_out
+from .asking import ask_a_person
 from .database import GradebookError, alone, patient_url, patiently
 from .environment import find_alembic
 from .grade import GradedNotebook
@@ -39,6 +41,7 @@ from .stored import (
 )
 
 T = TypeVar("T")
+_NO_TIMES: Mapping[str, datetime] = MappingProxyType({})
 
 
 class Shelf(Protocol):
@@ -183,17 +186,22 @@ class GradebookWriter:
         self._db.commit()
         return remarks(before, mine, counted)
 
-    def recount(self, student: str, unit: str, shelf: Shelf | None = None) -> None:
+    def recount(
+        self, student: str, unit: str, shelf: Shelf | None = None, times: Mapping[str, datetime] = _NO_TIMES
+    ) -> None:
         """Computes a stored submission anew from the gradebook and the attempts: which of them counts, what is taken
-        off for lateness, what its page says. No code of a student's runs. Raises GradebookError, OSError."""
-        self._ensure_unit(unit)
-        self._retry(lambda: self._recount(student, unit, shelf))
+        off for lateness, what its page says. No code of a student's runs. Raises GradebookError, OSError.
 
-    def _recount(self, student: str, unit: str, shelf: Shelf | None) -> None:
+        times: hash of a file → when it was handed in (UTC), where that became known since."""
+        self._ensure_unit(unit)
+        self._retry(lambda: self._recount(student, unit, shelf, times))
+
+    def _recount(self, student: str, unit: str, shelf: Shelf | None, times: Mapping[str, datetime]) -> None:
         notebook, attempts, row = self._notebook(student, unit), self._attempts(student, unit), self._row(student, unit)
         if notebook is None or row is None:
             return
         for attempt in attempts:
+            attempt.submitted_at = times.get(attempt.digest, attempt.submitted_at)
             if attempt.counts and attempt.result is None:
                 attempt.result = json.loads(row.result)
         self._count(notebook, student, unit, attempts, self._choose(notebook, attempts), {}, shelf, None)
@@ -221,11 +229,13 @@ class GradebookWriter:
         if graded is None:
             graded = unpacked(student, unit, result, shelf.kept(counted.digest) if shelf else None)
         if fresh:
-            result["extra"] = self._settle(notebook, graded, result, last)
+            before = next((a.digest for a in self._attempts(student, unit) if a.counts), None)
+            result["extra"] = self._settle(notebook, graded, result, last, before != counted.digest)
         else:
             result["extra"] = last.get("extra", {})
-        _ask_a_person(unit, notebook, result, last)
-        if counted.submitted_at is not None:
+        ask_a_person(unit, notebook, result, last)
+        # Of several attempts, the time of one must not be held against another, of which none is known.
+        if counted.submitted_at is not None or len(attempts) > 1:
             notebook.assignment.timestamp = counted.submitted_at
         self._db.flush()
         self._penalize(notebook)
@@ -243,9 +253,16 @@ class GradebookWriter:
             self._put(PUBLISHED, student, unit, shown | {"mark": mark(standing, attempts)})
 
     def _settle(
-        self, notebook: SubmittedNotebook, graded: GradedNotebook, result: dict[str, Any], last: dict[str, Any]
+        self,
+        notebook: SubmittedNotebook,
+        graded: GradedNotebook,
+        result: dict[str, Any],
+        last: dict[str, Any],
+        changed: bool,
     ) -> dict[str, extra.Remembered]:
-        """Writes computed points and comments into nbgrader's rows; returns what extra.py remembers."""
+        """Writes computed points and comments into nbgrader's rows; returns what extra.py remembers.
+
+        changed: is it another file than the one that counted before? Else what a person decided is decided."""
         verdicts = {grade_id(v.exercise): v for v in graded.verdicts}
         held = {h.exercise for h in graded.held}
         before, remembered = last.get("extra", {}), dict[str, extra.Remembered]()
@@ -256,8 +273,10 @@ class GradebookWriter:
                 continue
             beyond = verdict.exercise in graded.extensions
             grade.auto_score = 0.0 if beyond else verdict.score
-            grade.needs_manual_grade = grade.manual_score is not None or verdict.exercise in held
-            kept = extra.settle(grade, verdict.score if beyond else None, before.get(verdict.exercise))
+            decided = grade.manual_score is not None
+            asked = decided if changed else grade.needs_manual_grade
+            grade.needs_manual_grade = asked or (verdict.exercise in held and not decided)
+            kept = extra.settle(grade, verdict.score if beyond else None, before.get(verdict.exercise), changed)
             if kept is not None:
                 remembered[verdict.exercise] = kept
         for comment in notebook.comments:
@@ -388,20 +407,6 @@ class GradebookWriter:
             self._db.expunge_all()
 
         return patiently(work, self.db_url, undo)
-
-
-def _ask_a_person(unit: str, notebook: SubmittedNotebook, result: dict[str, Any], last: dict[str, Any]) -> None:
-    """Marks the written answers that a person has to grade: those with points that say something, until points were
-    given, and again where the text has changed since."""
-    written, before = result.get("written", {}), last.get("written", {})
-    asked = master(unit).written
-    for grade in notebook.grades:
-        name = grade.cell.name
-        if name in asked:
-            changed = name in before and written.get(name) != before[name]
-            there = bool(grade.max_score) and name in written and name not in result.get("untouched", ())
-            grade.auto_score = 0.0
-            grade.needs_manual_grade = there and (grade.manual_score is None or changed or grade.needs_manual_grade)
 
 
 def _some(table: sa.Table, *names: str) -> sa.Select[Any]:

@@ -85,8 +85,11 @@ def main() -> int:
         secret = course_secret(course.root)
         with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
             replace(writer.gradebook.engine, course.course_id, secret)
-    except (GradebookError, ValueError, PermissionError) as error:
+    except GradebookError as error:
         print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename or 'A file'} could not be written: {error.strerror}.", file=sys.stderr)
         return 2
     print("The gradebook goes on with the secret that is here. Copy it to the other machines that grade, and keep it.")
     return 0

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from . import collect
@@ -17,6 +18,7 @@ from .course import Course, load_course
 from .database import GradebookError
 from .gradebook import GradebookWriter
 from .names import never_fails, shown
+from .stamps import parse_stamp
 from .stored import Result, mark
 from .tables import STALE, missing, status, write_grades
 from .unstored import remembered
@@ -51,15 +53,16 @@ def publish(
     for unit in {unit for _, unit in writer.graded()}:
         writer.handed_out(unit)  # with or without points for the written answer, as it is set now
     done, before = Published(), writer.published()
-    files = {(s.student, s.unit): s.digest for s in handed_in(course) if s.known}
+    files = {(s.student, s.unit): s for s in handed_in(course) if s.known}
     for result in writer.results():
         key = result["student"], result["unit"]
         if (students and key[0] not in students) or (units and key[1] not in units):
             continue
         shelf, last = course.shelf(*key), before.get(key)
         good = last is not None and _hash(shelf.page) == last[3]
-        if not (good and last and mark_of(result) == last[2]) or _open_to_change(result, writer):
-            writer.recount(*key, shelf)
+        times = _new_times(result, files.get(key))
+        if not (good and last and mark_of(result) == last[2]) or times or _open_to_change(result, writer):
+            writer.recount(*key, shelf, times)
             result = next(writer.results(student=key[0], unit=key[1]))
         if not (good and last and mark_of(result) == last[2]):
             done.changed.append(_change(result, last))
@@ -67,9 +70,17 @@ def publish(
             done.kept += 1
         if result["standing"].waiting:
             done.waiting.append((*key, len(result["standing"].waiting)))
-        if status(result) == STALE or files.get(key, result["digest"]) != result["digest"]:
+        if status(result) == STALE or (key in files and files[key].digest != result["digest"]):
             done.stale.append(key)
     return done
+
+
+def _new_times(result: Result, file: collect.Submission | None) -> dict[str, datetime]:
+    """The time that stands beside a file which was graded without it, or with another one."""
+    when = parse_stamp(file.timestamp) if file is not None and file.timestamp else None
+    if file is None or when is None:
+        return {}
+    return {a.digest: when for a in result["attempts"] if a.digest == file.digest and a.submitted_at != when}
 
 
 def mark_of(result: Result) -> str:
@@ -163,7 +174,7 @@ def report(done: Published, lines: Sequence[str]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 done, 2 refused."""
+    """Command line; returns an exit status: 0 done, 2 refused, 130 stopped with Ctrl-C."""
     never_fails(sys.stdout, sys.stderr)
     summary = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m autograder.grading.publishing", description=summary)
@@ -188,6 +199,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Stopped. What was written is whole; run the same command again.", file=sys.stderr)
+        return 130
     report(done, lines)
     return 0
 

@@ -6,18 +6,24 @@ from pathlib import Path
 
 from autograder import ROOT
 
+from .database import GradebookError
+
 VARIABLE = "ANATOMY_SECRET"
+
+
+class BadSecret(GradebookError, ValueError):
+    """The secret cannot be used; the message says what to do. Every command shows it as it shows a GradebookError."""
 
 
 def course_secret(root: str | os.PathLike[str] = ROOT) -> str:
     """The secret as text: from the environment variable ANATOMY_SECRET, else from ``.secret``, made at the first use.
 
-    Keep the file: with another secret a regrade draws other inputs. Raises ValueError for an empty one, and
-    PermissionError for a file that others may read.
+    Keep the file: with another secret a regrade draws other inputs. Raises BadSecret for an empty one, and for
+    a file that others may read or that cannot be read.
     """
     if VARIABLE in os.environ:
         if not os.environ[VARIABLE].strip():
-            raise ValueError(f"{VARIABLE} is set but empty")
+            raise BadSecret(f"{VARIABLE} is set but empty: unset it, and the file .secret is used")
         return os.environ[VARIABLE].strip()
     path = Path(root) / ".secret"
     try:
@@ -27,8 +33,13 @@ def course_secret(root: str | os.PathLike[str] = ROOT) -> str:
     except FileExistsError:
         pass
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise PermissionError(f"{path.name} can be read by others: run `chmod 600 {path.name}`")
-    text = path.read_text(encoding="ascii").strip()
+        raise BadSecret(f"{path.name} can be read by others: run `chmod 600 {path.name}`")
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:
+        raise BadSecret(f"{path.name} is damaged: copy it again from a backup") from None
+    except OSError as error:
+        raise BadSecret(f"{path.name} cannot be read: {error.strerror}") from None
     if not text:
-        raise ValueError(f"{path.name} is empty: delete it, and a new one is made")
+        raise BadSecret(f"{path.name} is empty: delete it, and a new one is made")
     return text

@@ -1,7 +1,9 @@
 """What an instructor may set about grading: a line each in nbgrader_config.py, like ``c.Grading.attempts = "best"``."""
 
-from traitlets import Bool, Enum
-from traitlets.config import Configurable
+from collections.abc import Iterator
+
+from traitlets import Bool, Enum, Float, TraitError, TraitType
+from traitlets.config import Config, Configurable
 
 
 class Grading(Configurable):
@@ -24,3 +26,24 @@ class Grading(Configurable):
         help="The written question of each unit has points, which a person gives in the formgrader. Off: it has none, "
         "and nothing waits for a person.",
     ).tag(config=True)
+
+
+def refused(config: Config, *kinds: type[Configurable]) -> Iterator[str]:
+    """Sentences about values in nbgrader_config.py that settings of these classes cannot have."""
+    for kind in kinds:
+        for name, trait in kind.class_traits(config=True).items():
+            given = config.get(kind.__name__, {})
+            if name not in given:
+                continue
+            try:
+                kind(config=Config({kind.__name__: {name: given[name]}}))
+            except TraitError:
+                what = repr(given[name])
+                what = what if len(what) <= 60 else what[:59] + "…"
+                yield f"nbgrader_config.py: c.{kind.__name__}.{name} is {what}; it can be {_allowed(trait)}."
+
+
+def _allowed(trait: "TraitType[object, object]") -> str:
+    if isinstance(trait, Enum):
+        return " or ".join(map(repr, trait.values or ()))
+    return {Bool: "True or False", Float: "a number"}.get(type(trait), trait.info())

@@ -20,6 +20,7 @@ from .opening import BadSubmission, Folder, Problem, below
 
 MAX_STAMP = 200  # bytes of a timestamp.txt
 STAMP = "timestamp.txt"
+UNTIMED = "submission.timestamp"  # the remark that it cannot be read
 SECRET = "submission_secret.txt"  # what nbgrader's exchange puts beside a submission
 _SECRET = re.compile(r"[0-9a-f]{128}")  # as `nbgrader submit` writes it; a course's own .secret looks different
 # Nothing else gets to nbgrader's parser: as a time zone it would open any file that is named.
@@ -50,14 +51,14 @@ def read_stamp(folder: Folder) -> tuple[str | None, Problem | None]:
         text = folder.read(STAMP, MAX_STAMP).decode("utf-8-sig", "replace").strip()
         if parse_stamp(text) is not None:
             return text, None
-        reason = f"it says {shown(text, 40)!r}, which is no date" if text else "it is empty"
+        reason = f"{STAMP} says {shown(text, 40)!r}, which is no date" if text else f"{STAMP} is empty"
     except BadSubmission as error:
         if error.name == "submission.missing":
             return None, None
         reason = str(error).rstrip(".")
     return None, (
-        "submission.timestamp",
-        f"The time of submission is not known, so nothing is taken off for lateness: of {STAMP}, {reason}.",
+        UNTIMED,
+        f"The time of submission is not known, so nothing is taken off for lateness: {reason}.",
     )
 
 

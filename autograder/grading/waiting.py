@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from .course import Course, load_course
 from .database import GradebookError
+from .due import student_meant
 from .gradebook import GradebookWriter
 from .holding import Held
 from .names import never_fails, shown
@@ -36,6 +37,7 @@ def _lines(rows: Iterable[tuple[str, str, Held]]) -> str:
 
 
 def _release(course: Course, writer: GradebookWriter, student: str, exercise: str, points: float | None) -> str:
+    student = student_meant(student, writer.students())
     held = [
         (unit, h)
         for result in writer.results()
@@ -86,6 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(_lines(waiting(writer)) or "No points are held.")
     except GradebookError as error:
         print(error, file=sys.stderr)
+        return 2
+    except OSError as error:  # of the page that shows the points
+        print(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", file=sys.stderr)
         return 2
     return 0
 

@@ -89,9 +89,43 @@ def test_a_resubmission_takes_the_place_and_the_older_one_is_kept(course, tmp_pa
     assert [p.read_bytes() for p in kept if p.suffix == ".ipynb"] == [ADA]
     assert [p.read_text() for p in kept if p.suffix == ".txt"] == ["2026-03-01 10:00:00 UTC\n"]
     again = take(course, first, monkeypatch)
-    assert became(again) == {("ada", START): "kept"} and "earlier/ada" in again["ada", START].says
+    assert became(again) == {("ada", START): "kept"} and "was replaced since" in again["ada", START].says
     assert submitted(course)[f"ada/{START}/{START}.ipynb"] == GRACE, "an old download undoes nothing"
     assert len(list((course.root / "earlier").rglob("*.ipynb"))) == 1
+
+
+def test_a_student_who_went_back_is_taken_on_request(course, tmp_path, monkeypatch):
+    """These platforms hand out the newest file only, so an earlier one that comes again may be meant."""
+    first, second = (
+        zipped(tmp_path / f"{n}.zip", {f"lovelaceada_901_{n}_{START}.ipynb": data})
+        for n, data in ((1, ADA), (2, GRACE))
+    )
+    for path in (first, second):
+        take(course, path, monkeypatch)
+    for _ in range(2):  # an old download does not change places with the new one
+        line = take(course, first, monkeypatch)["ada", START]
+        assert line.what == "kept" and "`ARGS=--take` takes it again" in line.says
+        assert take(course, second, monkeypatch)["ada", START].what == "same"
+    assert take(course, first, monkeypatch, take=True)["ada", START].what == "replaced"
+    assert submitted(course) == {f"ada/{START}/{START}.ipynb": ADA}
+    assert {p.read_bytes() for p in (course.root / "earlier").rglob("*.ipynb")} == {ADA, GRACE}, "nothing is lost"
+    assert take(course, first, monkeypatch, take=True)["ada", START].what == "same"
+    assert take(course, second, monkeypatch)["ada", START].what == "kept"
+
+
+def test_take_is_an_option_and_times_count_all_the_same(course, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(course.root)
+    monkeypatch.setattr(collect, "roster_of", lambda course: ROSTER)
+    paths = [
+        zipped(tmp_path / f"{n}.zip", {f"lovelaceada_901_{n}_{START}.ipynb": d}) for n, d in ((1, ADA), (2, GRACE))
+    ]
+    assert [collect.main([str(p)]) for p in (*paths, paths[0])] == [0, 0, 0]
+    assert "1 kept as it was" in capsys.readouterr().out
+    assert collect.main([str(paths[0]), "--take"]) == 0 and "1 replaced" in capsys.readouterr().out
+    entry = f"zoe+{START}+2026-03-0{{}} 10:00:00 UTC/{START}.ipynb"
+    new, old = (zipped(tmp_path / f"{n}.zip", {entry.format(n): d}) for n, d in ((4, ADA), (3, GRACE)))
+    take(course, new, monkeypatch)
+    assert take(course, old, monkeypatch, take=True)["zoe", START].what == "kept"
 
 
 def test_an_older_attempt_of_the_exchange_is_kept_beside(course, tmp_path, monkeypatch):
@@ -159,9 +193,31 @@ def test_the_unit_comes_from_the_cells_then_from_the_name_then_from_the_command(
     path = zipped(tmp_path / "b.zip", {before + "final.ipynb": plain})
     assert "UNIT=" in take(course, path, monkeypatch)["ada", ""].says
     assert became(take(course, path, monkeypatch, unit=START)) == {("ada", START): "taken"}
-    path = zipped(tmp_path / "c.zip", {before + "final.ipynb": book(ROPE)})
-    line = take(course, path, monkeypatch, unit="05-position-encodings")["ada", "05-position-encodings"]
-    assert line.what == "taken" and line.says == f"its cells are those of {ROPE}"
+
+
+def test_a_slip_in_the_unit_replaces_nothing(course, tmp_path, monkeypatch):
+    path = zipped(tmp_path / "a.zip", LAYOUTS["canvas"])
+    take(course, path, monkeypatch)
+    before = submitted(course)
+    path = zipped(tmp_path / "b.zip", {n.replace(START, "x"): book(ROPE) for n in LAYOUTS["canvas"] if "ipynb" in n})
+    lines = take(course, path, monkeypatch, unit=START)
+    assert became(lines) == {(s, START): "not taken" for s in ("ada", "grace", "zoe")}, "one line for each"
+    assert str(lines["ada", START]) == (
+        f"ada/{START}: not taken (its cells are those of {ROPE}, not of {START}: leave UNIT out, or say UNIT={ROPE})"
+    )
+    assert submitted(course) == before and not (course.root / "earlier").exists()
+    assert became(take(course, path, monkeypatch, unit=ROPE)) == {(s, ROPE): "taken" for s in ("ada", "grace", "zoe")}
+
+
+def test_of_a_unit_its_notebook_is_taken_beside_those_of_others(course, tmp_path, monkeypatch):
+    before = "Ada Lovelace_1_assignsubmission_file_/"
+    files = {before + "b.ipynb": ADA, before + "a.ipynb": book(ROPE), before + f"{ROPE}.ipynb": book(ROPE, "more")}
+    lines = take(course, zipped(tmp_path / "a.zip", files), monkeypatch, unit=START)
+    assert became(lines) == {("ada", START): "taken"} and lines["ada", START].says == f"not a.ipynb, {ROPE}.ipynb"
+    assert submitted(course) == {f"ada/{START}/{START}.ipynb": ADA}
+    folder = {f"grace/{START}/{START}.ipynb": book(ROPE)}
+    line = take(course, zipped(tmp_path / "b.zip", folder), monkeypatch, unit=START)["grace", START]
+    assert line.what == "taken" and line.says == f"its cells are those of {ROPE}", "here the folder says the unit"
 
 
 def test_of_several_notebooks_the_units_own_counts(course, tmp_path, monkeypatch):
@@ -305,9 +361,19 @@ def test_a_worksheet_without_numbers_is_refused():
         moodle.read_worksheet(parse_table(b"a,b\n1,2\n", "sheet.csv"))
 
 
-@pytest.mark.parametrize("files", [{}, {"readme.txt": b"x"}, {"lonely.ipynb": ADA}, {"moodle.zip": b"x"}])
-def test_where_nothing_is_anybodys_the_layouts_are_named(files, course, tmp_path, monkeypatch):
-    with pytest.raises(collect.Refused, match="student/unit/unit.ipynb"):
+@pytest.mark.parametrize(
+    "files, why",
+    [
+        ({}, "it has no notebook"),
+        ({"readme.txt": b"x"}, "it has no notebook"),
+        ({"lonely.ipynb": ADA}, r"whose files these are cannot be told \(for example lonely.ipynb\)"),
+        ({"moodle.zip": b"x"}, "it holds archives, which are collected one by one; name one of them"),
+    ],
+)
+def test_where_nothing_is_anybodys_the_reason_comes_first_and_the_layouts_are_named(
+    files, why, course, tmp_path, monkeypatch
+):
+    with pytest.raises(collect.Refused, match=rf"nothing to collect in .*a\.zip: {why}\. .*student/unit/unit.ipynb"):
         take(course, zipped(tmp_path / "a.zip", files), monkeypatch)
     with pytest.raises(archive.BadArchive, match="cannot be read"):
         take(course, tmp_path / "none.zip", monkeypatch)

@@ -46,9 +46,11 @@ def written(tmp_path, form, found, template=None):
     path = tmp_path / "out.csv"
     if template is not None:
         (tmp_path / "template.csv").write_bytes(template.encode())
-    remarks = export.write(form, found, path, template and tmp_path / "template.csv")
+    count, remarks = export.write(form, found, path, template and tmp_path / "template.csv")
     with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file)), remarks
+        rows = list(csv.DictReader(file))
+    assert count == len(rows)
+    return rows, remarks
 
 
 def test_what_is_missing_is_an_empty_cell_and_no_zero():
@@ -160,7 +162,10 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tables, "totals", lambda writer: TOTALS)
     assert export.main(["moodle", "--unit", ROPE]) == 0
     out = capsys.readouterr().out
-    assert f"export-moodle.csv: 4 students, {ROPE}." in out
+    assert f"export-moodle.csv: 4 rows, {ROPE}." in out
+    (tmp_path / "template.csv").write_text(CANVAS)
+    assert export.main(["canvas", "--template", str(tmp_path / "template.csv"), "--unit", ROPE]) == 0
+    assert f"export-canvas.csv: 8 rows, {ROPE}." in capsys.readouterr().out, "as many as the template has"
     assert (course.root / "export-moodle.csv").read_text().startswith("First name,")
     assert export.main(["wide", "--unit", "nope"]) == 2 and "There is no unit nope" in capsys.readouterr().err
     assert export.main(["wide", "--template", "x.csv"]) == 2

@@ -1,5 +1,8 @@
 """Rosters: the files that people have, and what they do to the gradebook."""
 
+import io
+import zipfile
+
 import pytest
 from nbgrader.api import Assignment, Student, SubmittedAssignment
 
@@ -21,6 +24,15 @@ CANVAS = (
 
 def read(text, encoding="utf-8"):
     return roster.read_roster(parse_table(text.encode(encoding), "students.csv"))
+
+
+def packed(files):
+    """Bytes of a zip."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as target:
+        for name, data in files.items():
+            target.writestr(name, data)
+    return made.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -81,20 +93,32 @@ def test_rows_that_cannot_be_taken_are_said_and_the_others_are_taken():
     assert list(found.people) == ["ada", "eve"] and found.people["ada"].first_name == "Ada"
     lines = [int(s.split()[1].rstrip(":")) for s in found.left_out]
     assert lines == [3, 4, 5, 6, 7, 9, 10]
+    assert found.left_out[0] == (
+        "line 3: left out, '../etc' cannot be an id: it has a slash, a quotation mark or an angle bracket; "
+        "change it in the list"
+    )
     assert "rounded" in found.left_out[4] and "already Ada" in found.left_out[5]
     assert found.remarks[1:] == ["line 8: ada stands in the file more than once."]
 
 
 def test_what_looks_like_one_person_twice_is_said():
     found = read("id,email\nada,a@b.c\nADA,A@b.c\n")
-    assert len(found.people) == 2 and len(found.remarks) == 3
+    assert len(found.people) == 2
+    assert found.remarks[1:] == [
+        "Several students have the address a@b.c: ada, ADA.",
+        "These ids differ in capitals only: ada, ADA.",
+    ]
 
 
 @pytest.mark.parametrize(
     "data, words",
     [
         (b"", "is empty"),
-        (b"PK\x03\x04rest", "spreadsheet"),
+        (packed({"[Content_Types].xml": b"x", "xl/workbook.xml": b"x"}), "is a spreadsheet"),
+        (packed({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet"}), "is a spreadsheet"),
+        (b"\xd0\xcf\x11\xe0rest", "is a spreadsheet"),
+        (packed({"students.csv": b"id"}), "is an archive"),
+        (packed({}), "is an archive"),
         (b"color,size\nred,1\n", "No column says who is who"),
         (b"id\n\0\n", "no text"),
         (b'id\n"' + b"x" * 200_000, "not a CSV table"),

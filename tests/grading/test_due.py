@@ -40,7 +40,10 @@ def test_a_due_date_for_all_and_a_later_one_for_one(here, capsys):
         one = writer.gradebook.find_submission(START, "ada")
         assert one.extension == timedelta(days=2) and one.duedate == datetime(2026, 12, 3, 22, 59)
         assert not list(writer.results()) and not writer.graded(), "a date is no submission"
-    assert due.main([START, "never"]) == 0 and "is due never" in capsys.readouterr().out
+    assert due.main([START, "never"]) == 0
+    assert capsys.readouterr().out == (
+        f"{START} has no due date.\nada: the date of their own, 2026-12-03 22:59 UTC, goes with it.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,8 @@ def test_a_due_date_for_all_and_a_later_one_for_one(here, capsys):
         (["99-nothing", "2026-12-01"], "There is no unit 99-nothing"),
         ([START, "tomorrow"], "'tomorrow' is no date. Write it like"),
         ([START, "2026-13-01"], "is no date"),
-        ([START, ""], "is no date"),
+        ([START, ""], f"Say which date: make due UNIT={START} DATE=…"),
+        (["", ""], "Say which unit: make due UNIT=… DATE=…"),
         ([START, "2026-12-01", "--student", "nobody"], "has no student nobody"),
     ],
 )
@@ -67,6 +71,67 @@ def test_a_student_has_no_earlier_date(here):
         due.set_due(writer, START, datetime(2026, 1, 2))
         with pytest.raises(GradebookError, match="only have a later one"):
             due.set_due(writer, START, datetime(2026, 1, 1), "ada")
+
+
+def own_dates(writer):
+    """dict student → the date of their own, None where they have the unit's."""
+    there = writer.gradebook.find_assignment(START).submissions
+    return {s.student_id: s.duedate if s.extension is not None else None for s in there}
+
+
+def test_a_students_own_date_stays_when_the_units_moves(here, capsys):
+    days = [datetime(2026, 12, d) for d in range(1, 10)]
+    with GradebookWriter(here.db_url, here.course_id, here.config) as writer:
+        for name, day in (("ada", 3), ("bob", 8), ("eve", 5)):
+            writer.gradebook.update_or_create_student(name)
+            due.set_due(writer, START, days[0])
+            due.set_due(writer, START, days[day], name)
+        due.set_due(writer, START, None, "eve")
+        assert due.set_due(writer, START, days[3]) == [
+            f"{START} is due 2026-12-04 00:00 UTC.",
+            "ada: the date of their own, 2026-12-04 00:00 UTC, is not after that, so it is taken away.",
+            "bob: still due 2026-12-09 00:00 UTC, as it was set.",
+        ]
+        assert own_dates(writer) == {"ada": None, "bob": days[8], "eve": None}
+        assert "bob: still due 2026-12-09" in due.set_due(writer, START, days[0])[1], "also when it moves back"
+        assert own_dates(writer) == {"ada": None, "bob": days[8], "eve": None}
+        assert "bob: the date of their own" in due.set_due(writer, START, None)[1]
+        assert due.set_due(writer, START, days[0]) == [f"{START} is due 2026-12-01 00:00 UTC."]
+        assert own_dates(writer) == {"ada": None, "bob": None, "eve": None}
+
+
+def test_an_extension_from_no_date_is_none(here):
+    with GradebookWriter(here.db_url, here.course_id, here.config) as writer:
+        writer.gradebook.update_or_create_student("ada")
+        due.set_due(writer, START, datetime(2026, 12, 1))
+        due.set_due(writer, START, datetime(2026, 12, 2), "ada")
+        writer.gradebook.find_assignment(START).duedate = None  # as the formgrader can leave it
+        writer.gradebook.db.commit()
+        assert "had no date to count from" in due.set_due(writer, START, datetime(2026, 12, 5))[1]
+        assert own_dates(writer) == {"ada": None}
+
+
+def test_a_date_before_any_submission_is_set_without_warnings(here, recwarn):
+    with GradebookWriter(here.db_url, here.course_id, here.config) as writer:
+        writer.gradebook.update_or_create_student("ada")
+    assert due.main([START, "2026-12-01"]) == 0
+    assert due.main([START, "2026-12-03", "--student", "ada"]) == 0
+    assert not [str(w.message) for w in recwarn if "SAWarning" in w.category.__name__]
+    with GradebookWriter(here.db_url, here.course_id, here.config) as writer:
+        (notebook,) = writer.gradebook.find_submission(START, "ada").notebooks
+        assert notebook.grades and notebook.comments, "what nbgrader wants to find in a submission"
+
+
+def test_a_student_is_found_whatever_the_capitals(here, capsys):
+    assert due.main([START, "2026-12-01"]) == 0
+    with GradebookWriter(here.db_url, here.course_id, here.config) as writer:
+        for name in ("Kay27", "bob", "BOB"):
+            writer.gradebook.update_or_create_student(name)
+    assert due.main([START, "2026-12-03", "--student", "kay27"]) == 0 and "for Kay27." in capsys.readouterr().out
+    assert due.main([START, "2026-12-03", "--student", "bob"]) == 0 and "for bob." in capsys.readouterr().out
+    for name, near in (("Bob", "BOB, bob"), ("kay72", "Kay27")):
+        assert due.main([START, "2026-12-03", "--student", name]) == 2
+        assert capsys.readouterr().err == f"The gradebook has no student {name}. Did you mean {near}?\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import copy
 import csv
 import dataclasses
+import itertools
 import json
 import shutil
 import types
@@ -23,6 +24,8 @@ from autograder.grading.tables import write_grades
 from .cheats.base import ATTENTION, find, released
 from .classroom import course, grade, grades, query, submit
 from .test_nbgrader import nbgrader
+
+FILES = itertools.count()
 
 SPECS = masters.master(ATTENTION).exercises
 CORE, BEYOND = SPECS[0], SPECS[1]
@@ -77,9 +80,10 @@ class Pages(dict):
 
 
 def store(open_book, *submissions, shelf=None):
+    """Stores each as another file."""
     with open_book() as writer:
         for submission in submissions:
-            writer.write(submission, "0" * 64, "v", shelf=shelf)
+            writer.write(submission, f"{next(FILES):064x}", "v", shelf=shelf)
 
 
 def stands(open_book, student="ada"):

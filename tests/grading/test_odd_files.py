@@ -8,6 +8,7 @@ from bs4 import BeautifulSoup
 from nbconvert.exporters import HTMLExporter
 from traitlets.config import Config
 
+from autograder import ROOT
 from autograder.grading import execution
 from autograder.grading.absences import absences
 from autograder.grading.grade import grade_bytes
@@ -223,3 +224,19 @@ def test_an_answer_written_into_a_new_cell_below_is_found():
     assert "\nbelow\n" in text_of(book)[0].source
     find(book, WRITTEN)["source"] = "mine"
     assert "\nmine\n" in text_of(book)[0].source
+
+
+@pytest.mark.parametrize("line", ["drive.mount('/content/drive')", "drive.flush_and_unmount()"])
+def test_what_colab_alone_has_holds_no_points(line, sandbox):
+    """It was passed over. What could make it something else is held for its own sake."""
+
+    def held(*cells):
+        book = json.loads((ROOT / "solutions" / ATTENTION / f"{ATTENTION}.ipynb").read_text())
+        book["cells"] = [*map(code_cell, cells), *book["cells"]]
+        key = student_key("secret", "ada", ATTENTION)
+        return grade_bytes(json.dumps(book).encode(), ATTENTION, "ada", key, sandbox).held
+
+    colab = f"from google.colab import drive\n{line}"
+    assert not held(colab)
+    forged = "import sys, types, torch\nsys.modules['google.colab'] = types.SimpleNamespace(drive=torch.nn.functional)"
+    assert held(forged, colab)

@@ -1,0 +1,59 @@
+"""The student's page: comments as they were meant, the written answer as it was typed, no points lost by waiting."""
+
+import pytest
+from anatomy.units import grade_id
+from anatomy.verdict import Verdict
+from bs4 import BeautifulSoup
+
+from autograder.build import written
+from autograder.grading import feedback
+from autograder.grading.grade import GradedNotebook
+from autograder.grading.inert import as_text, as_typed
+from autograder.grading.masters import master
+from autograder.grading.rebuild import MARK
+from autograder.grading.standing import Standing
+
+from .cheats.base import START
+
+EXERCISE = "start.weighted_average"
+CHECK, NAME = grade_id(EXERCISE), f"written-{START}"
+TYPED = "The weights sum to 1.\n\n```python\nx = 1\n```\nSo **none** leaves the range."
+
+
+def page(**standing):
+    book = master(START).notebook.copy()
+    book.cells = [cell.copy() for cell in book.cells]
+    for cell in book.cells:
+        cell.metadata = cell.metadata.copy()
+        cell.metadata[MARK] = {"role": "written" if written.is_written(cell) else "demo"}
+        if written.is_written(cell):
+            cell.source = as_text(TYPED)
+    graded = GradedNotebook("ada", START, [Verdict(EXERCISE, True, 1.0, 1.0, [], [], 0.0)], notebook=book)
+    return BeautifulSoup(feedback.page(graded, Standing(**standing)), "html.parser")
+
+
+@pytest.mark.parametrize("text", [TYPED, "one line", "````\nfences\n````", "", "```"])
+def test_the_answer_stands_as_it_was_typed(text):
+    assert as_typed(as_text(text)) == text
+    assert page().find(id=NAME).find_next("pre").text == TYPED
+
+
+def test_a_comment_is_markdown_and_html_in_it_is_text():
+    remark = "Say **what** changes in `dim`.\n\n<b>x</b> <script>alert(1)</script> [y](javascript:alert(1))"
+    shown = page(comments={CHECK: remark, NAME: "*Good.*"})
+    first, last = shown.select(".comment")
+    assert first.strong.text == "what" and first.code.text == "dim" and last.em.text == "Good."
+    assert "<b>x</b> <script>alert(1)</script>" in first.text and not shown.select("script, .comment b")
+    assert not [a for a in shown.select("a") if a["href"].startswith("javascript")]
+
+
+def test_an_answer_that_nobody_has_read_has_lost_no_points():
+    most = {CHECK: 1.0, NAME: 3.0}
+    shown = page(points={CHECK: 1.0, NAME: 0.0}, most=most, waiting=frozenset({NAME}))
+    assert shown.h1.text == f"{START}: 1 of 1 point so far"
+    assert "for up to 3 points more" in shown.text and "– of 3" in shown.text
+    shown = page(points={CHECK: 1.0, NAME: 2.0}, most=most, decided=frozenset({NAME}))
+    assert shown.h1.text == f"{START}: 3 of 4 points" and "2 of 3" in shown.text
+    # Its points stand while a changed answer is looked at again.
+    shown = page(points={CHECK: 1.0, NAME: 2.0}, most=most, decided=frozenset({NAME}), waiting=frozenset({NAME}))
+    assert shown.h1.text == f"{START}: 3 of 4 points"
