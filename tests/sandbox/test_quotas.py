@@ -116,7 +116,8 @@ def test_many_processes_that_fill_memory_stay_within_the_bound(mode, zygote):
     if bounded:
         assert told[-1] == "1\n", told  # what was killed is what was greedy
     else:
-        assert told in ([CELL_TIMEOUT, "1\n"], told[:1]) and "900 MiB of memory" in told[0], told
+        # On a busy machine the cell's own time may be up first: then the next one hears why there is no session.
+        assert told[:-1] in ([], [CELL_TIMEOUT]) and "900 MiB of memory" in told[-1], told
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make control groups")
