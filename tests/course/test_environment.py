@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -69,7 +70,27 @@ def test_what_the_learners_package_imports_is_in_the_learners_lock():
         for n in found - set(sys.stdlib_module_names) - {"anatomy"}
         for d in distributions.get(n, [n])
     }
+    needed -= set(extras())
     assert {"torch", "filelock", "numpy"} <= needed <= set(learner), needed - set(learner)
+
+
+def extras():
+    """What the package can do without, and says so: name → version."""
+    project = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text())["project"]
+    return dict(pin.split("==") for pins in project["optional-dependencies"].values() for pin in pins)
+
+
+def test_extras_have_the_version_that_tests_run():
+    staff = pins("requirements-staff.lock")
+    assert extras() == {name: staff[name] for name in extras()} and "transformers" in extras()
+
+
+def test_extras_are_imported_when_they_are_asked_for():
+    """Importing the package works without them."""
+    for path in sorted((ROOT / "course" / "anatomy").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                assert not re.search("|".join(extras()), ast.unparse(node)), path
 
 
 def test_every_make_target_is_explained():

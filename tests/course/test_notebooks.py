@@ -146,6 +146,8 @@ def test_a_stub_gives_nothing_away(unit):
     book = nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4)
     stubs = [c.source for c in book.cells if c.id.startswith("solve-")]
     for text in stubs:
+        if re.fullmatch(r"parts\.bring\([^()]*\)", text):
+            continue  # the answer is code of earlier units, and this line fetches the learner's own
         said = re.findall(r"raise NotImplementedError\((.*)\)", text)
         assert said and all(re.fullmatch(r'"[a-z_]+\.[a-z0-9_]+: your code goes here"', s) for s in said), said
 
@@ -166,6 +168,7 @@ def test_images_have_alt_text_and_nothing_comes_from_elsewhere(unit):
 @pytest.mark.parametrize("unit", [*UNITS, "gallery"])
 def test_runs_from_a_clean_kernel_with_solutions(unit, tmp_path, monkeypatch):
     monkeypatch.setenv("ANATOMY_RUN_ALL", "1")
+    monkeypatch.setenv("ANATOMY_NOTEBOOKS", str(ROOT / "solutions"))  # where parts of earlier units come from
     path = ROOT / ("course" if unit == "gallery" else "solutions") / unit / f"{unit}.ipynb"
     book = nbformat.read(path, as_version=4)
     spent = {}

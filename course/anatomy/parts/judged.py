@@ -1,0 +1,207 @@
+"""What a learner's answer in another notebook is worth right now: run from the file, judged by its public check."""
+
+import contextlib
+import io
+import json
+import linecache
+import sys
+import threading
+import time
+import types
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .. import records, store, units
+from ..checks import _shell, evaluate
+from ..texts import short
+from . import books
+from .statements import Needed, needed
+from .torchs_own import OWN, Own
+
+PATIENCE = 10.0  # seconds before a learner is told what takes so long
+_TOO_LONG = 320  # characters of a verdict's sentence
+STUB = "still to do."
+_NOT_SAVED = (
+    "you passed it, but the file holds no answer to it; save that notebook (File, Save Notebook), then run this cell "
+    "again."
+)
+
+
+class NotYet(Exception):
+    """A part that is not there yet; the message is one sentence that says which, why, and where to go."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class Stopped(KeyboardInterrupt):
+    """Interrupted while an answer ran; the message says which."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@dataclass
+class Part:
+    """One exercise's answer. why: what keeps it from counting as the learner's, as the end of a sentence, else "".
+
+    values: its functions and classes, in the order of targets. needed: its code, with what it rests on.
+    """
+
+    id: str
+    unit: str
+    title: str
+    targets: tuple[str, ...]
+    path: Path
+    why: str = ""
+    values: tuple[Any, ...] = ()
+    needed: Needed = field(default_factory=lambda: Needed([]))
+
+    @property
+    def problem(self) -> str:
+        """One sentence where the answer is not there yet, else ""."""
+        return f"{self.id} in {self.where}: {self.why}" if self.why else ""
+
+    @property
+    def own(self) -> Own | None:
+        """What torch has in its place, where the learner's does not pass."""
+        return OWN.get(self.id) if self.why else None
+
+    @property
+    def where(self) -> str:
+        """The notebook, as a learner finds it."""
+        return books.shown(self.path)
+
+
+def look(exercise_id: str) -> Part:
+    """The Part of an exercise, judged anew where its notebook was saved since.
+
+    Raises MissingRecording for an unknown exercise, Stopped where the learner interrupts their own code.
+    """
+    try:
+        unit, about = units.exercise(exercise_id)
+        targets = tuple(records.calls_of(exercise_id)[0])
+    except KeyError:
+        records.load(exercise_id)  # says what is missing, and which names are near
+        raise
+    part = Part(exercise_id, unit, about["title"], targets, books.find(unit))
+    try:
+        book = books.read(part.path, unit)
+    except books.Unreadable as error:
+        part.why = str(error)
+        return part
+    if exercise_id not in book.found:
+        book.found[exercise_id] = _judged(part, book)
+    part.why, part.values, part.needed = book.found[exercise_id]
+    if part.why == STUB and _passed_before(exercise_id):
+        part.why = _NOT_SAVED
+    return part
+
+
+def _judged(part: Part, book: books.Book) -> tuple[str, tuple[Any, ...], Needed]:
+    """(why, values, needed) of a part of a notebook that can be read."""
+    answer = book.answers.get(part.id)
+    if answer is None or part.id in book.released:
+        return STUB, (), Needed([])
+    if book.codes[answer].error:
+        return f"its cell cannot run: {book.codes[answer].error}.", (), Needed([])
+    at, said = max(answer, book.place.get(part.id, 0)), ""
+    # First what the functions need, then their whole cells: a few answers work by what a cell does beside defining.
+    for whole in ((), [*book.answers.values(), *book.own]):
+        code = needed(book.codes, part.targets, at, whole)
+        why, values = _tried(part, code)
+        if not why:
+            return "", values, code
+        if why == STUB:
+            return why, (), Needed([])
+        said = said or why
+    return said, (), Needed([])
+
+
+def _tried(part: Part, code: Needed) -> tuple[str, tuple[Any, ...]]:
+    """(why it is not right or "", values): the code is run in a module of its own, and what it defines is checked."""
+    missing = [t for t in part.targets if t in code.unknown]
+    if missing:
+        return f"it defines no {' and no '.join(missing)}.", ()
+    with _watched(part), _quietly():
+        try:
+            names = _run(part, "\n".join(s.text for s in code.statements))
+        except (SystemExit, Exception) as error:
+            said = short(f"{type(error).__name__}: {error}", _TOO_LONG)
+            return f"its cell stops with {said}.", ()
+        values = tuple(names[t] for t in part.targets)
+        verdict = evaluate(part.id, *values)
+    if verdict.passed:
+        return "", values
+    mistake = verdict.mistakes[0]
+    if mistake.name == "generic.not_written" and "uses your answer to" not in mistake.message:
+        return STUB, ()
+    said = short(" ".join(mistake.message.split()), _TOO_LONG)
+    return f"does not pass as saved. {said}", ()
+
+
+def _passed_before(exercise_id: str) -> bool:
+    """Whether progress says so; read without any of the care that may write."""
+    try:
+        entries = json.loads((store.home() / "progress.json").read_text(encoding="utf-8-sig"))
+        return entries[exercise_id]["passed_on_try"] is not None
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _run(part: Part, source: str) -> dict[str, Any]:
+    """Global names of a module made from the source; errors show its lines, and its classes can be pickled."""
+    name, place = f"{part.unit}.{part.id}", f"<{part.id} in {part.path.name}>"
+    module = types.ModuleType(name)
+    linecache.cache[place] = len(source), None, source.splitlines(True), place
+    sys.modules[name] = module
+    exec(compile(source, place, "exec", dont_inherit=True), vars(module))
+    return vars(module)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Nothing that an answer prints or draws is shown, and the notebook's own random numbers stay as they are."""
+    with contextlib.ExitStack() as held:
+        held.enter_context(torch.random.fork_rng(devices=()))
+        held.callback(torch.set_grad_enabled, torch.is_grad_enabled())
+        held.callback(torch.set_default_dtype, torch.get_default_dtype())
+        held.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        if _shell() is not None:
+            from IPython.utils.capture import capture_output
+
+            held.enter_context(capture_output())
+        else:
+            held.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            held.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        yield
+
+
+@contextlib.contextmanager
+def _watched(part: Part) -> Iterator[None]:
+    """Says after some seconds whose code it is that still runs; an interrupt ends it with a sentence."""
+    began, out = time.monotonic(), sys.stdout
+
+    def say() -> None:
+        print(
+            f"Still running your answer to {part.id} from {part.where}. ■ (interrupt) stops it.", file=out, flush=True
+        )
+
+    timer = threading.Timer(PATIENCE, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        seconds = time.monotonic() - began
+        raise Stopped(
+            f"{part.id}: stopped after {seconds:.0f} s in your answer in {part.where}. Does one of its loops never end?"
+        ) from None
+    finally:
+        timer.cancel()

@@ -1,0 +1,77 @@
+"""A learner's notebooks: the released ones with answers that people wrote from the text alone (benchmarks/answers)."""
+
+import functools
+import json
+
+from anatomy.units import grade_id
+
+from autograder import ROOT
+
+COMPLETE = (3, 5)  # takes of the hand-written answers in which every answer passes beside the others
+
+
+@functools.cache
+def right_answers():
+    """dict exercise → sources of the right answers to it, by the people who wrote them."""
+    found = {}
+    for path in sorted((ROOT / "benchmarks" / "answers").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            answer = json.loads(line)
+            if answer["kind"] == "right":
+                found.setdefault(answer["exercise"], []).append(answer["source"].strip("\n"))
+    return found
+
+
+def answers(take=COMPLETE[0]):
+    """dict exercise → one right answer to each."""
+    return {exercise: sources[take % len(sources)] for exercise, sources in right_answers().items()}
+
+
+def released(unit):
+    """The unit's notebook as learners get it, as plain data with every source as one string."""
+    book = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
+    for cell in book["cells"]:
+        cell["source"] = "".join(cell["source"])
+    return book
+
+
+def cell_of(book, name):
+    """The cell that nbgrader knows by this name."""
+    return next(c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == name)
+
+
+def own_cell(source, name="own-1"):
+    return {
+        "cell_type": "code",
+        "id": name,
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+        "source": source,
+    }
+
+
+def save(folder, unit, book):
+    path = folder / unit / f"{unit}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(book, indent=1), encoding="utf-8")
+    return path
+
+
+def write_unit(folder, unit, sources):
+    """One notebook with these answers (dict exercise → source); the rest is as released. Returns its path."""
+    book = released(unit)
+    for exercise, source in sources.items():
+        cell_of(book, grade_id(exercise, "solve"))["source"] = source
+    return save(folder, unit, book)
+
+
+def write_folder(folder, units, take=COMPLETE[0], **others):
+    """Notebooks of these units, all solved; others: exercise with "_" for "." → another answer, None for the stub."""
+    solved = answers(take)
+    changed = {name.replace("_", ".", 1): source for name, source in others.items()}
+    for unit in units:
+        text = json.loads((ROOT / "assets" / "units" / f"{unit}.json").read_text(encoding="utf-8"))
+        wanted = {e["id"]: changed.get(e["id"], solved.get(e["id"])) for e in text["exercises"]}
+        write_unit(folder, unit, {e: s for e, s in wanted.items() if s is not None})
+    return folder
