@@ -127,3 +127,11 @@ widgets.SparseExplorer()
 
 # %%
 widgets.SoftmaxStabilityExplorer()
+
+# %% [markdown]
+# ## An atlas of models (unit 11)
+#
+# When does RMSNorm take over? Choose GPT-2 and LLaMA 2 7B: what did four years change? Then build one, and compare its parameters with the published number.
+
+# %%
+widgets.ModelAtlas()

@@ -2,7 +2,8 @@
 
 ``# %%`` and ``# %% [markdown]`` begin a cell. Behind it may stand one part of an exercise (``statement``, ``exercise``,
 ``hints`` or ``worth``, each with the exercise's id), ``evidence="…"`` at a verdict, ``setup=true``, or one part of the
-unit's written question (``written="question"``, ``written="answer" points=3``).
+unit's written question (``written="question"``, ``written="answer" points=3``). At an exercise whose answer is code of
+earlier units, ``bring="norm.rms_norm rope.rotate_half"`` names their exercises.
 """
 
 import ast
@@ -17,7 +18,7 @@ import jupytext
 from autograder import ROOT
 
 PARTS = ("statement", "exercise", "hints", "worth")
-OPTIONS = (*PARTS, "evidence", "setup", "written", "points")
+OPTIONS = (*PARTS, "evidence", "setup", "written", "points", "bring")
 WRITTEN = ("question", "answer")
 MARKER = re.compile(r"# %%(?: |$)")
 
@@ -60,7 +61,8 @@ class Cell:
     line: of its ``# %%``; first: of the first line of ``source``, which has no blank lines around it. code: whether it
     is a code cell. part, exercise: which part of which exercise it is, None for an ordinary cell. evidence: what its
     verdict rests on. setup: whether grading runs it too. written: "question" or "answer", where it is part of the
-    written question; points: what that answer is worth.
+    written question; points: what that answer is worth. bring: exercises of earlier units whose answers a learner
+    brings into this one.
     """
 
     line: int
@@ -73,6 +75,7 @@ class Cell:
     setup: bool = False
     written: str | None = None
     points: int = 0
+    bring: tuple[str, ...] = ()
 
     def line_of(self, error: TextError) -> int:
         """The line of the file that an error about this cell is about."""
@@ -150,8 +153,11 @@ def _options(marker: str, given: dict[str, Any], code: bool) -> dict[str, Any]:
         )
     if type(points) is not int or points and written != "answer":
         raise TextError('points stand at the written answer, as in written="answer" points=3')
+    bring = tuple(str(given.get("bring", "")).split())
+    if "bring" in given and (not bring or parts != ["exercise"]):
+        raise TextError('bring="norm.rms_norm …" names exercises of earlier units, at a cell with exercise="…"')
     found: dict[str, Any] = {"evidence": given.get("evidence"), "setup": bool(given.get("setup"))}
-    found |= {"written": written, "points": points}
+    found |= {"written": written, "points": points, "bring": bring}
     return found | ({"part": parts[0], "exercise": given[parts[0]]} if parts else {})
 
 

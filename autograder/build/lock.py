@@ -21,6 +21,7 @@ LEARNER = (
     "ipywidgets",
     "anywidget",
     "safetensors",
+    "tokenizers",
     "sympy",
     "filelock",
     "nbconvert",

@@ -30,6 +30,8 @@ LEARNER_FOLDERS = (
     *(f"course/anatomy/**/*.{kind}" for kind in ("py", "js", "css", "json", "j2")),
     *(f"assets/{folder}/*.json" for folder in ("experiments", "figures", "recordings", "recordings/widgets", "units")),
     *("assets/figures/*.png", "assets/figures/*.svg", "assets/recordings/**/*.safetensors"),
+    *("assets/text/*/*.txt", "assets/text/*/*.json", "assets/text/*/README.md"),
+    *("assets/models/*/*.json", "assets/models/*/*.safetensors", "assets/models/*/README.md"),
 )
 
 

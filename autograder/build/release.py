@@ -38,7 +38,11 @@ class NamedStub(ClearSolutions):
         about = cell.metadata.get("anatomy") or {}
         if about.get("exercise"):
             message = f"{about['exercise']}: your code goes here"
-            self.code_stub = {"python": f"raise NotImplementedError({_quote(message)})"}
+            stub = f"raise NotImplementedError({_quote(message)})"
+            if about.get("bring"):
+                # The learner's own code takes the place of this line; what cannot be found is left to be written.
+                stub = f"parts.bring({', '.join(map(_quote, about['bring']))})"
+            self.code_stub = {"python": stub}
         return super().preprocess_cell(cell, resources, cell_index)
 
 

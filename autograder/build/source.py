@@ -4,6 +4,7 @@ What an author writes (everything else is an ordinary py:percent cell)::
 
     # %% [markdown] statement="rope.rotate_half"     the statement, said once; title, points, minutes are added
     # %% exercise="rope.rotate_half"                 the solution, with ### BEGIN SOLUTION / ### END SOLUTION
+    # %% exercise="assembly.parts" bring="norm.rms_norm rope.rotate_half"      learners bring their own code from there
     # %% [markdown] hints="rope.rotate_half"         three list items: nudge, plan, near-code
     # %% [markdown] worth="rope.rotate_half"         one sentence worth knowing, shown when the check passes
     # %% setup=true                                  a code cell that grading runs too (imports, constants)
@@ -261,7 +262,7 @@ def _exercise(spec: Exercise, cell: Cell) -> list[NotebookNode]:
         raise TextError(f"{spec.id}: the exercise cell does not define {', '.join(missing)}")
     solve = nbformat.v4.new_code_cell(cell.source)
     solve.metadata["nbgrader"] = _nbgrader(spec, "solve", solution=True)
-    solve.metadata["anatomy"] = {"exercise": spec.id}
+    solve.metadata["anatomy"] = {"exercise": spec.id} | ({"bring": list(cell.bring)} if cell.bring else {})
     check = nbformat.v4.new_code_cell(f'check("{spec.id}", {", ".join(spec.targets)})')
     check.metadata["nbgrader"] = _nbgrader(spec, "check", grade=True) | {"points": 0 if spec.extension else spec.points}
     check.metadata["anatomy"] = {"exercise": spec.id}

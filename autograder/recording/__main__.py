@@ -1,4 +1,4 @@
-"""``python -m autograder.recording [--device cuda]``: recordings, precision and widgets' tables, one after the other.
+"""``python -m autograder.recording [--device cuda]``: recordings, precision, widgets' tables and the language model.
 
 Needs torch, numpy and safetensors; what needs more is left out where that is missing, and said so.
 """
@@ -6,11 +6,13 @@ Needs torch, numpy and safetensors; what needs more is left out where that is mi
 import sys
 from collections.abc import Sequence
 
+from autograder import ROOT
 from autograder.recording import precision, references
+from autograder.recording.language_model import current
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs all three (the widgets' tables only for the whole course); returns an exit status."""
+    """Runs all of them (one unit: without the last two); returns an exit status."""
     argv = sys.argv[1:] if argv is None else argv
     options = references.arguments(__doc__, argv)
     status = references.main(argv) or precision.main(argv)
@@ -21,10 +23,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         package = str(error.name).split(".")[0]
         print(f"The widgets' tables need {package}, which is not here: their files stay as they are.")
-        return 0
-    tables = widgets.record(options.out / "widgets", options.device, options.fresh)["files"]
-    print(f"widgets: {len(tables)} tables")
-    return 0
+    else:
+        tables = widgets.record(options.out / "widgets", options.device, options.fresh)["files"]
+        print(f"widgets: {len(tables)} tables")
+    # The model lies in assets/models, whatever --out says: who records into another folder asks for no training.
+    return current.record(options.device) if options.out.resolve() == ROOT / "assets" / "recordings" else 0
 
 
 if __name__ == "__main__":

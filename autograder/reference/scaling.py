@@ -5,7 +5,11 @@ Sources: Kaplan et al. 2020, arXiv:2001.08361 (6·N·D); Hoffmann et al. 2022, a
 arXiv:2104.04473 (days of training).
 """
 
+import math
 from typing import NamedTuple
+
+import torch
+from torch import Tensor
 
 from autograder.reference.models.bert import BertConfig
 from autograder.reference.models.glm import ChatGLMConfig
@@ -39,6 +43,15 @@ def gpt2_parameters(c: GPTConfig) -> int:
     """Tokens (tied with the head), positions, and per layer 12·d² + 13·d; 2·d for the final norm."""
     d = c.d_model
     return (c.vocab + c.max_positions) * d + c.n_layers * (12 * d * d + 13 * d) + 2 * d
+
+
+def gpt2_width(parameters: float, n_layers: int, vocab: int, positions: int, multiple: int = 64) -> int:
+    """The d_model, a multiple of ``multiple``, whose gpt2_parameters come nearest to a published count.
+
+    The count is quadratic in d: 12·L·d² + (V + P + 13·L + 2)·d.
+    """
+    a, b = 12 * n_layers, vocab + positions + 13 * n_layers + 2
+    return multiple * round((math.sqrt(b * b + 4 * a * parameters) - b) / (2 * a) / multiple)
 
 
 def _bert_layer(c: BertConfig) -> int:
@@ -130,6 +143,21 @@ def training_days(flops: float, devices: int, achieved_flops: float) -> float:
     return flops / (devices * achieved_flops) / 86400
 
 
+class PowerLaw(NamedTuple):
+    """y = coefficient · x^exponent."""
+
+    coefficient: float
+    exponent: float
+
+
+def fit_power_law(x: Tensor, y: Tensor) -> PowerLaw:
+    """Least squares in the logarithms of positive x and y (n,), n at least 2: a straight line."""
+    u, v = x.double().log(), y.double().log()
+    du = u - u.mean()
+    exponent = (du @ (v - v.mean()) / (du @ du)).item()
+    return PowerLaw(torch.exp(v.mean() - exponent * u.mean()).item(), exponent)
+
+
 class LossFit(NamedTuple):
     """L(N, D) = E + A/N^alpha + B/D^beta, nats per token."""
 
@@ -158,6 +186,12 @@ class Allocation(NamedTuple):
 
     parameters: float
     tokens: float
+
+
+def allocation(flops: float, law: PowerLaw) -> Allocation:
+    """Parameters by a law of the budget, and the tokens that 6·N·D = flops leaves for them."""
+    parameters = law.coefficient * flops**law.exponent
+    return Allocation(parameters, flops / (6 * parameters))
 
 
 def compute_optimal(flops: float, fit: LossFit = HOFFMANN) -> Allocation:

@@ -33,7 +33,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from . import codec, symbolic
+from . import codec, symbolic, toys
 from .codec import Tensors
 from .cost import Account
 
@@ -45,8 +45,10 @@ Functions = Mapping[str, Callable[..., Any]]  # a learner's functions and classe
 
 # Where Python and its packages lie: what is raised there is raised by nobody's answer.
 _INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+_OURS = (__file__, toys.__file__)
 
-# Torch functions that a program may pass as arguments, as Python text: run from it, and printed for a learner from it.
+# Functions that a program may pass as arguments, as Python text: run from it, and printed for a learner from it, whose
+# notebook has imported torch, and ``toys`` where an exercise gets one.
 FUNCTION_TEXTS = {
     "relu": "torch.relu",
     "sigmoid": "torch.sigmoid",
@@ -60,10 +62,17 @@ FUNCTION_TEXTS = {
     "zeros": "torch.zeros_like",
     "layer_norm": "lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:])",
     "rms_norm": "lambda x: torch.nn.functional.rms_norm(x, x.shape[-1:])",
+    "largest": "lambda logits: logits.argmax(-1)",
+    "smallest": "lambda logits: logits.argmin(-1)",
+    "toy_attention": "toys.Attention",
+    "toy_ffn": "toys.ffn",
+    "toy_decoder": "toys.decoder",
+    "toy_rounding_decoder": "toys.rounding_decoder",
+    "toy_stack": "toys.Stack",
 }
 # Compiled as lines of this file: an error inside one is not where the learner should look.
 FUNCTION_ARGUMENTS = {
-    name: eval(compile(text, __file__, "eval"), {"torch": torch}) for name, text in FUNCTION_TEXTS.items()
+    name: eval(compile(text, __file__, "eval"), {"torch": torch, "toys": toys}) for name, text in FUNCTION_TEXTS.items()
 }
 # What computes the same, or all but a constant of it, under another name: forbidden along with it.
 RELATIVES = {
@@ -301,7 +310,7 @@ def _outcome(
 
 def _describe(error):
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if f.filename != __file__ and not f.filename.startswith(_INSTALLED)]
+    theirs = [f for f in frames if f.filename not in _OURS and not f.filename.startswith(_INSTALLED)]
     line = (theirs[-1].line or "").strip() if theirs else ""
     try:
         message = str(error)[:600]

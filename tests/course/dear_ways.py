@@ -9,6 +9,8 @@ from torch import nn
 
 from autograder.exercises.u08_kv_cache_and_gqa import cross, latent, rolling, step
 from autograder.exercises.u09_sparse_attention import gather, pairs
+from autograder.exercises.u11_assembly import experts
+from autograder.exercises.u13_scale_and_cost import forward
 from autograder.reference.kv_cache import RollingCache
 from autograder.reference.sparse import local_causal_mask
 from tests.course import local_ways
@@ -162,6 +164,48 @@ def by_one_tensor(T, w):
     return int((torch.arange(T) + 1).clamp(max=w).sum())
 
 
+class MaskedExperts(experts.Experts):
+    """Every expert reads all tokens, those of others as zeros."""
+
+    def forward(self, x):
+        share, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
+        share, out = share / share.sum(-1, keepdim=True), torch.zeros_like(x)
+        for i, expert in enumerate(self.experts):
+            mine = (share * (chosen == i)).sum(-1, keepdim=True)
+            out = out + expert(x * (mine > 0)) * mine
+        return out
+
+
+class ExpertsByToken(experts.Experts):
+    """Each token by itself."""
+
+    def forward(self, x):
+        share, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
+        share = share / share.sum(-1, keepdim=True)
+        rows = zip(x.flatten(0, 1), share.flatten(0, 1), chosen.flatten(0, 1).tolist(), strict=True)
+        mixed = [sum(s * self.experts[i](token) for s, i in zip(own, few, strict=True)) for token, own, few in rows]
+        return torch.stack(mixed).view_as(x)
+
+
+def lora_by_ranks(x, A, B, alpha):
+    """Rank by rank, without a product of matrices."""
+    return sum((x @ a)[..., None] * b for a, b in zip(A, B.T, strict=True)) * (alpha / len(A))
+
+
+def lora_by_outer(x, A, B, alpha):
+    """Sums up one matrix of the weight's size per rank."""
+    return x @ sum(torch.outer(b, a) for a, b in zip(A, B.T, strict=True)).T * (alpha / len(A))
+
+
+def lora_by_einsum(x, A, B, alpha):
+    """The large product first."""
+    return torch.einsum("...i,oi->...o", x, torch.einsum("or,ri->oi", B, A)) * (alpha / len(A))
+
+
+def adapters(low_rank):
+    return low_rank, forward._Simple
+
+
 WAYS = {
     "sparse.local_attention": (local_ways.RIGHT, local_ways.DEAR),
     "sparse.gather": (
@@ -176,7 +220,15 @@ WAYS = {
         [latents(f) for f in (latent.absorbed_by_heads, latent_by_einsum, latent_by_sdpa, latent_by_broadcasting)],
         [latents(f) for f in (latent.expanded_attention, half_expanded, expanded_by_heads, expanded_together)],
     ),
+    "lora.forward": (
+        [adapters(f) for f in (forward.low_rank, forward.by_einsum, lora_by_ranks)],
+        [adapters(f) for f in (forward.whole_matrix, lora_by_outer, lora_by_einsum)],
+    ),
     "cache.step": ([step.row_by_row, step.by_positions, step_by_sdpa], [step._all_queries, step_over_all]),
     "cache.cross": ([cross._Simple, Flat], [FlatEachTime, CopiesWeights]),
+    "assembly.experts": (
+        [ExpertsByToken, experts.ByRows],
+        [MaskedExperts, *(m.fn for m in experts.EXERCISE.mutants if m.name in ("dense", "chosen_last"))],
+    ),
     "cache.rolling": ([rolling.TailCache, RollingCache, Queue], [KeepsChunks, KeepsElsewhere]),
 }

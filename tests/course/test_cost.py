@@ -328,7 +328,8 @@ def test_a_size_is_the_one_shown_until_it_is_graded():
 
 
 @pytest.mark.parametrize(
-    "name", in_their_units(["sparse.local_attention", "sparse.gather", "sparse.pairs", "cache.latent"])
+    "name",
+    in_their_units(["sparse.local_attention", "sparse.gather", "sparse.pairs", "cache.latent", "assembly.experts"]),
 )
 def test_only_hidden_cases_without_mistakes_are_large(name):
     spec = spec_of(name)

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from anatomy import codec, judging, laws, records, runner
+from anatomy import codec, judging, laws, records, runner, toys
 from anatomy.cases import case
 from anatomy.compare import difference
 from anatomy.spelling import MAX_CHARACTERS, spelled, tensor_text
@@ -14,7 +14,7 @@ from anatomy.spelling import MAX_CHARACTERS, spelled, tensor_text
 def pasted(text, functions):
     """The value of the last line, as a notebook shows it."""
     *before, last = ast.parse(text).body
-    space = {"torch": torch, "case": case, **functions}
+    space = {"torch": torch, "toys": toys, "case": case, **functions}
     exec(compile(ast.Module(before, []), "<pasted>", "exec"), space)
     assert isinstance(last, ast.Expr), text
     return eval(compile(ast.Expression(last.value), "<pasted>", "eval"), space)

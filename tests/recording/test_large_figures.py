@@ -28,8 +28,9 @@ def shown(monkeypatch):
 
 @pytest.fixture
 def assets(tmp_path, monkeypatch):
-    """A copy of the small recordings and their figures, which notebooks read in place of the real ones."""
-    for folder in ("experiments", "figures"):
+    """A copy of the small recordings and their figures, which notebooks read in place of the real ones; and what some
+    experiments read themselves."""
+    for folder in ("experiments", "figures", "models", "text"):
         shutil.copytree(ASSETS / folder, tmp_path / folder, ignore=shutil.ignore_patterns("large"))
     monkeypatch.setenv("ANATOMY_ASSETS", str(tmp_path))
     return tmp_path

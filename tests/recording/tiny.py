@@ -33,6 +33,19 @@ TINY = {
     "gradient_flow": lambda m: m.Setting(widths=(16, 128), depths=(2,), init_widths=(16,), init_depths=(2,), seeds=1),
     "trained_length": lambda m: m.Setting(steps=1, seeds=1, rows=32),
     "length": lambda m: m.Setting(steps=1, tuning_steps=1, seeds=1, rows=32),
+    "language_model": lambda m: m.Setting(
+        m.Training(8, 16, 1, 2, 1, 24, context=16, rows=2, steps=3, warmup=1, points=3, probe=129),
+        seeds=1,
+        orders=2,
+        prompts=("It was",),
+        temperatures=(0.7,),
+        sampled=3,
+        text=20_000,
+    ),
+    "induction": lambda m: m.Setting(steps=2, every=1, seeds=1),
+    "breaking": lambda m: m.Setting(fresh=1, small=2, tokens=256, characters=20_000),
+    "longer_text": lambda m: m.Setting(tuning=1, tokens=1024, characters=20_000),
+    "speed_of_speech": lambda m: m.Setting(widths=(32,), past=4, rounds=1, repeats=1),
     "norm_bandwidth": lambda m: m.Setting(sizes=((4, 16),), dtypes=("float32", "bfloat16"), rounds=1),
     "roofline": lambda m: m.Setting(
         d_model=32,
@@ -52,6 +65,10 @@ TINY = {
     ),
     "sparse_attention": lambda m: m.Setting(
         heads=2, head_dim=8, window=8, lengths=(16, 32), longest_dense=16, rounds=1, repeats=1
+    ),
+    "lora": lambda m: m.Setting(ranks=(1, 0), rates=(1e-2,), full_rates=(1e-3,), steps=2, before=2, seeds=1),
+    "serving": lambda m: m.Setting(
+        d_model=128, layers=1, users=(1, 2), contexts=(1, 4), most=8, square=16, repeats=1, dtype="float32"
     ),
     "loss_spike": lambda m: m.experiment.Setting(d_model=8, heads=2, layers=1, length=6, batch=4, steps=4),
 }

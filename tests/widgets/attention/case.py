@@ -10,7 +10,8 @@ CASE = Case(
     (right_attention,),
     [
         ("slider", "query token", "query", "ArrowLeft"),
-        ("combobox", "sentence", "sentence", "ArrowDown", {"mask": "causal"}),
+        ("combobox", "sentence", "sentence", "ArrowDown"),
+        ("slider", "layer", "layer", "ArrowRight"),
         ("slider", "head", "head", "ArrowRight"),
         ("group", "scale of q·k", "scale", "ArrowRight"),
         ("group", "mask", "mask", "ArrowDown"),

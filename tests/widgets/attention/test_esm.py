@@ -1,9 +1,8 @@
 """Tier 2 of AttentionExplorer: its script alone in Chromium, beyond what every widget promises."""
 
 import pytest
-from anatomy.widgets import (
-    AttentionExplorer,
-)
+from anatomy.widgets import AttentionExplorer
+from anatomy.widgets.attention import SENTENCES
 
 from ..page import said, words
 from .case import CASE
@@ -16,12 +15,14 @@ def test_attention_masked_cells_say_so_and_wrong_sums_show(stage):
     page = stage(CASE.make(mask="causal", query=1))
     bars = page.get_by_role("img", name="Bars: the weights of the query on show").locator(".ta-strong")
     assert bars.all_text_contents()[2:] == ["masked"] * 6
-    page = stage(AttentionExplorer(columns_attention))
+    page = stage(AttentionExplorer(columns_attention, mask="none"))
     assert words(page) == ["broken", "", "differs"]
 
 
 def test_attention_says_which_word_and_survives_nan(stage):
-    assert "largest weight 0.37 on “river”" in said(stage(CASE.make(sentence=2, query=2)))
+    widget = CASE.make(sentence=2, layer=1, head=2, query=4)
+    row = widget.weights()[4]
+    assert f"largest weight {row.max():.2f} on “{SENTENCES[2][row.argmax()]}”" in said(stage(widget))
     heard = said(stage(AttentionExplorer(lambda q, k, v, mask=None: v * float("nan"))))
     assert "largest weight NaN" in heard and "undefined" not in heard
 

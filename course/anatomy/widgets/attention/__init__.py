@@ -19,13 +19,13 @@ from ..tools.types import Function, Inputs, Tables
 
 PAD = "<pad>"
 SENTENCES = (
-    ("the", "dog", "bites", "the", "man", ".", PAD, PAD),
-    ("the", "man", "bites", "the", "dog", ".", PAD, PAD),
-    ("she", "swims", "to", "the", "river", "bank", ".", PAD),
-    ("he", "left", "the", "money", "in", "the", "bank", "."),
+    ("I", "like", "him", "very", "well", ".", PAD, PAD),
+    ("I", "hope", "you", "are", "quite", "well", ".", PAD),
+    ("No", ",", "indeed", ",", "it", "is", "not", "."),
+    ("He", "ought", "not", ";", "he", "does", "not", "."),
 )
 T = len(SENTENCES[0])
-HEADS, D = 4, 16
+LAYERS, HEADS, D = 4, 4, 40
 SCALES = ("none", "1/√D", "1/D")
 MASKS = ("none", "causal", "padding")
 # Factors on q for a function that divides by √D itself.
@@ -46,53 +46,59 @@ def allowed(mask: str) -> Tensor:
 class AttentionExplorer(TableWidget):
     """Live picture of ``scaled_dot_product_attention(q, k, v, mask=None)``, boolean mask, True = may attend.
 
-    The function gets q and k (4, 4, 8, 16) float32: four sentences, four heads with random weights (nothing is
-    trained here), 8 tokens of which some are padding. v is the identity (4, 4, 8, 8), so that what comes back is
-    the weights themselves. The masks have shapes (1, 1, 8, 8) and (4, 1, 1, 8); "none" passes no mask. Since the
-    function divides by √D itself, the scales "none" and "1/D" multiply q by √D and 1/√D first.
+    The function gets q and k (4, 16, 8, 40) float32: four sentences, the 16 heads of the small model of unit 12 (four
+    layers of four, trained on Jane Austen's novels; the sentences are from a part that it was not trained on), 8
+    tokens of which some are padding. They are rotated by RoPE, and the key of two heads is the same. v is the identity
+    (4, 16, 8, 8), so that what comes back is the weights themselves. The masks have shapes (1, 1, 8, 8) and (4, 1, 1,
+    8); "none" passes no mask. Since the function divides by √D itself, the scales "none" and "1/D" multiply q by √D
+    and 1/√D first.
 
-    Traits sentence (index), head, query (index of the token), scale and mask follow the controls. Raises as
+    Traits sentence (index), layer, head, query (index of the token), scale and mask follow the controls. Raises as
     TableWidget says.
     """
 
     recording, function_name = "attention", "scaled_dot_product_attention"
-    controls = ("sentence", "head", "query", "scale", "mask")
+    controls = ("sentence", "layer", "head", "query", "scale", "mask")
 
     sentence = t.Int(0, min=0, max=len(SENTENCES) - 1).tag(sync=True)
+    layer = t.Int(2, min=0, max=LAYERS - 1).tag(sync=True)
     head = t.Int(0, min=0, max=HEADS - 1).tag(sync=True)
-    query = t.Int(2, min=0, max=T - 1).tag(sync=True)
+    query = t.Int(4, min=0, max=T - 1).tag(sync=True)
     scale = t.Enum(SCALES, "1/√D").tag(sync=True)
-    mask = t.Enum(MASKS, "none").tag(sync=True)
+    mask = t.Enum(MASKS, "causal").tag(sync=True)
 
     def __init__(self, attention: Function | None = None, **state: Any) -> None:
         super().__init__(attention, **state)
 
     @classmethod
     def measure(cls, fn: Function, inputs: Inputs) -> Tables:
-        """w (masks, scales, sentences, heads, T, T): the weights, row = query."""
+        """w (masks, scales, sentences, layers, heads, T, T): the weights, row = query."""
         q, k = inputs["q"], inputs["k"]
-        v = torch.eye(T, dtype=q.dtype).expand(len(SENTENCES), HEADS, T, T)
+        v = torch.eye(T, dtype=q.dtype).expand(len(SENTENCES), LAYERS * HEADS, T, T)
         rows = []
         for mask in MASKS:
             may = {"none": (), "causal": (allowed(mask)[None, :1],), "padding": (allowed(mask)[:, None, :1],)}[mask]
             rows += [call(fn, cls.function_name, v.shape, q * f, k, v, *may) for f in _FACTORS]
-        return {"w": torch.stack(rows).unflatten(0, (len(MASKS), len(SCALES))).numpy()}
+        w = torch.stack(rows).unflatten(0, (len(MASKS), len(SCALES))).unflatten(3, (LAYERS, HEADS))
+        return {"w": w.numpy()}
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         w = mine["w"].astype(float)
-        may = torch.stack([allowed(mask) for mask in MASKS]).numpy()[:, None, :, None]  # (masks, 1, sentences, 1, T, T)
-        over = (2, 3, 4, 5)
+        may = torch.stack([allowed(mask) for mask in MASKS]).numpy()  # (masks, sentences, T, T)
+        pairs = may[:, None, :, None, None]  # (masks, 1, sentences, 1, 1, T, T)
+        over = (2, 3, 4, 5, 6)
         sums = np.abs(w.sum(-1, keepdims=True) - 1).max(axis=over)
-        hidden = np.where(may, 0, np.abs(w)).max(axis=over)
+        hidden = np.where(pairs, 0, np.abs(w)).max(axis=over)
         return {
             "invariants": np.stack([sums, hidden, np.abs(w - reference["w"]).max(axis=over)], axis=-1),
-            "allowed": may[:, 0, :, 0],
+            "allowed": may,
         }
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
             "title": "Attention: who looks at whom",
             "sentences": [list(s) for s in SENTENCES],
+            "layers": LAYERS,
             "heads": HEADS,
             "scales": list(SCALES),
             "masks": list(MASKS),
@@ -104,12 +110,12 @@ class AttentionExplorer(TableWidget):
         return MASKS.index(self.mask), SCALES.index(self.scale)
 
     def weights(self) -> np.ndarray:
-        """(8, 8) float64 of the present sentence, head, scale and mask: row = query, column = key."""
-        return self._mine["w"][(*self._at(), self.sentence, self.head)].astype(float)
+        """(8, 8) float64 of the present sentence, layer, head, scale and mask: row = query, column = key."""
+        return self._mine["w"][(*self._at(), self.sentence, self.layer, self.head)].astype(float)
 
     def invariants(self) -> dict[str, float]:
-        """Of the present scale and mask, over all sentences and heads: ``sum`` max |row sum − 1|, ``masked`` the
-        largest weight where the mask forbids one, ``reference`` max distance. Right: within TOLERANCE."""
+        """Of the present scale and mask, over all sentences, layers and heads: ``sum`` max |row sum − 1|, ``masked``
+        the largest weight where the mask forbids one, ``reference`` max distance. Right: within TOLERANCE."""
         table = np.frombuffer(self.tables["invariants"], "<f4").reshape(len(MASKS), len(SCALES), len(INVARIANTS))
         return dict(zip(INVARIANTS, table[self._at()].tolist(), strict=True))
 
@@ -119,10 +125,11 @@ class AttentionExplorer(TableWidget):
         listed = ", ".join(f"{word} {weight:.2f}" for word, weight in zip(words, row, strict=True))
         states = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
         return (
-            f"Heatmap of {self.whose} attention weights for “{' '.join(words)}”, head {self.head}, scale {self.scale}, "
-            f"mask {self.mask}. Query “{words[self.query]}” (token {self.query}) attends to: {listed}; sum "
-            f"{row.sum():.3f}, entropy {_entropy(row):.2f} bits. Row sums: {states['sum']}; masked weights: "
-            f"{states['masked']}; farthest from the reference: {number(found['reference'])} ({states['reference']})."
+            f"Heatmap of {self.whose} attention weights for “{' '.join(words)}”, layer {self.layer}, "
+            f"head {self.head}, scale {self.scale}, mask {self.mask}. Query “{words[self.query]}” (token {self.query}) "
+            f"attends to: {listed}; sum {row.sum():.3f}, entropy {_entropy(row):.2f} bits. Row sums: {states['sum']}; "
+            f"masked weights: {states['masked']}; farthest from the reference: {number(found['reference'])} "
+            f"({states['reference']})."
         )
 
     def figure(self) -> Figure:
@@ -137,8 +144,9 @@ class AttentionExplorer(TableWidget):
         heat.add_patch(Rectangle((-0.5, self.query - 0.5), T, 1, fill=False, edgecolor="black", linewidth=2))
         heat.set_xticks(places, words, rotation=45)
         heat.set_yticks(places, words)
-        plain(heat, f"Weights, head {self.head}, scale {self.scale}, mask {self.mask}", "key", "query")
-        right = self._reference["w"][(*self._at(), self.sentence, self.head, self.query)]
+        title = f"Layer {self.layer}, head {self.head}, scale {self.scale}, mask {self.mask}"
+        plain(heat, title, "key", "query")
+        right = self._reference["w"][(*self._at(), self.sentence, self.layer, self.head, self.query)]
         bars.barh(places, w[self.query], color=BLUE)
         bars.plot(right, places, "|", color=GRAY, markersize=14, markeredgewidth=2, label="reference")
         bars.set_yticks(places, words)

@@ -1,0 +1,41 @@
+"""Specs of unit 11: own parts become models, models get real weights, and families differ by a few lines."""
+
+from . import (
+    attention,
+    block,
+    cross_block,
+    decoder,
+    embeddings,
+    encoder,
+    encoder_decoder,
+    experts,
+    fused,
+    masks,
+    names,
+    parameters,
+    parts,
+    pieces,
+    rotary_rows,
+    t5_parts,
+    wirings,
+)
+
+EXERCISES = [
+    parts.EXERCISE,
+    wirings.EXERCISE,
+    pieces.EXERCISE,
+    embeddings.EXERCISE,
+    attention.EXERCISE,
+    block.EXERCISE,
+    masks.EXERCISE,
+    decoder.EXERCISE,
+    parameters.EXERCISE,
+    names.EXERCISE,
+    encoder.EXERCISE,
+    fused.EXERCISE,
+    rotary_rows.EXERCISE,
+    experts.EXERCISE,
+    t5_parts.EXERCISE,
+    cross_block.EXERCISE,
+    encoder_decoder.EXERCISE,
+]

@@ -1,0 +1,183 @@
+"""One attention layer: projections, key-value heads, rotary positions, a mask and a past."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.judge.spec import Case, Exercise, Program, Ref, Source
+from autograder.reference.assembly.attention import Attention
+
+from ._attention import MISTAKES
+from .shared import Config, bounds, causal, gpt, llama, made
+
+
+class HeadByHead(nn.Module):
+    """Correct: one query head after the other, and rotary positions by complex numbers."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.H, self.G, self.D = c["n_heads"], c["n_kv_heads"], c["head_dim"]
+        self.base = c["base"] if c["position"] == "rope" else None
+        for name, n in (("q_proj", self.H), ("k_proj", self.G), ("v_proj", self.G)):
+            self.add_module(name, nn.Linear(c["d_model"], n * self.D, bias=c["attention_bias"]))
+        self.o_proj = nn.Linear(self.H * self.D, c["d_model"], bias=c["out_bias"])
+
+    def turn(self, x, positions):
+        theta = self.base ** (-torch.arange(0, self.D, 2) / self.D)
+        angle = positions[..., None] * theta
+        angle = angle[:, None] if positions.dim() == 2 else angle
+        pairs = torch.complex(*x.contiguous().chunk(2, dim=-1)) * torch.polar(torch.ones_like(angle), angle)
+        return torch.cat([pairs.real, pairs.imag], dim=-1)
+
+    def prepare(self, q, k, positions):
+        if self.base is None:
+            return q, k
+        return self.turn(q, positions), self.turn(k, positions)
+
+    def attend(self, q, k, v, mask):
+        out = []
+        for h in range(self.H):
+            group = h * self.G // self.H
+            scores = q[:, h] @ k[:, group].mT * self.D**-0.5
+            if mask is not None:
+                m = mask if mask.dim() == 2 else mask.expand(len(q), self.H, -1, -1)[:, h]
+                scores = torch.where(m, scores, torch.tensor(-math.inf))
+            out.append(scores.softmax(-1) @ v[:, group])
+        return torch.stack(out, dim=1)
+
+    def forward(self, x, mask=None, positions=None, past=None):
+        B, T, _ = x.shape
+        split = lambda y, n: y.reshape(B, T, n, self.D).permute(0, 2, 1, 3)
+        q, k = self.prepare(split(self.q_proj(x), self.H), split(self.k_proj(x), self.G), positions)
+        v = split(self.v_proj(x), self.G)
+        if past:
+            k, v = (torch.cat(both, dim=-2) for both in zip(past, (k, v), strict=True))
+        out = self.attend(q, k, v, mask)
+        return self.o_proj(torch.cat(out.unbind(1), dim=-1)), (k, v)
+
+
+class WithTorch(Attention):
+    """Correct: torch's own attention."""
+
+    def attend(self, q, k, v, mask):
+        return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
+def _layer(g: Source, c: Config) -> Program:
+    return made(g, "Attention", Attention, c)
+
+
+def _by_hand(g: Source) -> Program:
+    """Queries and keys of zeros: each token gets the average of what it sees."""
+    c = llama(d_model=2, n_heads=1, n_kv_heads=1, head_dim=2, position="none")
+    zero, one = torch.zeros(2, 2), torch.eye(2)
+    state = {"q_proj.weight": zero, "k_proj.weight": zero, "v_proj.weight": one, "o_proj.weight": 10 * one}
+    x = torch.tensor([[[1.0, 2.0], [3.0, 6.0]]])
+    return Program().new("Attention", c, state=state).call(x, torch.ones(2, 2).tril().bool())
+
+
+def _plain(g: Source) -> Program:
+    c = llama(position="none", n_kv_heads=4)
+    return _layer(g, c).call(g.randn(2, 5, 12))
+
+
+def _llama(g: Source) -> Program:
+    return _layer(g, llama()).call(g.randn(2, 5, 12), causal(0, 5), torch.arange(5))
+
+
+def _padded(g: Source) -> Program:
+    """A mask and positions of each text's own."""
+    mask = causal(0, 5) & g.mask(2, 1, 1, 5)
+    places = torch.stack([torch.randperm(40, generator=g.generator)[:5] for _ in range(2)])
+    return _layer(g, llama(base=100.0)).call(g.randn(2, 5, 12), mask=mask, positions=places)
+
+
+def _gpt(g: Source) -> Program:
+    return _layer(g, gpt()).call(g.randn(2, 4, 12), causal(0, 4), positions=torch.arange(4))
+
+
+def _qwen(g: Source) -> Program:
+    c = llama(attention_bias=True)
+    return _layer(g, c).call(g.randn(2, 4, 12), causal(0, 4), torch.arange(4))
+
+
+def _out_bias(g: Source) -> Program:
+    c = llama(out_bias=True, n_heads=6, n_kv_heads=3, head_dim=4)
+    return _layer(g, c).call(g.randn(1, 3, 12), causal(0, 3), torch.arange(3))
+
+
+def _chunks(g: Source) -> Program:
+    program = _layer(g, llama(n_heads=6, n_kv_heads=1, head_dim=4))
+    for i, (a, b) in enumerate(bounds([2, 3, 1])):
+        past = {"past": Ref(i, 1)} if i else {}
+        program.call(g.randn(2, b - a, 12), causal(a, b), torch.arange(a, b), **past)
+    return program
+
+
+def _learned_past(g: Source) -> Program:
+    """No rotary positions, no mask, one token after two."""
+    program = _layer(g, gpt()).call(g.randn(2, 2, 12), causal(0, 2))
+    return program.call(g.randn(2, 1, 12), past=Ref(1, 1))
+
+
+def _shifted(g: Source) -> Program:
+    """The same text further to the right: only distances count, but the stored keys differ."""
+    x = g.randn(1, 4, 12)
+    places = torch.arange(4)
+    return _layer(g, llama()).call(x, causal(0, 4), places).call(x, causal(0, 4), places + 7)
+
+
+def _prepare(g: Source) -> Program:
+    qk = g.randn(2, 4, 3, 6), g.randn(2, 2, 3, 6)
+    return _layer(g, llama()).call(*qk, torch.tensor([4, 5, 9]), method="prepare")
+
+
+def _attend(g: Source) -> Program:
+    q, k, v = g.randn(2, 4, 2, 6), g.randn(2, 2, 5, 6), g.randn(2, 2, 5, 6)
+    return _layer(g, llama()).call(q, k, v, causal(3, 5), method="attend").call(q, k, v, None, method="attend")
+
+
+def _gradients(g: Source) -> Program:
+    program = _layer(g, llama(attention_bias=True)).call(
+        g.randn(2, 3, 12), causal(0, 3), torch.arange(3), grad=[0], params=True
+    )
+    return program
+
+
+def _past_gradients(g: Source) -> Program:
+    old = g.randn(2, 2, 2, 6), g.randn(2, 2, 2, 6)
+    program = _layer(g, llama())
+    return program.call(g.randn(2, 3, 12), causal(2, 5), torch.arange(2, 5), past=old, grad=[0], params=True)
+
+
+EXERCISE = Exercise(
+    id="assembly.attention",
+    unit="11-assembly",
+    title="One attention layer",
+    points=4,
+    difficulty=3,
+    minutes=12,
+    signature="Attention(c)",
+    reference=Attention,
+    alternatives=[HeadByHead, WithTorch],
+    cases=[
+        Case(
+            "by hand", "queries and keys of zeros: (1, 2), then the average (2, 4) of both tokens, times 10", _by_hand
+        ),
+        Case("plain", "one key-value head per query head, no positions, no mask: 2 texts of 5 tokens", _plain),
+        Case("llama", "4 query heads on 2, six numbers each though 12 / 4 is 3, RoPE, causal", _llama, weight=2),
+        Case("padded", "a mask (B, 1, T, S) and positions (B, T) of each text's own, RoPE's base is 100", _padded),
+        Case("gpt", "biases everywhere, learned positions: positions are given and nothing turns", _gpt),
+        Case("qwen", "biases on queries, keys and values, none on the output", _qwen),
+        Case("out bias", "a bias on the output alone, 6 query heads on 3", _out_bias),
+        Case("chunks", "2, 3 and 1 tokens, each with the pair from before; 6 query heads on one", _chunks, weight=2),
+        Case("bare past", "a past without RoPE, and no mask for the last token", _learned_past),
+        Case("shifted", "a text at places 0 to 3, then at 7 to 10: the same result, other keys to store", _shifted),
+        Case("prepare", "prepare called by itself: queries and keys turned by 4, 5 and 9", _prepare),
+        Case("attend", "attend called by itself, with a mask and without", _attend),
+        Case("gradients", "gradients reach x, four weights and three biases", _gradients),
+        Case("past gradients", "with a past, gradients reach the new tokens", _past_gradients, weight=0.5),
+    ],
+    mutants=MISTAKES,
+)

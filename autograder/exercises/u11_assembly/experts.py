@@ -1,0 +1,376 @@
+"""A choice of feed-forward layers for each token."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
+from autograder.reference.assembly.experts import Experts
+from autograder.reference.assembly.pieces import make_ffn
+
+from .shared import Config, llama, made, variant, weights
+
+
+def experts(**changes: Any) -> Config:
+    """A small Mixtral: two of five experts."""
+    return llama(**{"n_experts": 5, "n_active": 2, **changes})
+
+
+class ByRows(Experts):
+    """Right: each expert's share of every token, and the tokens where it is not 0."""
+
+    def forward(self, x):
+        share, chosen = torch.topk(torch.softmax(self.router(x), -1), self.n_active)
+        share = share / share.sum(-1, keepdim=True)
+        out = torch.zeros_like(x)
+        for i, expert in enumerate(self.experts):
+            mine = (share * (chosen == i)).sum(-1)
+            rows = mine > 0
+            out[rows] += mine[rows][:, None] * expert(x[rows])
+        return out
+
+
+class ByIndexAdd(Experts):
+    """Right: tokens in one row, and a softmax over the chosen scores alone, which makes the same shares."""
+
+    def forward(self, x):
+        tokens = x.flatten(0, 1)
+        scores, chosen = self.router(tokens).topk(self.n_active, dim=-1)
+        share, out = scores.softmax(-1), torch.zeros_like(tokens)
+        for i in range(len(self.experts)):
+            token, place = (chosen == i).nonzero(as_tuple=True)
+            if token.numel():
+                out.index_add_(0, token, self.experts[i](tokens[token]) * share[token, place].unsqueeze(-1))
+        return out.view_as(x)
+
+
+class ByOrder(nn.Module):
+    """Right: pairs of token and expert, sorted by expert, cut where the expert changes."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.c, self.router = c, nn.Linear(c["d_model"], c["n_experts"], bias=False)
+        self.experts = nn.ModuleList([make_ffn(c) for _ in range(c["n_experts"])])
+
+    def forward(self, x):
+        k, tokens = self.c["n_active"], x.reshape(-1, x.shape[-1])
+        p = self.router(tokens).softmax(-1)
+        chosen = p.argsort(-1, descending=True)[:, :k]
+        share = p.gather(1, chosen)
+        share = (share / share.sum(1, keepdim=True)).flatten()
+        order = chosen.flatten().argsort()
+        counts = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
+        parts = []
+        for expert, pairs in zip(self.experts, order.split(counts), strict=True):
+            if len(pairs):
+                parts.append(expert(tokens[pairs // k]) * share[pairs, None])
+        out = torch.zeros_like(tokens)
+        return out.index_add(0, order // k, torch.cat(parts)).view_as(x)
+
+
+def routing(
+    scores=lambda self, x: self.router(x).softmax(-1),
+    choose=lambda self, p: p.topk(self.n_active, dim=-1),
+    shares=lambda p: p / p.sum(-1, keepdim=True),
+    result=lambda expert, x, share: expert(x) * share,
+    after=lambda out, x: out,
+):
+    """Experts with one thing done in another way."""
+
+    def forward(self, x):
+        p, chosen = choose(self, scores(self, x))
+        share, out = shares(p), torch.zeros_like(x)
+        for i, expert in enumerate(self.experts):
+            b, t, place = torch.where(chosen == i)
+            if len(b):
+                made = result(expert, x[b, t], share[b, t, place][:, None])
+                out = out.index_put((b, t), made, accumulate=True)
+        return after(out, x)
+
+    return variant(Experts, forward=forward)
+
+
+def _of(self, p, k):
+    return p.topk(min(k, p.shape[-1]), dim=-1)
+
+
+def _dense(self, x):
+    """All experts on all tokens; the shares of those that were not chosen are 0."""
+    p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
+    shares = torch.zeros(*x.shape[:2], len(self.experts)).scatter(-1, chosen, p / p.sum(-1, keepdim=True))
+    return sum(shares[..., i, None] * expert(x) for i, expert in enumerate(self.experts))
+
+
+def _chosen_last(self, x):
+    """All experts run, and of their results the chosen ones are picked."""
+    p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
+    every = torch.stack([expert(x) for expert in self.experts], dim=2)
+    mine = every.gather(2, chosen[..., None].expand(-1, -1, -1, x.shape[-1]))
+    return (mine * (p / p.sum(-1, keepdim=True))[..., None]).sum(2)
+
+
+def _all_mixed(self, x):
+    p = self.router(x).softmax(-1)
+    return sum(p[..., i, None] * expert(x) for i, expert in enumerate(self.experts))
+
+
+def _overwriting(self, x):
+    p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
+    share, out = p / p.sum(-1, keepdim=True), torch.zeros_like(x)
+    for i, expert in enumerate(self.experts):
+        b, t, place = torch.where(chosen == i)
+        if len(b):
+            out = out.index_put((b, t), expert(x[b, t]) * share[b, t, place][:, None])
+    return out
+
+
+def _in_turn(self, x):
+    """The second expert reads what the first one wrote."""
+    p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
+    share, out = p / p.sum(-1, keepdim=True), x
+    for i, expert in enumerate(self.experts):
+        b, t, place = torch.where(chosen == i)
+        if len(b):
+            out = out.index_put((b, t), expert(out[b, t]) * share[b, t, place][:, None])
+    return out
+
+
+def _one_for_all(self, p):
+    """The experts that the mean over the text prefers, for all its tokens."""
+    chosen = p.mean(1, keepdim=True).topk(self.n_active, dim=-1).indices.expand(-1, p.shape[1], -1)
+    return p.gather(-1, chosen), chosen
+
+
+def _over_tokens(self, x):
+    return self.router(x).softmax(1)
+
+
+def _shares_of_places(p):
+    """The largest share for whoever comes first in the list of experts."""
+    share = p / p.sum(-1, keepdim=True)
+    return share.flip(-1)
+
+
+def built(build):
+    """Experts whose ``__init__`` goes on with ``build(self, c)``."""
+
+    def init(self, c):
+        Experts.__init__(self, c)
+        build(self, c)
+
+    return variant(Experts, __init__=init)
+
+
+def router_bias(self, c):
+    self.router = nn.Linear(c["d_model"], c["n_experts"])
+
+
+def _drawn(g: Source, c: Config, B: int, T: int) -> Program:
+    return made(g, "Experts", Experts, c).call(g.randn(B, T, c["d_model"], scale=2.0))
+
+
+def _unchosen(g: Source) -> Program:
+    """An expert of NaN that the router never wants: 0 · NaN would show it."""
+    c = experts()
+    state = weights(g, Experts(c))
+    state["router.weight"][1:4, 0] = state["router.weight"][1:4, 0].abs() + 5
+    state["router.weight"][4, 0] = -50.0
+    for part in ("gate_proj", "up_proj", "down_proj"):
+        state[f"experts.4.{part}.weight"].fill_(float("nan"))
+    x = g.randn(2, 4, c["d_model"])
+    x[..., 0] = 2.0
+    return Program().new("Experts", c, state=state).call(x)
+
+
+def _by_hand(g: Source) -> Program:
+    c = experts(d_model=1, d_ff=1, n_heads=1, n_kv_heads=1, n_experts=3, activation="relu")
+    state = {"router.weight": torch.tensor([[2.0], [1.0], [0.0]]).log_().nan_to_num(neginf=-100.0)}
+    for i, factor in enumerate((3.0, 6.0, 9.0)):
+        for part, value in (("gate_proj", 1.0), ("up_proj", 1.0), ("down_proj", factor)):
+            state[f"experts.{i}.{part}.weight"] = torch.full((1, 1), value)
+    return Program().new("Experts", c, state=state).call(torch.ones(1, 1, 1))
+
+
+def _one_and_all(g: Source) -> Program:
+    one, every = experts(n_active=1), experts(n_experts=3, n_active=3)
+    program = _drawn(g, one, 2, 4).new("Experts", every, state=weights(g, Experts(every)))
+    return program.call(g.randn(1, 3, 12))
+
+
+def _gradients(g: Source) -> Program:
+    """So many tokens for three experts that none is left without any."""
+    c = experts(n_experts=3)
+    return made(g, "Experts", Experts, c).call(g.randn(2, 12, 12), grad=[0], params=True)
+
+
+def _signs(g: Source, *shape: int) -> Tensor:
+    """Numbers of -1 and 1: so few different tokens that no two scores of one lie as close as rounding."""
+    return 2.0 * g.integers(0, 2, *shape) - 1
+
+
+def _counted(g: Source) -> Program:
+    """Right ways take up to 280,000 operations, all experts 1,800,000."""
+    c = experts(d_model=8, n_experts=16, d_ff=32)
+    program = made(g, "Experts", Experts, c).call(g.randn(2, 32, 8))
+    return program.within(work=700_000, because="two of sixteen experts have to run for a token")
+
+
+def _large(g: Source) -> Program:
+    """Autograd keeps what every expert computed: some 60 MB for those that are chosen, 4 GB and more for all."""
+    T, E = g.size(shown=24, graded=8_192), g.size(shown=6, graded=64)
+    c = experts(d_model=8, d_ff=g.size(shown=10, graded=512), n_experts=E, n_active=1)
+    return made(g, "Experts", Experts, c).call(_signs(g, 1, T, 8))
+
+
+EXERCISE = Exercise(
+    id="assembly.experts",
+    unit="11-assembly",
+    title="A choice of experts",
+    points=4,
+    difficulty=4,
+    minutes=18,
+    extension=True,
+    signature="Experts(c)",
+    reference=Experts,
+    alternatives=[ByRows, ByIndexAdd, ByOrder],
+    cases=[
+        Case("by hand", "probabilities 2/3 and 1/3, experts that make 3 and 6 of 1: the result is 4", _by_hand),
+        Case("two of five", "two texts, two experts for each token", lambda g: _drawn(g, experts(), 2, 5), weight=2),
+        Case(
+            "other numbers",
+            "three or four of six experts, another activation, one text",
+            lambda g: _drawn(g, experts(n_experts=6, n_active=g.integer(3, 5), activation="gelu"), 1, 7),
+        ),
+        Case(
+            "one and all",
+            "one expert for each token, whose share is 1; then all of three",
+            _one_and_all,
+        ),
+        Case("unchosen", "an expert of NaN that no token is sent to: it does not run", _unchosen),
+        Case(
+            "gradients",
+            "gradients reach the tokens, the chosen experts and, through the shares, the router",
+            _gradients,
+        ),
+        Case("cost", "64 tokens, two of sixteen experts: at most 700,000 operations", _counted, weight=2),
+        Case(
+            "many",
+            "so many tokens and experts, in grading, that all experts for all tokens find no room",
+            _large,
+            weight=2,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "dense",
+            variant(Experts, forward=_dense),
+            "The numbers are right, but every expert runs on every token, and what nobody chose is multiplied by 0. "
+            "Give each expert its own tokens only.",
+        ),
+        Mutant(
+            "chosen_last",
+            variant(Experts, forward=_chosen_last),
+            "The numbers are right, but all experts run first, and the chosen results are picked afterwards. Pick the "
+            "tokens first: x[chosen == i].",
+        ),
+        Mutant(
+            "not_renormalized",
+            routing(shares=lambda p: p),
+            "The shares are probabilities among all experts and sum to less than 1. Divide them by the sum of those "
+            "that were chosen.",
+        ),
+        Mutant(
+            "equal_shares",
+            routing(shares=lambda p: torch.full_like(p, 1 / p.shape[-1])),
+            "The chosen experts get equal shares. Weight each by its probability.",
+        ),
+        Mutant(
+            "unweighted",
+            routing(shares=torch.ones_like),
+            "The chosen experts' results are added without shares. Weight each by its probability.",
+        ),
+        Mutant(
+            "all_mixed",
+            variant(Experts, forward=_all_mixed),
+            "All experts are mixed by their probabilities. Only the n_active largest of a token count.",
+        ),
+        Mutant(
+            "smallest",
+            routing(choose=lambda self, p: p.topk(self.n_active, dim=-1, largest=False)),
+            "The experts with the smallest probabilities are chosen. Take the largest.",
+        ),
+        Mutant(
+            "first_expert",
+            routing(choose=lambda self, p: _of(self, p, 1)),
+            "Each token goes to one expert, whatever n_active says. Take the n_active largest.",
+        ),
+        Mutant(
+            "always_two",
+            routing(choose=lambda self, p: _of(self, p, 2)),
+            'Each token goes to two experts, whatever n_active says. Take c["n_active"].',
+        ),
+        Mutant(
+            "one_more",
+            routing(choose=lambda self, p: _of(self, p, self.n_active + 1)),
+            "One expert too many runs for each token. Take n_active of them.",
+        ),
+        Mutant(
+            "one_for_all",
+            routing(choose=_one_for_all),
+            "All tokens of a text go to the same experts. Every token has scores, and a choice, of its own.",
+        ),
+        Mutant(
+            "over_tokens",
+            routing(scores=_over_tokens),
+            "The softmax runs over the tokens. The probabilities of one token sum to 1 over the experts: dim=-1.",
+        ),
+        Mutant(
+            "raw_scores",
+            routing(scores=lambda self, x: self.router(x)),
+            "The router's scores are divided by their sum as they are. They become shares through a softmax.",
+        ),
+        Mutant(
+            "sigmoid",
+            routing(scores=lambda self, x: self.router(x).sigmoid()),
+            "Scores go through a sigmoid. Mixtral takes a softmax, in which experts compete.",
+        ),
+        Mutant(
+            "shares_exchanged",
+            routing(shares=_shares_of_places),
+            "The shares go to the wrong experts. share[..., j] belongs to the expert chosen[..., j].",
+        ),
+        Mutant(
+            "input_weighted",
+            routing(result=lambda expert, x, share: expert(x * share)),
+            "A token is multiplied by its share before the expert. Experts are not linear: weight what they return.",
+        ),
+        Mutant(
+            "overwritten",
+            variant(Experts, forward=_overwriting),
+            "A token's second expert overwrites what the first one gave. Add the results.",
+        ),
+        Mutant(
+            "in_turn",
+            variant(Experts, forward=_in_turn),
+            "The second expert reads what the first one wrote. All chosen experts read the token itself, and their "
+            "results are added.",
+        ),
+        Mutant(
+            "with_residual",
+            routing(after=lambda out, x: out + x),
+            "The token itself is added. The block's residual does that: return the experts' part alone.",
+        ),
+        Mutant(
+            "router_detached",
+            routing(shares=lambda p: (p / p.sum(-1, keepdim=True)).detach()),
+            "No gradient reaches the router: the shares are cut off. It learns through them alone.",
+        ),
+        Mutant(
+            "other_weights",
+            built(router_bias),
+            "There are other weights than asked for. router leads from d_model to n_experts without a bias; experts "
+            "holds n_experts layers from make_ffn(c).",
+        ),
+    ],
+)

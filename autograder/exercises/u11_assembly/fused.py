@@ -1,0 +1,262 @@
+"""GPT-2's checkpoint as nn.Linear stores it: transposed, and three matrices out of one."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.reference.assembly.loading import CONV1D, PARTS, unfuse
+
+
+def in_two_steps(state):
+    """First all matrices are turned, then the fused ones are cut."""
+    turned = {n: t.T.contiguous() if n.endswith(tuple(f"{c}.weight" for c in CONV1D)) else t for n, t in state.items()}
+    out = {}
+    for name, tensor in turned.items():
+        start, fused, end = name.partition("c_attn")
+        if not fused:
+            out[name] = tensor
+        elif tensor.shape[0] % 3:
+            raise ValueError("three parts of different sizes")
+        else:
+            out.update(
+                {f"{start}{part}{end}": t for part, t in zip(PARTS, tensor.split(len(tensor) // 3), strict=True)}
+            )
+    return out
+
+
+def by_columns(state):
+    """Cut along the last axis, then turned piece by piece."""
+    out = {}
+    for name, tensor in state.items():
+        pieces = {name: tensor}
+        if ".c_attn." in name:
+            d, rest = divmod(tensor.shape[-1], 3)
+            if rest:
+                raise ValueError(name)
+            pieces = {name.replace("c_attn", p): tensor[..., i * d : (i + 1) * d] for i, p in enumerate(PARTS)}
+        is_conv = name.endswith(".weight") and any(f".{c}." in name for c in CONV1D)
+        out.update({n: t.permute(1, 0) if is_conv else t for n, t in pieces.items()})
+    return out
+
+
+def converting(
+    turned=lambda name: name.split(".")[-2] in CONV1D and name.endswith("weight"),
+    turn=lambda tensor: tensor.T,
+    fused=lambda name: "c_attn" in name,
+    cut=lambda tensor: tensor.chunk(3),
+    parts=PARTS,
+    new=lambda name, part: name.replace("c_attn", part),
+    check=True,
+    keep=False,
+):
+    """``unfuse`` with one thing done in another way. keep: the fused tensor stays as well."""
+
+    def wrong(state):
+        out = {}
+        for name, tensor in state.items():
+            tensor = turn(tensor) if turned(name) else tensor
+            if not fused(name):
+                out[name] = tensor
+                continue
+            if check and len(tensor) % 3:
+                raise ValueError(name)
+            out.update({new(name, part): piece for part, piece in zip(parts, cut(tensor), strict=False)})
+            if keep:
+                out[name] = tensor
+        return out
+
+    return wrong
+
+
+def cut_first(state):
+    """The rows of Conv1D's matrix are cut, and turned afterwards."""
+    out = {}
+    for name, tensor in state.items():
+        is_conv = name.split(".")[-2] in CONV1D and name.endswith("weight")
+        if "c_attn" not in name:
+            out[name] = tensor.T if is_conv else tensor
+        elif tensor.shape[-1] % 3:
+            raise ValueError(name)
+        else:
+            pieces = zip(PARTS, tensor.chunk(3), strict=False)
+            out.update({name.replace("c_attn", part): t.T if is_conv else t for part, t in pieces})
+    return out
+
+
+def all_matrices(name):
+    return name.endswith("weight") and "ln_" not in name
+
+
+def _except(layer):
+    return lambda name: name.split(".")[-2] in CONV1D and name.endswith("weight") and layer not in name
+
+
+def cut_alternately(tensor):
+    """Rows 0, 3, 6, … to the queries, as where q, k and v of one head lie side by side."""
+    return [tensor[i::3] for i in range(3)]
+
+
+def layer(g: Source, number: int, d: int, d_ff: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+    """The tensors of one layer of GPT-2."""
+    sizes = {
+        "ln_1": (d,),
+        "attn.c_attn": (d, 3 * d),
+        "attn.c_proj": (d, d),
+        "ln_2": (d,),
+        "mlp.c_fc": (d, d_ff),
+        "mlp.c_proj": (d_ff, d),
+    }
+    state = {}
+    for name, shape in sizes.items():
+        state[f"h.{number}.{name}.weight"] = g.randn(*shape, dtype=dtype)
+        state[f"h.{number}.{name}.bias"] = g.randn(shape[-1], dtype=dtype)
+    return state
+
+
+def _by_hand(g: Source) -> Program:
+    weight = torch.arange(12.0).reshape(2, 6)
+    return call({"h.0.attn.c_attn.weight": weight, "h.0.attn.c_attn.bias": torch.arange(6.0)})
+
+
+def _model(g: Source) -> Program:
+    state = {"wte.weight": g.randn(7, 6), "wpe.weight": g.randn(5, 6)}
+    for number in range(2):
+        state |= layer(g, number, 6, 10, torch.float64)
+    return call({**state, "ln_f.weight": g.randn(6), "ln_f.bias": g.randn(6)})
+
+
+EXERCISE = Exercise(
+    id="assembly.fused",
+    unit="11-assembly",
+    title="GPT-2's matrices",
+    points=2,
+    difficulty=3,
+    minutes=12,
+    extension=True,
+    signature="unfuse(state)",
+    reference=unfuse,
+    alternatives=[in_two_steps, by_columns],
+    cases=[
+        Case("by hand", "numbers 0 to 11 in two rows of six: three matrices of 2 × 2, three biases of 2", _by_hand),
+        Case(
+            "other layers",
+            "one layer, d = 4, feed-forward 10: biases, norms, both c_proj",
+            lambda g: call(layer(g, 3, 4, 10)),
+        ),
+        Case(
+            "model", "a whole model in two precisions: embeddings are no Conv1D, and are not turned", _model, weight=2
+        ),
+        Case(
+            "no three parts",
+            "a c_attn with 7 columns: ValueError",
+            lambda g: call({"h.0.attn.c_attn.weight": g.randn(2, 7)}),
+            weight=0.5,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "not_transposed",
+            converting(turned=lambda name: False, cut=lambda tensor: tensor.chunk(3, dim=-1), check=False),
+            "The matrices are cut and named, but they still lie as Conv1D has them, (d_in, d_out). nn.Linear wants "
+            "(d_out, d_in): transpose.",
+        ),
+        Mutant(
+            "reshaped",
+            converting(turn=lambda tensor: tensor.reshape(tensor.shape[1], -1)),
+            "Matrices are reshaped to (d_out, d_in), which cuts the same row of numbers anew. Swap the axes: .T.",
+        ),
+        Mutant(
+            "cut_rows_first",
+            cut_first,
+            "c_attn is cut along its first axis before it is turned. That axis holds the inputs; queries, keys and "
+            "values lie side by side along the last.",
+        ),
+        Mutant(
+            "all_turned",
+            converting(turned=all_matrices),
+            "Embeddings are transposed as well. Only Conv1D's layers lie the other way: c_attn, c_proj and c_fc.",
+        ),
+        Mutant(
+            "c_proj_forgotten",
+            converting(turned=_except("c_proj")),
+            "c_proj is not transposed. Both of them, in attention and in the feed-forward layer, are Conv1D.",
+        ),
+        Mutant(
+            "c_fc_forgotten",
+            converting(turned=_except("c_fc")),
+            "c_fc is not transposed. It is a Conv1D as well.",
+        ),
+        Mutant(
+            "c_attn_alone",
+            converting(turned=lambda name: name.endswith("c_attn.weight")),
+            "Only c_attn is transposed. c_proj and c_fc are Conv1D as well.",
+        ),
+        Mutant(
+            "biases_whole",
+            converting(fused=lambda name: name.endswith("c_attn.weight")),
+            "The bias of c_attn is not cut. It has three parts, as the matrix has: one for each of q, k and v.",
+        ),
+        Mutant(
+            "key_first",
+            converting(parts=("k_proj", "q_proj", "v_proj")),
+            "Queries and keys are exchanged. c_attn holds queries, keys and values, in this order.",
+        ),
+        Mutant(
+            "values_first",
+            converting(parts=("v_proj", "q_proj", "k_proj")),
+            "The parts are named v, q, k. c_attn holds queries, keys and values, in this order.",
+        ),
+        Mutant(
+            "values_before_keys",
+            converting(parts=("q_proj", "v_proj", "k_proj")),
+            "Keys and values are exchanged. c_attn holds queries, keys and values, in this order.",
+        ),
+        Mutant(
+            "alternately",
+            converting(cut=cut_alternately),
+            "Every third row goes to the queries. In GPT-2 all queries come first, then all keys, then all values: cut "
+            "three blocks.",
+        ),
+        Mutant(
+            "fused_kept",
+            converting(keep=True),
+            "c_attn is still there beside its parts. A strict load_state_dict knows no such name: leave it out.",
+        ),
+        Mutant(
+            "prefix_lost",
+            converting(new=lambda name, part: f"{part}.{name.split('.')[-1]}"),
+            "The parts are called q_proj.weight and so on, without their layer. Replace c_attn in the name, and keep "
+            "the rest.",
+        ),
+        Mutant(
+            "short_names",
+            converting(parts=("q", "k", "v")),
+            "The parts are called q, k and v. Asked for are q_proj, k_proj and v_proj.",
+        ),
+        Mutant(
+            "old_names",
+            converting(new=lambda name, part: f"{name}.{part}"),
+            "The part's name stands behind the old one. It takes the place of c_attn: h.0.attn.q_proj.weight.",
+        ),
+        Mutant(
+            "others_dropped",
+            lambda state: {n: t for n, t in unfuse(state).items() if "_proj" in n or "c_" in n},
+            "Tensors of other layers are left out. Norms and embeddings pass through as they are.",
+        ),
+        Mutant(
+            "unequal_accepted",
+            converting(check=False),
+            "A c_attn whose columns do not divide by three was accepted. Raise ValueError: chunk makes parts of "
+            "different sizes.",
+        ),
+        Mutant(
+            "unchanged",
+            lambda state: dict(state),
+            "Nothing was changed. Transpose the weights of c_attn, c_proj and c_fc, and cut c_attn into three.",
+        ),
+        Mutant(
+            "in_float32",
+            converting(turn=lambda tensor: tensor.T.float()),
+            "The matrices are turned into float32. Pass on every dtype as it came.",
+        ),
+    ],
+)

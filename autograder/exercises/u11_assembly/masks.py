@@ -1,0 +1,308 @@
+"""Places without padding, and the mask of a decoder's layer."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.reference.assembly import masks as ref
+from autograder.reference.masks import left_padded, right_padded
+
+IDS, MASK = ref.position_ids, ref.decoder_mask
+
+
+def ids_by_loop(real):
+    """Correct: a counter per text."""
+    rows = []
+    for row in real.tolist():
+        count, places = 0, []
+        for r in row:
+            count += r
+            places.append(count - 1 if count else 0)
+        rows.append(places)
+    return torch.tensor(rows)
+
+
+def mask_by_loop(real, T, window=None):
+    """Correct: entry by entry."""
+    B, S = real.shape
+    mask = torch.zeros(B, 1, T, S, dtype=torch.bool)
+    for t in range(T):
+        at = S - T + t
+        first = 0 if window is None else max(0, at - window + 1)
+        mask[:, 0, t, first : at + 1] = real[:, first : at + 1]
+        mask[:, 0, t, at] = True
+    return mask
+
+
+def ids_by_triangle(real):
+    """Correct: each place counts what is real up to it."""
+    S = real.shape[1]
+    return torch.relu((real[:, None] & torch.ones(S, S).tril().bool()).sum(-1) - 1)
+
+
+def mask_by_triangles(real, T, window=None):
+    """Correct: tril and triu, cut to the last rows."""
+    B, S = real.shape
+    square = torch.ones(S, S).tril()
+    if window is not None:
+        square = square.triu(1 - window)
+    seen = square.bool() & real[:, None]
+    return (seen | torch.eye(S).bool())[:, None, S - T :]
+
+
+def wrong(
+    causal=lambda q, k: k <= q,
+    near=lambda q, k, w: k > q - w,
+    join=lambda seen, real: seen & real[:, None, None, :],
+    own=lambda mask, q, k: mask | (k == q),
+    first=lambda S, T: S - T,
+):
+    """decoder_mask with one of its steps exchanged."""
+
+    def mask(real, T, window=None):
+        S = real.shape[1]
+        query, key = first(S, T) + torch.arange(T)[:, None], torch.arange(S)
+        seen = causal(query, key)
+        if window is not None:
+            seen = seen & near(query, key, window)
+        return own(join(seen, real), query, key)
+
+    return IDS, mask
+
+
+def _own_if_real(mask, q, k):
+    return mask
+
+
+def _rows_hidden(real, T, window=None):
+    """Padding in the queries' place."""
+    S = real.shape[1]
+    return MASK(torch.ones_like(real), T, window) & real[:, None, S - T :, None] | torch.eye(S).bool()[S - T :]
+
+
+def _all_of_padding(real, T, window=None):
+    """A padded query sees everything up to itself."""
+    S = real.shape[1]
+    padded = ~real[:, None, S - T :, None]
+    return MASK(real, T, window) | padded & MASK(torch.ones_like(real), T)
+
+
+def _first_column(real, T, window=None):
+    """Every query sees column 0, so that no row is empty."""
+    S = real.shape[1]
+    query, key = torch.arange(S - T, S)[:, None], torch.arange(S)
+    seen = (key <= query) if window is None else (key <= query) & (key > query - window)
+    return seen & real[:, None, None, :] | (key == 0)
+
+
+def _left(g: Source, B: int, S: int) -> torch.Tensor:
+    return left_padded(g.integers(2, S - 1, B), S)
+
+
+def _right(g: Source, B: int, S: int) -> torch.Tensor:
+    return right_padded(g.integers(2, S - 1, B), S)
+
+
+def _cached(g: Source) -> Program:
+    """Few queries: one, then three, behind a past."""
+    return call(_left(g, 6, 9), 1, fn="decoder_mask").call(_left(g, 6, 9), 3, fn="decoder_mask")
+
+
+def _windows(g: Source) -> Program:
+    """Windows drawn, with and without a past, one longer than the text."""
+    program = call(_left(g, 5, 8), 8, window=g.integer(2, 5), fn="decoder_mask")
+    program.call(_left(g, 5, 8), 3, window=g.integer(2, 6), fn="decoder_mask")
+    return program.call(_right(g, 5, 8), 8, window=g.integer(3, 6), fn="decoder_mask")
+
+
+def _edges(g: Source) -> Program:
+    """A window of one, one as long as the text, and a longer one."""
+    real = _left(g, 4, 6)
+    program = call(real, 6, window=1, fn="decoder_mask").call(real, 4, window=6, fn="decoder_mask")
+    return program.call(_right(g, 4, 6), 6, window=g.integer(7, 99), fn="decoder_mask")
+
+
+def _nothing_real(g: Source) -> Program:
+    """A text of padding alone among others."""
+    lengths = torch.cat([torch.tensor([0, 7]), g.integers(2, 6, 3)])[torch.randperm(5, generator=g.generator)]
+    return call(left_padded(lengths, 7)).call(left_padded(lengths, 7), 7, fn="decoder_mask")
+
+
+EXERCISE = Exercise(
+    id="assembly.masks",
+    unit="11-assembly",
+    title="Places and masks of a decoder",
+    points=2,
+    difficulty=3,
+    minutes=6,
+    signature="position_ids(real)",
+    targets=("position_ids", "decoder_mask"),
+    reference=(IDS, MASK),
+    alternatives=[(ids_by_loop, mask_by_loop), (ids_by_triangle, mask_by_triangles)],
+    cases=[
+        Case(
+            "places by hand",
+            "two columns of padding, then two words: places 0, 0, 0, 1",
+            lambda g: call(torch.tensor([[False, False, True, True]])),
+        ),
+        Case(
+            "mask by hand",
+            "one padding, then two words: padding sees itself, the words see each other and no future",
+            lambda g: call(torch.tensor([[False, True, True]]), 3, fn="decoder_mask"),
+        ),
+        Case(
+            "places",
+            "eight texts padded on the left, then eight on the right",
+            lambda g: call(_left(g, 8, 9)).call(_right(g, 8, 9), fn="position_ids"),
+        ),
+        Case(
+            "left",
+            "six texts padded on the left, all their tokens ask",
+            lambda g: several(2, lambda p: p.call(_left(g, 6, 7), 7, fn="decoder_mask")),
+        ),
+        Case(
+            "right",
+            "six texts padded on the right, all their tokens ask",
+            lambda g: several(2, lambda p: p.call(_right(g, 6, 7), 7, fn="decoder_mask")),
+        ),
+        Case("cached", "behind a past: one query, then three, against nine keys", _cached, weight=2),
+        Case("windows", "windows of a few keys, the own one counted, with padding and a past", _windows, weight=2),
+        Case("edges", "a window of 1, one as long as the text, and one that is longer", _edges),
+        Case("nothing real", "a text of padding alone among others: each of its tokens sees itself", _nothing_real),
+    ],
+    mutants=[
+        Mutant(
+            "places_by_column",
+            (lambda real: torch.arange(real.shape[1]).expand(real.shape), MASK),
+            "position_ids counts padding: the first word stands at 0 wherever its column is. Count what is real.",
+        ),
+        Mutant(
+            "places_from_one",
+            (lambda real: real.long().cumsum(-1), MASK),
+            "position_ids starts at 1. The first word stands at 0: subtract 1.",
+        ),
+        Mutant(
+            "negative_places",
+            (lambda real: real.long().cumsum(-1) - 1, MASK),
+            "position_ids gives −1 to padding in front, which no table has. Clamp at 0.",
+        ),
+        Mutant(
+            "padding_at_zero",
+            (lambda real: (real.long().cumsum(-1) - 1) * real, MASK),
+            "position_ids gives 0 to padding behind the last word. There the last word's place is repeated.",
+        ),
+        Mutant(
+            "over_texts",
+            (lambda real: (real.long().cumsum(0) - 1).clamp(min=0), MASK),
+            "position_ids counts down the batch. Count along each text: cumsum(-1).",
+        ),
+        Mutant(
+            "float_places",
+            (lambda real: IDS(real).float(), MASK),
+            "position_ids gives floats, which pick no row of a table. Count in int64: real.long().",
+        ),
+        Mutant(
+            "own_forgotten",
+            wrong(own=_own_if_real),
+            "A padded token sees nothing, and its row becomes NaN, which spreads. Every token sees itself: | (key == "
+            "query), last.",
+        ),
+        Mutant(
+            "padding_seen",
+            wrong(join=lambda seen, real: seen.expand(len(real), 1, *seen.shape)),
+            "decoder_mask lets padding be seen. A key must be real: & real[:, None, None, :].",
+        ),
+        Mutant(
+            "future_seen",
+            wrong(causal=lambda q, k: k < k + q + 1),
+            "decoder_mask lets the future be seen: key <= query, in columns.",
+        ),
+        Mutant(
+            "upside_down",
+            (IDS, lambda real, T, window=None: ~MASK(real, T, window)),
+            "decoder_mask is upside down: True means may look.",
+        ),
+        Mutant(
+            "numbers",
+            (IDS, lambda real, T, window=None: MASK(real, T, window).float()),
+            "decoder_mask gives numbers. Attention wants booleans: True means may look.",
+        ),
+        Mutant(
+            "backwards",
+            wrong(causal=lambda q, k: k >= q, near=lambda q, k, w: k < q + w),
+            "decoder_mask shows the future and hides the past. A query sees keys up to its own column: key <= query.",
+        ),
+        Mutant(
+            "first_rows",
+            wrong(first=lambda S, T: 0),
+            "decoder_mask takes the first T rows. Behind a past the queries are the newest: the first stands at S − T.",
+        ),
+        Mutant(
+            "off_by_one_past",
+            wrong(first=lambda S, T: max(0, S - T - 1)),
+            "Behind a past each query stands one column too early. The first of T queries is column S − T.",
+        ),
+        Mutant(
+            "window_ignored",
+            wrong(near=lambda q, k, w: k == k),
+            "decoder_mask never uses the window. It hides keys that lie window columns back, or more.",
+        ),
+        Mutant(
+            "window_plus_one",
+            wrong(near=lambda q, k, w: k >= q - w),
+            "The window is one key too wide. It counts the own token: key > query - window.",
+        ),
+        Mutant(
+            "window_minus_one",
+            wrong(near=lambda q, k, w: k > q - w + 1),
+            "The window is one key too narrow. It counts the own token: key > query - window.",
+        ),
+        Mutant(
+            "window_outside",
+            wrong(near=lambda q, k, w: k <= q - w),
+            "The window hides what is near and shows what is far. Turn the comparison round: key > query - window.",
+        ),
+        Mutant(
+            "window_from_start",
+            wrong(near=lambda q, k, w: k < w),
+            "The window lies on the first keys. It goes with the query: key > query - window.",
+        ),
+        Mutant(
+            "blocks",
+            wrong(near=lambda q, k, w: k // w == q // w),
+            "The text is cut into blocks of the window's size. The window slides with the query: key > query - window.",
+        ),
+        Mutant(
+            "queries_hidden",
+            (IDS, _rows_hidden),
+            "real is laid on the queries, so padded keys can be seen. It speaks about keys: real[:, None, None, :].",
+        ),
+        Mutant(
+            "padding_sees_all",
+            (IDS, _all_of_padding),
+            "Padded tokens see all of what is before them. They see real keys, and themselves; only their own place is "
+            "added.",
+        ),
+        Mutant(
+            "first_column",
+            (IDS, _first_column),
+            "Every query is given column 0, so that no row is empty. That shows a key of padding to all; give each "
+            "its own.",
+        ),
+        Mutant(
+            "padding_inverted",
+            wrong(join=lambda seen, real: seen & ~real[:, None, None, :]),
+            "Words are hidden and padding is seen. real is True for words: use it as it is.",
+        ),
+        Mutant(
+            "either",
+            wrong(join=lambda seen, real: seen | real[:, None, None, :]),
+            "A key is allowed where one condition holds. Both must: join them by &.",
+        ),
+        Mutant(
+            "no_head_axis",
+            (IDS, lambda real, T, window=None: MASK(real, T, window)[:, 0]),
+            "The shape is (B, T, S). Scores are (B, H, T, S), so texts would line up with heads: add an axis, (B, 1, "
+            "T, S).",
+        ),
+    ],
+)

@@ -1,0 +1,347 @@
+"""A checkpoint's weights under one's own names."""
+
+import re
+from typing import Any
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.reference.assembly.loading import rename
+
+_LAYER = r"model\.layers\.(\d+)"
+LLAMA = [
+    (r"model\.embed_tokens\.(.*)", r"embeddings.tokens.\1"),
+    (rf"{_LAYER}\.self_attn\.(.*)", r"blocks.\1.attention.\2"),
+    (rf"{_LAYER}\.mlp\.(.*)", r"blocks.\1.ffn.\2"),
+    (rf"{_LAYER}\.input_layernorm\.(.*)", r"blocks.\1.attention_norm.\2"),
+    (rf"{_LAYER}\.post_attention_layernorm\.(.*)", r"blocks.\1.ffn_norm.\2"),
+    (r"model\.norm\.(.*)", r"final_norm.\1"),
+]
+
+
+def by_compiling(state, rules):
+    """All patterns compiled; a plan of names first, then the tensors."""
+    compiled = [(re.compile(pattern), new) for pattern, new in rules]
+    plan = {}
+    for name in state:
+        matches = [(m, new) for p, new in compiled if (m := p.fullmatch(name)) is not None]
+        plan[name] = matches[0] if matches else None
+    if None in plan.values():
+        raise ValueError([name for name, found in plan.items() if found is None])
+    wanted = {name: m.expand(new) for name, (m, new) in plan.items() if new is not None}
+    if len(set(wanted.values())) < len(wanted):
+        raise ValueError("two tensors would get one name")
+    return {new: state[name] for name, new in wanted.items()}
+
+
+def by_anchors(state, rules):
+    """re.match with an end to the pattern, and a loop that breaks."""
+    out, left = {}, []
+    for name, tensor in state.items():
+        for pattern, new in rules:
+            if re.match(f"(?:{pattern})$", name):
+                if new is not None:
+                    new = re.sub(f"^(?:{pattern})$", new, name)
+                    if new in out:
+                        raise ValueError(f"{new} twice")
+                    out[new] = tensor
+                break
+        else:
+            left.append(name)
+    if left:
+        raise ValueError(", ".join(left))
+    return out
+
+
+def first_rule(name, rules):
+    return next((r for r in rules if re.fullmatch(r[0], name)), None)
+
+
+def renaming(
+    find=first_rule,
+    new=lambda pattern, template, name: re.sub(pattern, template, name),
+    unmatched=None,
+    dropped=lambda template: template is None,
+    value=lambda tensor: tensor,
+    twice=True,
+):
+    """``rename`` with one thing done in another way.
+
+    unmatched: what is done about names without a rule, None for the error: ``unmatched(out, name, tensor)``.
+    """
+
+    def wrong(state, rules):
+        out = {}
+        for name, tensor in state.items():
+            rule = find(name, rules)
+            if rule is None:
+                if unmatched is None:
+                    raise ValueError(name)
+                unmatched(out, name, tensor)
+            elif not dropped(rule[1]):
+                key = new(*rule, name)
+                if twice and key in out:
+                    raise ValueError(key)
+                out[key] = value(tensor)
+        return out
+
+    return wrong
+
+
+def last_rule(name, rules):
+    return next((r for r in reversed(rules) if re.fullmatch(r[0], name)), None)
+
+
+def by_search(name, rules):
+    return next((r for r in rules if re.search(r[0], name)), None)
+
+
+def by_match(name, rules):
+    return next((r for r in rules if re.match(r[0], name)), None)
+
+
+def one_after_another(state, rules):
+    """Every rule is applied to what the one before made."""
+    out = {}
+    for name, tensor in state.items():
+        new, is_dropped, found = name, False, False
+        for pattern, template in rules:
+            if re.fullmatch(pattern, new):
+                found = True
+                if template is None:
+                    is_dropped = True
+                    break
+                new = re.sub(pattern, template, new)
+        if not found or new in out:
+            raise ValueError(name)
+        if not is_dropped:
+            out[new] = tensor
+    return out
+
+
+def in_place(state, rules):
+    for name in list(state):
+        rule = next((r for r in rules if re.fullmatch(r[0], name)), None)
+        if rule is None:
+            raise ValueError(name)
+        tensor = state.pop(name)
+        if rule[1] is not None:
+            new = re.sub(*rule, name)
+            if new in state:
+                raise ValueError(new)
+            state[new] = tensor
+    return state
+
+
+def pairs(state, rules):
+    return list(rename(state, rules).items())
+
+
+def swapped(state, rules):
+    return {old: new for new, old in zip(rename(state, rules), state, strict=False)}
+
+
+def key_error(state, rules):
+    try:
+        return rename(state, rules)
+    except ValueError as error:
+        raise KeyError(str(error)) from None
+
+
+def checkpoint(g: Source, layers: int, d: int, more: Any = (), dtype: torch.dtype = torch.float32) -> dict[str, Any]:
+    """Tensors under LLaMA's names, few of each kind, and under those of ``more``."""
+    names = ["model.embed_tokens.weight", "model.norm.weight", *more]
+    for n in range(layers):
+        names += [f"model.layers.{n}.{part}.weight" for part in ("self_attn.q_proj", "mlp.up_proj", "input_layernorm")]
+    return {name: g.randn(d, dtype=dtype) for name in names}
+
+
+def _drawn(g: Source) -> str:
+    """A word that no rule was written for."""
+    return "".join(g.choice("bcdfghklmnprst") + g.choice("aeiou") for _ in range(4))
+
+
+def _word(g: Source) -> Program:
+    a, b, c = _drawn(g), _drawn(g), _drawn(g)
+    state = {f"{a}.0.weight": g.randn(2), f"{a}.10.weight": g.randn(3), f"{b}.weight": g.randn(2)}
+    return call(state, [(rf"{a}\.(\d+)\.(.*)", rf"{c}.\1.\2"), (rf"{b}\.(.*)", r"head.\1")])
+
+
+def _first_rule(g: Source) -> Program:
+    rules = [
+        (r"model\.layers\.(\d+)\.self_attn\.q_norm\.(.*)", r"blocks.\1.attention.q_gain.\2"),
+        *LLAMA,
+        (r"model\.layers\.(\d+)\.self_attn\.q_proj\.(.*)", r"never.\1.\2"),
+    ]
+    return call(checkpoint(g, 2, 3, ["model.layers.1.self_attn.q_norm.weight"]), rules)
+
+
+def _whole_name(g: Source) -> Program:
+    """Two names of which one holds the other."""
+    state = {"norm.weight": g.randn(2), "first.norm.weight": g.randn(3), "norm.weight_scale": g.randn(4)}
+    rules = [(r"norm\.weight", "final_norm.weight"), (r"(.*)_scale", r"scales.\1"), (r"first\.(.*)", r"blocks.0.\1")]
+    return call(state, rules)
+
+
+def _in_turn(g: Source) -> Program:
+    """What one rule makes another would match."""
+    state = {"a.weight": g.randn(2), "d.weight": g.randn(3)}
+    return call(state, [(r"a\.(.*)", r"b.\1"), (r"b\.(.*)", r"c.\1"), (r"d\.(.*)", r"e.\1")])
+
+
+def _left_out(g: Source) -> Program:
+    """A tied head, which a later rule would rename; then what each layer stores besides its weights."""
+    head = checkpoint(g, 1, 2, ["lm_head.weight"], torch.float16)
+    program = call(head, [(r"lm_head\.weight", None), *LLAMA, (r"lm_head\.(.*)", r"head.\1")])
+    more = [f"model.layers.{n}.self_attn.rotary_emb.inv_freq" for n in range(2)]
+    return program.call(checkpoint(g, 2, 3, more), [(r".*\.inv_freq", None), *LLAMA])
+
+
+EXERCISE = Exercise(
+    id="assembly.names",
+    unit="11-assembly",
+    title="Other names, same weights",
+    points=3,
+    difficulty=3,
+    minutes=9,
+    signature="rename(state, rules)",
+    reference=rename,
+    alternatives=[by_compiling, by_anchors],
+    cases=[
+        Case("one rule", "two layers and a head under drawn names; layer 10 keeps its number", _word),
+        Case(
+            "checkpoint",
+            "a LLaMA of three layers in float64: every name by its rule",
+            lambda g: call(checkpoint(g, 3, 4, dtype=torch.float64), LLAMA),
+            weight=2,
+        ),
+        Case("first rule", "a name that two rules match goes by the first of them", _first_rule),
+        Case("whole name", "norm.weight is no part of first.norm.weight: a pattern matches a whole name", _whole_name),
+        Case("in turn", "a rule makes b of a, and another c of b: a new name is not renamed again", _in_turn),
+        Case(
+            "left out",
+            "None in place of a new name leaves the tensor out: a tied head in float16, then two buffers",
+            _left_out,
+        ),
+        Case(
+            "unmatched",
+            "two names that no rule matches: ValueError",
+            lambda g: call(checkpoint(g, 1, 2, ["lm_head.weight", "score.weight"]), LLAMA),
+        ),
+        Case(
+            "two become one",
+            "both copies of an embedding would be embeddings.tokens.weight: ValueError",
+            lambda g: call(
+                checkpoint(g, 1, 2, ["shared.weight"]), [*LLAMA, (r"shared\.(.*)", r"embeddings.tokens.\1")]
+            ),
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "unmatched_kept",
+            renaming(unmatched=lambda out, name, tensor: out.update({name: tensor})),
+            "A name that no rule matches is kept as it is. Raise ValueError with all such names, so that whoever loads "
+            "a checkpoint hears of them.",
+        ),
+        Mutant(
+            "unmatched_dropped",
+            renaming(unmatched=lambda out, name, tensor: None),
+            "A name that no rule matches is dropped in silence. Raise ValueError with all such names: only None in a "
+            "rule leaves a tensor out.",
+        ),
+        Mutant(
+            "overwritten",
+            renaming(twice=False),
+            "Two tensors get one name, and the second overwrites the first. Raise ValueError where the new name is "
+            "taken.",
+        ),
+        Mutant(
+            "last_rule",
+            renaming(find=last_rule),
+            "Of two rules that match, the last one is taken. The first one counts: stop at it.",
+        ),
+        Mutant(
+            "search",
+            renaming(find=by_search),
+            "A pattern is looked for anywhere in a name. It must match the whole name: re.fullmatch.",
+        ),
+        Mutant(
+            "start_only",
+            renaming(find=by_match),
+            "A pattern only has to match the beginning of a name. It must match to the end: re.fullmatch.",
+        ),
+        Mutant(
+            "in_turn",
+            one_after_another,
+            "A name that was renamed goes through the later rules again. The first rule that matches decides alone.",
+        ),
+        Mutant(
+            "template",
+            renaming(new=lambda pattern, template, name: template),
+            "The new name is the rule's text as it stands, with \\1 in it. Let re.sub(pattern, new, name) put in what "
+            "the groups matched.",
+        ),
+        Mutant(
+            "none_as_name",
+            renaming(
+                new=lambda pattern, template, name: re.sub(pattern, str(template), name), dropped=lambda template: False
+            ),
+            "None in a rule becomes the name None. It leaves the tensor out of the result.",
+        ),
+        Mutant(
+            "none_keeps",
+            renaming(
+                new=lambda pattern, template, name: name if template is None else re.sub(pattern, template, name),
+                dropped=lambda template: False,
+            ),
+            "Where a rule says None, the tensor keeps its old name. None leaves it out.",
+        ),
+        Mutant(
+            "none_unmatched",
+            renaming(find=lambda name, rules: next((r for r in rules if r[1] and re.fullmatch(r[0], name)), None)),
+            "Rules with None are skipped, so their tensors fall through to other rules or to the error. None leaves a "
+            "tensor out.",
+        ),
+        Mutant(
+            "first_digit",
+            renaming(new=lambda pattern, template, name: re.sub(r"(?<=\d)\d", "", re.sub(pattern, template, name))),
+            "Of a layer's number the first digit is left. What a group matched belongs into the new name as it is.",
+        ),
+        Mutant(
+            "copied_to_float",
+            renaming(value=lambda tensor: tensor.float()),
+            "The names are right, but tensors are turned into float32. Pass them on as they are.",
+        ),
+        Mutant(
+            "parameters",
+            renaming(value=lambda tensor: torch.zeros_like(tensor)),
+            "The names are right, but the tensors are not the ones that came. Pass them on as they are.",
+        ),
+        Mutant(
+            "pairs",
+            pairs,
+            "The names are right, but they come as a list of pairs. Return a dict: new name → tensor.",
+        ),
+        Mutant(
+            "names_only",
+            swapped,
+            "The result leads from old names to new ones. Return the tensors: new name → tensor.",
+        ),
+        Mutant(
+            "in_place",
+            in_place,
+            "The given dict itself is changed. Fill a new one: the caller may need the old names once more.",
+        ),
+        Mutant(
+            "key_error",
+            key_error,
+            "The right thing is refused, but with KeyError. Raise ValueError.",
+        ),
+        Mutant(
+            "unchanged",
+            lambda state, rules: dict(state),
+            "Every tensor keeps its old name. Patterns are regular expressions: find the first that matches with "
+            "re.fullmatch(pattern, name), and make the new name with re.sub.",
+        ),
+    ],
+)

@@ -1,0 +1,42 @@
+"""Parts of units 02, 04, 06 and 08 in one notebook: asked again as those units asked."""
+
+from autograder.exercises.u02_normalization import rms_norm
+from autograder.exercises.u04_ffn_and_gating import gated
+from autograder.exercises.u06_rope import apply_rope_half
+from autograder.exercises.u08_kv_cache_and_gqa import grouped
+from autograder.judge.spec import Exercise
+
+from .shared import again, cases_again, mutants_again, together
+
+PARTS = again(rms_norm, apply_rope_half, grouped, gated)
+WORDS = {
+    "norm.rms_norm": "norm",
+    "rope.apply_rope_half": "RoPE",
+    "cache.grouped": "shared heads",
+    "ffn.gated": "gate",
+}
+MISTAKES = {
+    "norm.rms_norm": "sum eps_outside eps_fixed no_eps centered keepdim_lost deviation no_root no_weight "
+    "one_plus_weight detached multiplied",
+    "rope.apply_rope_half": "notes_rotate_half clockwise neighbors_paired tables_interleaved without_head_axis "
+    "ids_ignored promoted base_ignored exchanged first_row_only angles_in_input_dtype",
+    "cache.grouped": "tiled tiled_inside values_tiled mask_lost polarity unscaled adds_mask masked_weights "
+    "not_repeated unchecked over_queries first_group",
+    "ffn.gated": "activates_up activates_both adds gate_forgotten activation_fixed tied other_parameters "
+    "sizes_exchanged no_down up_forgotten with_residual",
+}
+
+EXERCISE = Exercise(
+    id="assembly.parts",
+    unit="11-assembly",
+    title="Bring your parts",
+    points=2,
+    difficulty=1,
+    minutes=4,
+    signature="rms_norm(x, weight, eps=1e-6)",
+    targets=tuple(target for part in PARTS.values() for target in part.targets),
+    reference=together(PARTS),
+    alternatives=[together(PARTS, lambda e, i=i: e.alternatives[i]) for i in (0, 1)],
+    cases=cases_again(PARTS, WORDS),
+    mutants=mutants_again(PARTS, MISTAKES),
+)

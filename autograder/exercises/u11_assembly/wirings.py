@@ -1,0 +1,29 @@
+"""The four places of the norms, from unit 03, in one notebook: asked again as that unit asked."""
+
+from autograder.exercises.u03_norm_placement import post_and_pre, variants
+from autograder.judge.spec import Exercise
+
+from .shared import again, cases_again, mutants_again, together
+
+PARTS = again(post_and_pre, variants)
+MISTAKES = {
+    "placement.post_and_pre": "swapped pre_from_normed post_no_residual pre_no_residual pre_norm_after "
+    "post_from_normed pre_twice post_twice post_is_pre pre_is_post post_own_norm pre_own_norm",
+    "placement.variants": "norms_exchanged on_the_stream no_norm_out same_norm_twice from_normed inside_as_pre "
+    "inside_as_post inside_no_residual sandwich_no_residual no_norm_in inside_no_norm",
+}
+
+EXERCISE = Exercise(
+    id="assembly.wirings",
+    unit="11-assembly",
+    title="Bring your wirings",
+    points=1,
+    difficulty=1,
+    minutes=2,
+    signature="post_ln(x, sublayer, norm)",
+    targets=tuple(target for part in PARTS.values() for target in part.targets),
+    reference=together(PARTS),
+    alternatives=[together(PARTS, lambda e: next(iter(e.alternatives)))],
+    cases=cases_again(PARTS, {}),
+    mutants=mutants_again(PARTS, MISTAKES),
+)

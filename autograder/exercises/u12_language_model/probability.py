@@ -1,0 +1,328 @@
+"""A language model that counts: contexts, their mixture, and bits per byte."""
+
+import math
+from collections import Counter, defaultdict
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, Target, call
+from autograder.reference.language.counting import bits_per_byte, count_contexts, probability
+
+from ._counting_mistakes import bits, counting, ends, known_only, longest_known, mixing, of_mean, unchecked, whole
+
+
+def count_by_length(text, order):
+    """Correct: one length of context after the other."""
+    if order < 1:
+        raise ValueError("order")
+    found = defaultdict(Counter)
+    for k in range(order):
+        for i in range(k, len(text)):
+            found[text[i - k : i]][text[i]] += 1
+    return {context: dict(seen) for context, seen in found.items()}
+
+
+def probability_from_behind(counts, context, char):
+    """Correct: each context asks the one that is shorter by its first character."""
+    if context not in counts and context:
+        return probability_from_behind(counts, context[1:], char)
+    shorter = probability_from_behind(counts, context[1:], char) if context else 1 / 256
+    seen = counts.get(context, {})
+    if not seen:
+        return shorter
+    total = sum(seen.values()) + len(seen)
+    return seen.get(char, 0) / total + len(seen) / total * shorter
+
+
+def bits_of_product(counts, text, order):
+    """Correct: the logarithms are added as natural ones."""
+    nats = 0.0
+    for i in range(len(text)):
+        nats -= math.log(probability(counts, text[:i][-(order - 1) :] if order > 1 else "", text[i]))
+    return nats / math.log(2) / len(text)
+
+
+def _text(g: Source, size: int, letters: str = "abcd") -> str:
+    return "".join(g.choice(letters) for _ in range(size))
+
+
+def _counts(g: Source, order: int, size: int = 30) -> dict[str, dict[str, int]]:
+    return count_contexts(_text(g, size), order)
+
+
+def _asked(g: Source, order: int) -> Program:
+    counts = _counts(g, order)
+    program = Program()
+    for _ in range(3):
+        program.call(counts, _text(g, order - 1), g.choice("abcd"), fn="probability")
+    return program
+
+
+def _unknown(g: Source) -> Program:
+    counts = _counts(g, 3, g.integer(20, 40))
+    program = Program().call(counts, "z" + g.choice("abcd"), g.choice("abcd"), fn="probability")
+    program.call(counts, g.choice("abcd") + "z", g.choice("abcd"), fn="probability")
+    return program.call(counts, _text(g, 2), "z", fn="probability").call({}, "ab", "c", fn="probability")
+
+
+def _shorter(g: Source) -> Program:
+    """Orders 2 and 1 under counts of order 4: contexts that are known, and must not be used."""
+    counts = _counts(g, 4, 40)
+    program = Program()
+    for order in (2, 1):
+        program.call(counts, _text(g, 12), order, fn="bits_per_byte")
+    return program
+
+
+_C, _P, _B = count_contexts, probability, bits_per_byte
+
+
+def _count(name: str, fn: Target, message: str) -> Mutant:
+    return Mutant(name, (fn, _P, _B), message)
+
+
+def _prob(name: str, fn: Target, message: str) -> Mutant:
+    return Mutant(name, (_C, fn, _B), message)
+
+
+def _bit(name: str, fn: Target, message: str) -> Mutant:
+    return Mutant(name, (_C, _P, fn), message)
+
+
+EXERCISE = Exercise(
+    id="ngram.probability",
+    unit="12-language-model",
+    title="A model that counts",
+    points=3,
+    difficulty=3,
+    minutes=12,
+    signature="count_contexts(text, order)",
+    targets=("count_contexts", "probability", "bits_per_byte"),
+    reference=(_C, _P, _B),
+    alternatives=[(count_by_length, probability_from_behind, bits_of_product)],
+    cases=[
+        Case(
+            "counts by hand",
+            "abracadabra, order 2: a is followed by b twice, by c and d once",
+            lambda g: call("abracadabra", 2),
+        ),
+        Case("letters alone", "order 1 has the empty context only", lambda g: call(_text(g, 20), 1)),
+        Case("counts", "30 letters, order 3: contexts of 0, 1 and 2", lambda g: call(_text(g, 30), 3)),
+        Case(
+            "short",
+            "two letters and order 5: no context is longer than what stands before",
+            lambda g: call(_text(g, 2, "abcdefghijklmnop"), 5),
+            weight=0.5,
+        ),
+        Case("order", "an order of 0: ValueError", lambda g: call("abc", 0), weight=0.25),
+        Case(
+            "by hand",
+            "abracadabra, order 2: a behind r has (2 + 1 · 0.3137) / 3",
+            lambda g: call(count_contexts("abracadabra", 2), "r", "a", fn="probability"),
+        ),
+        Case("mixed", "three contexts of two letters, three characters", lambda g: _asked(g, 3), weight=2),
+        Case("longer", "contexts of three letters, counted to order 4", lambda g: _asked(g, 4)),
+        Case("unknown", "contexts with a letter never seen, an unseen letter, and no counts at all", _unknown),
+        Case(
+            "bits",
+            "bits per byte of 12 letters under counts of 30, order 3",
+            lambda g: call(_counts(g, 3), _text(g, 12), 3, fn="bits_per_byte"),
+        ),
+        Case("shorter", "bits of orders 2 and 1 under counts of order 4: longer contexts are not used", _shorter),
+    ],
+    mutants=[
+        _count(
+            "one_too_long",
+            counting(lambda i, order, n: [(i - k, i) for k in range(min(i, order) + 1)]),
+            "The contexts go up to order characters. An order of 3 looks at groups of 3, so the context has 2: order "
+            "− 1.",
+        ),
+        _count(
+            "one_too_short",
+            counting(lambda i, order, n: [(i - k, i) for k in range(min(i + 1, max(1, order - 1)))]),
+            "The longest contexts are missing. range(order) ends at order − 1, and contexts of that length count too.",
+        ),
+        _count(
+            "no_empty",
+            counting(lambda i, order, n: ends(i, order, n)[1:]),
+            "The empty context is missing. It counts how often each character comes at all: start at length 0.",
+        ),
+        _count(
+            "longest_only",
+            counting(lambda i, order, n: [(i - order + 1, i)] if i >= order - 1 else []),
+            "Only contexts of full length are counted. The mixture needs all lengths from 0 to order − 1.",
+        ),
+        _count(
+            "full_windows",
+            counting(lambda i, order, n: ends(i, order, n) if i >= order - 1 else []),
+            "The first characters of the text are left out. They have short contexts: count those that fit.",
+        ),
+        _count(
+            "with_itself",
+            counting(lambda i, order, n: [(a, b + 1) for a, b in ends(i, order, n)]),
+            "The context includes the character that it should foretell. It ends before it: text[i - k:i].",
+        ),
+        _count(
+            "last_left_out",
+            counting(lambda i, order, n: ends(i, order, n) if i + 1 < n else []),
+            "The last character of the text is not counted. Let the loop run over all of them.",
+        ),
+        _count(
+            "seen_once",
+            counting(ends, lambda seen, char: 1),
+            "Each character is counted once at most. Add 1 every time it comes behind the context.",
+        ),
+        _count(
+            "starts_at_zero",
+            counting(ends, lambda seen, char: seen.get(char, -1) + 1),
+            "The first time is counted as 0. A character that came once has the count 1.",
+        ),
+        _count(
+            "wraps",
+            counting(lambda i, order, n: [(i - k, i) for k in range(order)]),
+            "For the first characters the slice starts below 0, which Python reads from the end of the text. Skip "
+            "contexts longer than what stands before.",
+        ),
+        _count(
+            "from_start",
+            counting(lambda i, order, n: [(0, k) for k in range(min(i, order - 1) + 1)]),
+            "The contexts are taken from the start of the text. They end right before the character: text[i - k:i].",
+        ),
+        _count("unchecked", unchecked, "The counts are right. Raise a ValueError for an order below 1."),
+        _prob(
+            "starts_at_nothing",
+            mixing(start=lambda c: 0.0),
+            "The mixture starts from 0, so a character that was never seen is impossible, and its bits are infinite. "
+            "Start from 1/256.",
+        ),
+        _prob(
+            "starts_at_one",
+            mixing(start=lambda c: 1.0),
+            "The mixture starts from 1. Before anything is counted each of 256 bytes has 1/256.",
+        ),
+        _prob(
+            "starts_among_seen",
+            mixing(start=lambda c: 1 / max(1, len(c.get("", {})))),
+            "The mixture starts from one over the number of characters seen. Any of the 256 bytes may come: start "
+            "from 1/256.",
+        ),
+        _prob(
+            "no_empty_end",
+            mixing(ends=lambda c: [c[len(c) - k :] for k in range(1, len(c) + 1)]),
+            "The empty context is skipped. Start with it: how often a character comes at all is the first thing that "
+            "is mixed in.",
+        ),
+        _prob(
+            "minus_zero",
+            mixing(ends=lambda c: [c[-k:] for k in range(len(c) + 1)]),
+            "For k = 0, context[-0:] is the whole context, not the empty one. Write context[len(context) - k:].",
+        ),
+        _prob(
+            "front",
+            mixing(ends=lambda c: [c[:k] for k in range(len(c) + 1)]),
+            "The first characters of the context are used. Those next to the new character tell most: take its ends.",
+        ),
+        _prob(
+            "long_first",
+            mixing(ends=lambda c: [c[k:] for k in range(len(c) + 1)]),
+            "Long contexts come first, so the last word is the empty one's. Begin with the empty context and end with "
+            "the longest.",
+        ),
+        _prob(
+            "longest_not_asked",
+            mixing(ends=lambda c: [c[len(c) - k :] for k in range(max(1, len(c)))]),
+            "The longest context is never asked. The lengths go from 0 to len(context), which range reaches with + 1.",
+        ),
+        _prob(
+            "empty_only",
+            mixing(ends=lambda c: [""]),
+            "Only the empty context is asked, so the text before makes no difference. Go on with longer ends of it.",
+        ),
+        _prob(
+            "longest_known",
+            longest_known,
+            "Only the longest known context is mixed with 1/256. Each context mixes with the probability of the one "
+            "shorter by a character.",
+        ),
+        _prob(
+            "counts_alone",
+            mixing(mix=lambda c, n, u, p: c / n),
+            "Counts alone decide: a character that did not come behind this context gets 0. Give the shorter context "
+            "its share: + u·p.",
+        ),
+        _prob(
+            "add_one",
+            mixing(mix=lambda c, n, u, p: (c + p) / (n + 1)),
+            "The shorter context gets the share of one count. In Witten and Bell's way it gets u: as many as there "
+            "are different characters.",
+        ),
+        _prob(
+            "not_divided",
+            mixing(mix=lambda c, n, u, p: (c + u * p) / n),
+            "The probabilities add up to more than 1: divide by n + u, since u shares were added.",
+        ),
+        _prob(
+            "shares_of_n",
+            mixing(mix=lambda c, n, u, p: (c + n * p) / (2 * n)),
+            "The shorter context gets n shares, as many as characters were counted. It gets u, the number of "
+            "different ones.",
+        ),
+        _prob(
+            "product",
+            mixing(mix=lambda c, n, u, p: (c + u) / (n + u) * p),
+            "The contexts are multiplied. They are mixed: (count + u·p) / (n + u).",
+        ),
+        _prob(
+            "known_only",
+            known_only,
+            "The loop ends where the character was not seen. Not coming tells something too: its count is 0 there, "
+            "and the mixture goes on.",
+        ),
+        _prob(
+            "nothing_for_unknown",
+            mixing(unknown=lambda p: 0.0),
+            "A context that was never seen gives 0. It knows nothing, so the probability of the shorter one stands.",
+        ),
+        _prob(
+            "anything_for_unknown",
+            mixing(unknown=lambda p: 1 / 256),
+            "A context that was never seen gives 1/256. Keep what the shorter contexts said.",
+        ),
+        _bit("nats", bits(of=lambda p: -math.log(p)), "This is in nats. A bit is a logarithm to base 2: math.log2."),
+        _bit(
+            "sign",
+            bits(of=lambda p: math.log2(p)),
+            "The bits are negative. A probability is below 1, so its logarithm is: take the minus of it.",
+        ),
+        _bit("sum", bits(mean=sum), "This is the sum over the text. Divide by its length: bits per byte."),
+        _bit(
+            "mean_of_probabilities",
+            of_mean,
+            "The probabilities are averaged, then the logarithm is taken. Average the bits: a surprise counts by its "
+            "logarithm.",
+        ),
+        _bit(
+            "context_too_long",
+            bits(before=lambda order: order),
+            "The context has order characters. It has order − 1, the next one makes it a group of order.",
+        ),
+        _bit(
+            "context_too_short",
+            bits(before=lambda order: max(0, order - 2)),
+            "The context is one character too short. It has order − 1.",
+        ),
+        _bit(
+            "no_context",
+            bits(before=lambda order: 0),
+            "Every character is asked for without a context. Hand over the order − 1 characters before it.",
+        ),
+        _bit(
+            "whole_context",
+            whole,
+            "The whole text before is handed over, however small the order. Take the last order − 1 characters.",
+        ),
+        _bit(
+            "first_skipped",
+            bits(skip=1),
+            "The first characters are left out. They count too, with the shorter context that they have.",
+        ),
+    ],
+)

@@ -1,0 +1,271 @@
+"""A power law fitted in logarithms, and a budget divided by it."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.reference import scaling
+
+
+def fit_power_law(x, y):
+    """(coefficient, exponent) of the least squares in the logarithms."""
+    return tuple(scaling.fit_power_law(x, y))
+
+
+def allocate(flops, coefficient, exponent):
+    """(parameters, tokens)."""
+    return tuple(scaling.allocation(flops, scaling.PowerLaw(coefficient, exponent)))
+
+
+def fit_by_lstsq(x, y):
+    """A matrix with a column of ones."""
+    columns = torch.stack([torch.ones_like(x), x.log()], dim=1).double()
+    found = torch.linalg.lstsq(columns, y.log().double()[:, None]).solution[:, 0]
+    return math.exp(found[0]), float(found[1])
+
+
+def fit_by_sums(x, y):
+    """The textbook's sums, in Python and to base 10."""
+    u, v = [math.log10(a) for a in x.tolist()], [math.log10(b) for b in y.tolist()]
+    n, su, sv = len(u), sum(u), sum(v)
+    slope = (n * sum(a * b for a, b in zip(u, v, strict=True)) - su * sv) / (n * sum(a * a for a in u) - su * su)
+    return 10 ** ((sv - slope * su) / n), slope
+
+
+def allocate_by_tokens(flops, coefficient, exponent):
+    """Tokens by the exponent that is left over."""
+    return coefficient * flops**exponent, flops ** (1 - exponent) / coefficient / 6
+
+
+def _line(u, v):
+    slope = ((u - u.mean()) * (v - v.mean())).sum() / ((u - u.mean()) ** 2).sum()
+    return (v.mean() - slope * u.mean()).item(), slope.item()
+
+
+def _fit(result):
+    """``result`` gets intercept and slope of the right line."""
+
+    def wrong(x, y):
+        return result(*_line(x.double().log(), y.double().log()))
+
+    return wrong, AL
+
+
+def not_logs(x, y):
+    intercept, slope = _line(x.double(), y.double())
+    return intercept, slope
+
+
+def half_logs(x, y):
+    intercept, slope = _line(x.double(), y.double().log())
+    return math.exp(intercept), slope
+
+
+def ends_only(x, y):
+    u, v = x.double().log(), y.double().log()
+    slope = ((v[-1] - v[0]) / (u[-1] - u[0])).item()
+    return math.exp((v[0] - slope * u[0]).item()), slope
+
+
+def through_origin(x, y):
+    u, v = x.double().log(), y.double().log()
+    return 1.0, ((u * v).sum() / (u * u).sum()).item()
+
+
+def x_of_y(x, y):
+    intercept, slope = _line(y.double().log(), x.double().log())
+    return math.exp(intercept), slope
+
+
+def inverse_slope(x, y):
+    u, v = x.double().log(), y.double().log()
+    _, slope = _line(v, u)
+    return math.exp((v.mean() - u.mean() / slope).item()), 1 / slope
+
+
+def from_first(x, y):
+    u, v = x.double().log(), y.double().log()
+    _, slope = _line(u, v)
+    return math.exp((v[0] - slope * u[0]).item()), slope
+
+
+def ten_and_e(x, y):
+    intercept, slope = _line(x.double().log10(), y.double().log10())
+    return math.exp(intercept), slope
+
+
+def mean_of_ratios(x, y):
+    u, v = x.double().log(), y.double().log()
+    return 1.0, (v / u).mean().item()
+
+
+FP, AL = fit_power_law, allocate
+
+
+def _split(parameters=lambda C, c, e: c * C**e, tokens=lambda C, N, c, e: C / (6 * N)):
+    """A wrong division of a budget; the fit is right."""
+
+    def wrong(flops, coefficient, exponent):
+        n = parameters(flops, coefficient, exponent)
+        return n, tokens(flops, n, coefficient, exponent)
+
+    return FP, wrong
+
+
+def tokens_first(flops, coefficient, exponent):
+    return allocate(flops, coefficient, exponent)[::-1]
+
+
+def _points(g: Source, dtype: torch.dtype = torch.float64, n: int = 7, low: float = 17.0) -> tuple[Tensor, Tensor]:
+    """Budgets that are not in order, and sizes by a law of their own with noise."""
+    u = g.uniform(n, low=low, high=low + 8, dtype=torch.float64)
+    v = g.number(-2, 0) + g.number(0.3, 0.8) * u + 0.2 * g.randn(n, dtype=torch.float64)
+    return (10**u).to(dtype), (10**v).to(dtype)
+
+
+def _exact(g: Source) -> Program:
+    x = torch.tensor([1.0, 4.0, 16.0, 64.0], dtype=torch.float64)
+    return call(x, 3 * x.sqrt())
+
+
+EXERCISE = Exercise(
+    id="scale.allocation",
+    unit="13-scale-and-cost",
+    title="A budget divided",
+    points=3,
+    difficulty=2,
+    minutes=11,
+    signature="fit_power_law(x, y)",
+    targets=("fit_power_law", "allocate"),
+    reference=(FP, AL),
+    alternatives=[(fit_by_lstsq, allocate_by_tokens), (fit_by_sums, allocate_by_tokens)],
+    cases=[
+        Case("exact law", "3, 6, 12, 24 at 1, 4, 16, 64: 3 times the root", _exact, rtol=1e-6),
+        Case(
+            "with noise",
+            "seven budgets that are not in order, sizes off the line",
+            lambda g: call(*_points(g)),
+            weight=2,
+            rtol=1e-6,
+        ),
+        Case("two points", "the line goes through both", lambda g: call(*_points(g, n=2)), rtol=1e-6),
+        Case(
+            "float32",
+            "nine points of float32, nearer to 1",
+            lambda g: call(*_points(g, torch.float32, 9, 2.0)),
+            rtol=1e-3,
+        ),
+        Case(
+            "by hand",
+            "2,400 FLOPs, N = 2 · C^0.5 / √6: 40 parameters, and 10 tokens are left for them",
+            lambda g: call(2400, 2 / math.sqrt(6), 0.5, fn="allocate"),
+        ),
+        Case(
+            "budgets",
+            "three random budgets and laws",
+            lambda g: several(
+                3,
+                lambda p: p.call(
+                    g.number(1, 9) * 10 ** g.integer(19, 26), g.number(0.05, 0.5), g.number(0.4, 0.7), fn="allocate"
+                ),
+            ),
+            weight=2,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "not_logs",
+            (not_logs, AL),
+            "A straight line is fitted to x and y as they are. A power law is straight in the logarithms of both.",
+        ),
+        Mutant(
+            "half_logs", (half_logs, AL), "Only y is taken as a logarithm: that fits an exponential. Take both logs."
+        ),
+        Mutant(
+            "log_coefficient",
+            _fit(lambda a, b: (a, b)),
+            "The coefficient is still a logarithm. Take the exponential of the intercept.",
+        ),
+        Mutant(
+            "ten_and_e",
+            (ten_and_e, AL),
+            "Logarithms to base 10 come back with exp. Use one base: log10 and 10**, or log and exp.",
+        ),
+        Mutant(
+            "ten_of_ln",
+            _fit(lambda a, b: (10**a, b)),
+            "Natural logarithms come back with powers of 10. Use one base: log and exp, or log10 and 10**.",
+        ),
+        Mutant(
+            "exchanged", _fit(lambda a, b: (b, math.exp(a))), "The two results are exchanged: (coefficient, exponent)."
+        ),
+        Mutant(
+            "ends_only",
+            (ends_only, AL),
+            "The line goes through the first and the last point. Use all of them: least squares.",
+        ),
+        Mutant(
+            "through_origin",
+            (through_origin, AL),
+            "The line is forced through the origin, as if the coefficient were 1. Fit the intercept, too.",
+        ),
+        Mutant(
+            "mean_of_ratios",
+            (mean_of_ratios, AL),
+            "The exponent is the mean of log y / log x, as if the coefficient were 1. Fit slope and intercept.",
+        ),
+        Mutant("x_of_y", (x_of_y, AL), "x is fitted as a law of y. Exchange the two: y is what follows."),
+        Mutant(
+            "inverse_slope",
+            (inverse_slope, AL),
+            "The slope is that of x over y, turned round: it minimizes errors of x. Minimize those of log y.",
+        ),
+        Mutant(
+            "from_first",
+            (from_first, AL),
+            "The intercept makes the line meet the first point. It should meet the means of both logarithms.",
+        ),
+        Mutant(
+            "all_tokens",
+            _split(tokens=lambda C, N, c, e: C / N),
+            "The factor 6 is missing from the tokens: D = C / (6N).",
+        ),
+        Mutant(
+            "six_times",
+            _split(tokens=lambda C, N, c, e: 6 * C / N),
+            "The tokens are multiplied by 6. From C = 6ND follows D = C / (6N).",
+        ),
+        Mutant(
+            "twenty",
+            _split(tokens=lambda C, N, c, e: 20 * N),
+            "The tokens are 20 times the parameters, whatever the law. Take what the budget leaves: D = C / (6N).",
+        ),
+        Mutant(
+            "same_law",
+            _split(tokens=lambda C, N, c, e: c * C ** (1 - e)),
+            "The tokens use the parameters' coefficient. What the budget leaves decides: D = C / (6N).",
+        ),
+        Mutant(
+            "sixth_first",
+            _split(lambda C, c, e: c * (C / 6) ** e),
+            "The budget is divided by 6 before the law is used. The law is one of C, not of C / 6.",
+        ),
+        Mutant(
+            "exponent_times",
+            _split(lambda C, c, e: c * C * e),
+            "The budget is multiplied by the exponent. Raise it to that power: **.",
+        ),
+        Mutant(
+            "power_of_both",
+            _split(lambda C, c, e: (c * C) ** e),
+            "The coefficient is raised to the power, too. Only the budget is: coefficient · C^exponent.",
+        ),
+        Mutant(
+            "tokens_first",
+            (FP, tokens_first),
+            "Parameters and tokens are exchanged. Return (parameters, tokens).",
+        ),
+    ],
+)

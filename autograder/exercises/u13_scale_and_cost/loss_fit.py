@@ -1,0 +1,172 @@
+"""The budget divided where a fitted loss is smallest."""
+
+import math
+
+from autograder.judge.spec import Case, Exercise, Mutant, Source, call, several
+from autograder.reference import scaling
+
+
+def predicted_loss(parameters, tokens, fit):
+    """L(N, D) of a fit (E, A, alpha, B, beta)."""
+    return scaling.scaling_loss(parameters, tokens, scaling.LossFit(*fit))
+
+
+def best_size(flops, fit):
+    """The N of the smallest loss under 6·N·D = flops."""
+    return scaling.compute_optimal(flops, scaling.LossFit(*fit)).parameters
+
+
+def loss_by_terms(parameters, tokens, fit):
+    """Term by term, with negative powers."""
+    E, A, alpha, B, beta = fit
+    return sum((E, A * parameters**-alpha, B * tokens**-beta))
+
+
+def size_by_slope(flops, fit):
+    """Bisection of the slope by log N."""
+    _, A, alpha, B, beta = fit
+    low, high = -math.log(flops), math.log(flops)
+    for _ in range(200):
+        middle = (low + high) / 2
+        n = math.exp(middle)
+        falling = alpha * A / n**alpha > beta * B / (flops / 6 / n) ** beta
+        low, high = (middle, high) if falling else (low, middle)
+    return math.exp(low)
+
+
+def _best(size):
+    """A wrong best_size; ``size`` gets the budget and the fit's four numbers but E."""
+    return predicted_loss, lambda flops, fit: size(flops, *fit[1:])
+
+
+def _g(A, a, B, b):
+    return (a * A / (b * B)) ** (1 / (a + b))
+
+
+PL, BS = predicted_loss, best_size
+
+
+def _loss(loss):
+    return (lambda parameters, tokens, fit: loss(parameters, tokens, *fit)), best_size
+
+
+def _fit(g: Source) -> tuple[float, ...]:
+    return g.number(1, 2), g.number(200, 600, 1), g.number(0.25, 0.45), g.number(300, 2500, 1), g.number(0.25, 0.45)
+
+
+EXERCISE = Exercise(
+    id="scale.loss_fit",
+    unit="13-scale-and-cost",
+    title="Where a fitted loss is smallest",
+    points=3,
+    difficulty=4,
+    minutes=15,
+    extension=True,
+    signature="predicted_loss(parameters, tokens, fit)",
+    targets=("predicted_loss", "best_size"),
+    reference=(PL, BS),
+    alternatives=[(loss_by_terms, size_by_slope)],
+    cases=[
+        Case(
+            "by hand",
+            "E = 1, A = 8 over 4 to the power 0.5, B = 9 over 27 to the power 1/3: 1 + 4 + 3",
+            lambda g: call(4, 27, (1.0, 8.0, 0.5, 9.0, 1 / 3)),
+        ),
+        Case(
+            "losses",
+            "three random fits and runs",
+            lambda g: several(3, lambda p: p.call(g.number(0.1, 90) * 1e9, g.number(0.1, 9) * 1e12, _fit(g))),
+        ),
+        Case(
+            "even",
+            "both terms alike: 2,400 FLOPs leave 20 parameters and 20 tokens",
+            lambda g: call(2400, (1.0, 5.0, 0.5, 5.0, 0.5), fn="best_size"),
+            rtol=1e-6,
+        ),
+        Case(
+            "small budgets",
+            "three random fits, and a few hundred FLOPs",
+            lambda g: several(3, lambda p: p.call(g.number(100, 900), _fit(g), fn="best_size")),
+            rtol=1e-6,
+        ),
+        Case(
+            "sizes",
+            "four random fits and budgets",
+            lambda g: several(4, lambda p: p.call(g.number(1, 9) * 10 ** g.integer(19, 26), _fit(g), fn="best_size")),
+            weight=2,
+            rtol=1e-6,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "no_floor",
+            _loss(lambda n, d, E, A, a, B, b: A / n**a + B / d**b),
+            "E, what no model gets below, is missing.",
+        ),
+        Mutant(
+            "exponents_exchanged",
+            _loss(lambda n, d, E, A, a, B, b: E + A / n**b + B / d**a),
+            "alpha and beta are exchanged in the loss. The fit is (E, A, alpha, B, beta): A and alpha belong to the "
+            "parameters.",
+        ),
+        Mutant(
+            "sizes_exchanged",
+            _loss(lambda n, d, E, A, a, B, b: E + A / d**a + B / n**b),
+            "Parameters and tokens are exchanged in the loss.",
+        ),
+        Mutant(
+            "growing",
+            _loss(lambda n, d, E, A, a, B, b: E + A * n**a + B * d**b),
+            "The loss grows with the sizes. Divide A by N^alpha and B by D^beta.",
+        ),
+        Mutant(
+            "no_tokens", _loss(lambda n, d, E, A, a, B, b: E + A / n**a), "The tokens' term is missing from the loss."
+        ),
+        Mutant(
+            "no_parameters",
+            _loss(lambda n, d, E, A, a, B, b: E + B / d**b),
+            "The parameters' term is missing from the loss.",
+        ),
+        Mutant(
+            "no_six",
+            _best(lambda C, A, a, B, b: _g(A, a, B, b) * C ** (b / (a + b))),
+            "The factor 6 is missing: N · D = C / 6.",
+        ),
+        Mutant(
+            "own_exponent",
+            _best(lambda C, A, a, B, b: _g(A, a, B, b) * (C / 6) ** (a / (a + b))),
+            "The exponent of N is that of D. The faster the tokens' term falls, the more is left for parameters: "
+            "beta / (alpha + beta).",
+        ),
+        Mutant(
+            "equal_terms",
+            _best(lambda C, A, a, B, b: (A / B) ** (1 / (a + b)) * (C / 6) ** (b / (a + b))),
+            "The two terms are made equal. At the minimum their slopes are: alpha · A / N^alpha = beta · B / D^beta.",
+        ),
+        Mutant(
+            "upside_down",
+            _best(lambda C, A, a, B, b: (C / 6) ** (b / (a + b)) / _g(A, a, B, b)),
+            "The constant is upside down: a larger A asks for more parameters.",
+        ),
+        Mutant(
+            "tokens",
+            _best(lambda C, A, a, B, b: (C / 6) ** (a / (a + b)) / _g(A, a, B, b)),
+            "The tokens come back. Return the parameters, C / (6D).",
+        ),
+        Mutant(
+            "no_root",
+            _best(lambda C, A, a, B, b: a * A / (b * B) * (C / 6) ** (b / (a + b))),
+            "The constant lacks its root: the power 1 / (alpha + beta).",
+        ),
+        Mutant(
+            "half",
+            _best(lambda C, A, a, B, b: _g(A, a, B, b) * math.sqrt(C / 6)),
+            "The budget's exponent is 1/2, whatever the fit. It is beta / (alpha + beta).",
+        ),
+        Mutant(
+            "twenty",
+            _best(lambda C, A, a, B, b: math.sqrt(C / 120)),
+            "20 tokens per parameter, whatever the fit. Find where the slopes of both terms are equal.",
+        ),
+    ],
+)

@@ -1,0 +1,146 @@
+"""The difference added to the weight, and what it saves."""
+
+import torch
+
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.reference import lora
+
+
+def merge(weight, A, B, alpha):
+    """weight + (α/r)·B·A, in weight's dtype."""
+    return (weight.to(A.dtype) + alpha / A.shape[0] * (B @ A)).to(weight.dtype)
+
+
+def lora_parameters(d_in, d_out, r):
+    """The reference's count."""
+    return lora.lora_parameters(d_in, d_out, r)
+
+
+def merge_by_ranks(weight, A, B, alpha):
+    """One rank after the other."""
+    merged = weight.detach().to(A.dtype, copy=True)
+    for a, b in zip(A, B.T, strict=True):
+        merged += torch.outer(b, a) * (alpha / len(A))
+    return merged.type_as(weight)
+
+
+def count_by_matrices(d_in, d_out, r):
+    """Rows times columns, twice."""
+    return d_in * r + r * d_out
+
+
+def _merge(difference, base=lambda w: w):
+    def wrong(weight, A, B, alpha):
+        return (base(weight).to(A.dtype) + difference(A, B, alpha)).to(weight.dtype)
+
+    return wrong, lora_parameters
+
+
+def in_place(weight, A, B, alpha):
+    weight += (alpha / A.shape[0] * (B @ A)).to(weight.dtype)
+    return weight
+
+
+def promoted(weight, A, B, alpha):
+    return weight + alpha / A.shape[0] * (B @ A)
+
+
+def _count(count):
+    return merge, count
+
+
+def _case(g: Source, d_in: int, d_out: int, r: int, dtype: torch.dtype = torch.float32) -> Program:
+    draw = lambda *s: g.randn(*s, dtype=dtype)
+    return call(draw(d_out, d_in), draw(r, d_in), draw(d_out, r), g.number(0.5, 20, 1))
+
+
+def _half(g: Source) -> Program:
+    """bfloat16 weights beside float32 adapters: a sum that is rounded once."""
+    return call(
+        g.randn(6, 5, dtype=torch.bfloat16), g.randn(2, 5, scale=0.3), g.randn(6, 2, scale=0.3), g.number(1, 6, 1)
+    )
+
+
+EXERCISE = Exercise(
+    id="lora.merge",
+    unit="13-scale-and-cost",
+    title="Merge, and count",
+    points=2,
+    difficulty=2,
+    minutes=8,
+    signature="merge(weight, A, B, alpha)",
+    targets=("merge", "lora_parameters"),
+    reference=(merge, lora_parameters),
+    alternatives=[(merge_by_ranks, count_by_matrices)],
+    cases=[
+        Case(
+            "by hand",
+            "B = (1, 2) upright times A = (3, 4), doubled, on a weight of ones: 7, 9 and 13, 17",
+            lambda g: call(torch.ones(2, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0], [2.0]]), 2),
+        ),
+        Case("wide", "from 6 to 4 numbers, rank 3", lambda g: _case(g, 6, 4, 3), weight=2),
+        Case("square", "5 × 5, rank 2: what is transposed shows", lambda g: _case(g, 5, 5, 2)),
+        Case("full rank", "3 × 3, rank 3", lambda g: _case(g, 3, 3, 3)),
+        Case("float64", "from 4 to 7, rank 2", lambda g: _case(g, 4, 7, 2, torch.float64)),
+        Case("half precision", "a weight in bfloat16, adapters in float32: the sum in bfloat16", _half, rounding=0.75),
+        Case(
+            "counts",
+            "three matrices of random sizes",
+            lambda g: several(
+                3,
+                lambda p: p.call(g.integer(100, 9000), g.integer(100, 9000), g.integer(2, 99), fn="lora_parameters"),
+            ),
+            weight=2,
+        ),
+    ],
+    mutants=[
+        Mutant(
+            "difference_alone",
+            _merge(lambda A, B, alpha: alpha / A.shape[0] * (B @ A), lambda w: 0 * w),
+            "The weight itself is missing: return the sum.",
+        ),
+        Mutant(
+            "subtracted", _merge(lambda A, B, alpha: -alpha / A.shape[0] * (B @ A)), "The difference is subtracted."
+        ),
+        Mutant("no_alpha", _merge(lambda A, B, alpha: B @ A), "The factor α/r is missing."),
+        Mutant("alpha", _merge(lambda A, B, alpha: alpha * (B @ A)), "The factor is α. Divide it by the rank: α/r."),
+        Mutant(
+            "over_width",
+            _merge(lambda A, B, alpha: alpha / A.shape[1] * (B @ A)),
+            "The factor is α/d_in. The rank is the number of rows of A.",
+        ),
+        Mutant(
+            "transposed",
+            _merge(lambda A, B, alpha: alpha / A.shape[0] * (B @ A).T.reshape(B.shape[0], A.shape[1])),
+            "The product is transposed. A weight has shape (d_out, d_in), and so has B @ A.",
+        ),
+        Mutant(
+            "in_place",
+            (in_place, lora_parameters),
+            "The given weight is changed. Return a new tensor: other adapters need the base as it was.",
+        ),
+        Mutant(
+            "promoted",
+            (promoted, lora_parameters),
+            "A bfloat16 weight comes back as float32. Give the sum the weight's dtype.",
+        ),
+        Mutant("whole", _count(lambda d_in, d_out, r: d_in * d_out), "That is the whole matrix. Count A and B."),
+        Mutant("one", _count(lambda d_in, d_out, r: r * d_in), "B is missing from the count: d_out · r numbers."),
+        Mutant("other", _count(lambda d_in, d_out, r: r * d_out), "A is missing from the count: r · d_in numbers."),
+        Mutant(
+            "product",
+            _count(lambda d_in, d_out, r: r * d_in * d_out),
+            "The three sizes are multiplied. A has r · d_in numbers and B d_out · r: add them.",
+        ),
+        Mutant(
+            "rank_once",
+            _count(lambda d_in, d_out, r: r * d_in + d_out),
+            "The brackets are missing: r · (d_in + d_out).",
+        ),
+        Mutant(
+            "with_weight",
+            _count(lambda d_in, d_out, r: d_in * d_out + r * (d_in + d_out)),
+            "The frozen weight is counted, too. Count what is trained: A and B.",
+        ),
+    ],
+)

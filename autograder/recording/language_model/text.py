@@ -1,0 +1,138 @@
+"""Cleans Jane Austen's six novels: ``python -m autograder.recording.language_model.text FILE``.
+
+Writes ``assets/text/austen``. FILE is a part of Debian's package ``r-cran-janeaustenr`` (1.0.0-1), unpacked:
+
+    apt-get download r-cran-janeaustenr && dpkg -x r-cran-janeaustenr_*.deb unpacked
+    python -m autograder.recording.language_model.text unpacked/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb
+
+The texts are committed, so nobody needs to run this; it is here to show what was done to them.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from anatomy import files
+
+from autograder import ROOT
+
+FOLDER = ROOT / "assets" / "text" / "austen"
+INSIDE = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
+SHA256 = "8fb5198960d0da724b1562f96e4221e5c1b41ff455000280b02c55980c3d8f21"
+SOURCE = {
+    "package": "r-cran-janeaustenr 1.0.0-1 (Debian)",
+    "file": INSIDE,
+    "sha256": SHA256,
+    "upstream": "https://cran.r-project.org/package=janeaustenr",
+}
+NOVELS = {  # title as its first line gives it → (file name, title, year of its first edition), in that year's order
+    "SENSE AND SENSIBILITY": ("sense-and-sensibility", "Sense and Sensibility", 1811),
+    "PRIDE AND PREJUDICE": ("pride-and-prejudice", "Pride and Prejudice", 1813),
+    "MANSFIELD PARK": ("mansfield-park", "Mansfield Park", 1814),
+    "EMMA": ("emma", "Emma", 1815),
+    "NORTHANGER ABBEY": ("northanger-abbey", "Northanger Abbey", 1817),
+    "Persuasion": ("persuasion", "Persuasion", 1817),
+}
+HEADING = re.compile(r"(VOLUME [IVX]+|CHAPTER [IVXL\d]+|[* ]+)", re.IGNORECASE)
+END = re.compile(r"(THE END|FINIS|\*Vide .*)", re.IGNORECASE | re.DOTALL)
+NOTE = re.compile(r"\[(End volume|At this point).*\]", re.DOTALL)  # an editor's; "[To Mrs. Weston.]" is Austen's
+
+
+def character_vectors(data: bytes) -> Iterator[list[str]]:
+    """The vectors of strings in an R database (``.rdb``): here one per novel, one string per line.
+
+    A block is its length once unpacked (4 bytes, big-endian) and a zlib stream. In it lie, after a header, a type and a
+    count, then for each string a type (its low byte is 9), its length and its bytes.
+    Raises: ValueError for any other content.
+    """
+    while data:
+        stream = zlib.decompressobj()
+        block = stream.decompress(data[4:])
+        if (len(block),) != struct.unpack(">I", data[:4]):
+            raise ValueError(f"a block of {len(block)} bytes says that it has {struct.unpack('>I', data[:4])[0]}")
+        data = stream.unused_data
+        (encoding,) = struct.unpack(">I", block[14:18])  # length of the encoding's name, the header's last entry
+        at = 18 + encoding
+        kind, count = struct.unpack(">II", block[at : at + 8])
+        if kind != 16:
+            raise ValueError(f"expected a vector of strings, which is type 16, got type {kind}")
+        at += 8
+        lines = []
+        for _ in range(count):
+            flags, length = struct.unpack(">II", block[at : at + 8])
+            if flags & 0xFF != 9:
+                raise ValueError(f"expected a string, which is type 9, got type {flags & 0xFF}")
+            lines.append(block[at + 8 : at + 8 + length].decode())
+            at += 8 + length
+        yield lines
+
+
+def clean(lines: Sequence[str]) -> str:
+    """A novel's own words: paragraphs of one line each, a blank line between them, in ASCII.
+
+    Left out are title page, headings, the mark of the end with what follows it, editors' notes, and the underscores
+    that stand for italics.
+    Raises: ValueError for a character that is left over outside ASCII.
+    """
+    text = "\n".join(lines).replace("_", "")
+    text = re.sub(r"£(\d[\d,]*\d)", r"\1 pounds", text)  # one sum of Mansfield Park; elsewhere they are in words
+    text = text.replace("declared,*", "declared,")  # the mark of a footnote of Northanger Abbey, cut off at its end
+    kept: list[str] = []
+    started = False
+    for paragraph in re.split(r"\n\s*\n", text):
+        paragraph = " ".join(paragraph.split())
+        if END.fullmatch(paragraph):
+            break
+        if HEADING.fullmatch(paragraph):
+            started = True
+        elif started and not NOTE.fullmatch(paragraph):
+            kept.append(paragraph)
+    found = "\n\n".join(kept) + "\n"
+    if not found.isascii():
+        raise ValueError(f"not ASCII: {sorted({c for c in found if ord(c) > 127})}")
+    return found
+
+
+def manifest(texts: dict[str, str]) -> dict[str, Any]:
+    """Where the texts come from and what they are. texts: name of a file → its text, in the order of ``NOVELS``."""
+    titles = {name: (title, year) for name, title, year in NOVELS.values()}
+    entries = [
+        {
+            "file": f"{name}.txt",
+            "title": titles[name][0],
+            "year": titles[name][1],
+            "bytes": len(text),
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
+        for name, text in texts.items()
+    ]
+    command = "python -m autograder.recording.language_model.text Rdata.rdb"
+    return {"author": "Jane Austen", "command": command, "source": SOURCE, "novels": entries}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("file", type=Path, help=INSIDE)
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    options = parser.parse_args(argv)
+    data = options.file.read_bytes()
+    if hashlib.sha256(data).hexdigest() != SHA256:
+        parser.exit(2, f"{options.file} is another file than the one that was cleaned: {SOURCE['package']}, {INSIDE}\n")
+    raw = {lines[0]: lines for lines in character_vectors(data)}
+    texts = {name: clean(raw[key]) for key, (name, _, _) in NOVELS.items()}
+    for name, text in texts.items():
+        files.replace(options.out / f"{name}.txt", text.encode())
+    written = json.dumps(manifest(texts), indent=1, sort_keys=True) + "\n"
+    files.replace(options.out / "manifest.json", written.encode())
+    print(f"{len(texts)} novels, {sum(map(len, texts.values())):,} bytes: {options.out}")
+
+
+if __name__ == "__main__":
+    main()

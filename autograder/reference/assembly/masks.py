@@ -1,0 +1,23 @@
+"""What a decoder's layer may see, with a past, padding and a window, and where its tokens stand."""
+
+import torch
+from torch import Tensor
+
+from autograder.reference.masks import position_ids
+
+__all__ = ["decoder_mask", "position_ids"]
+
+
+def decoder_mask(real: Tensor, T: int, window: int | None = None) -> Tensor:
+    """Mask of the newest T of S tokens: causal, real keys only, at most ``window`` of them, itself included.
+
+    Every token sees itself, a padded one too: a row without any key would give NaN, which no later mask can hide.
+    Args: real (B, S) boolean. Returns: (B, 1, T, S) boolean, True = may look.
+    """
+    S = real.shape[1]
+    query = torch.arange(S - T, S, device=real.device)[:, None]
+    key = torch.arange(S, device=real.device)
+    seen = key <= query
+    if window is not None:
+        seen &= key > query - window
+    return seen & real[:, None, None, :] | (key == query)

@@ -1,0 +1,121 @@
+"""FLOPs counted by running: what a training step takes per parameter, and what one request costs by architecture.
+
+Models run on the meta device: shapes without numbers, so that any size takes milliseconds, and torch's own counter adds
+up the products (a multiplication and an addition are two).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+HEADS = 12
+
+
+class Layer(nn.Module):
+    """A block of width d: attention (4·d²), cross-attention if asked for (4·d²), feed-forward 4·d wide (8·d²)."""
+
+    def __init__(self, d: int, cross: bool = False):
+        super().__init__()
+        self.attention = nn.ModuleList(nn.Linear(d, d, bias=False) for _ in range(4))
+        self.cross = nn.ModuleList(nn.Linear(d, d, bias=False) for _ in range(4)) if cross else None
+        self.ffn = nn.Sequential(nn.Linear(d, 4 * d, bias=False), nn.GELU(), nn.Linear(4 * d, d, bias=False))
+
+    def forward(self, x: Tensor, past: int = 0, memory: Tensor | None = None, stored: int = 0) -> Tensor:
+        """x (B, T, d) on ``past`` stored tokens. memory (B, S, d) is projected; ``stored`` of it lie ready."""
+        x = x + _attend(self.attention, x, x, past)
+        if self.cross is not None:
+            x = x + _attend(self.cross, x, memory, stored)
+        return x + self.ffn(x)
+
+
+def _attend(projections, x, source, stored):
+    q, k, v, o = projections
+    split = lambda t: t.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+    old = x.new_empty(x.shape[0], HEADS, stored, x.shape[2] // HEADS)
+    new = [old if source is None else torch.cat([old, split(p(source))], 2) for p in (k, v)]
+    weights = (split(q(x)) @ new[0].mT).softmax(-1)
+    return o((weights @ new[1]).transpose(1, 2).flatten(2))
+
+
+def flops(run: Callable[[], Any]) -> int:
+    """FLOPs of the products in ``run()``."""
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return counter.get_total_flops()
+
+
+def training_step(d: int = 768, layers: int = 4, length: int = 128, batch: int = 8) -> dict[str, float]:
+    """One training step of a stack of decoder layers, counted.
+
+    Returns: parameters N, tokens D, and forward, backward and recomputed (forward twice), each in FLOPs per N·D.
+    """
+    with torch.device("meta"):
+        stack = nn.Sequential(*(Layer(d) for _ in range(layers)))
+        x = torch.empty(batch, length, d, requires_grad=True)
+    total, tokens = sum(p.numel() for p in stack.parameters()), batch * length
+    results = []
+    forward = flops(lambda: results.append(stack(x)))
+    backward = flops(lambda: results[0].sum().backward())
+    each = total * tokens
+    return {
+        "parameters": total,
+        "tokens": tokens,
+        "forward": forward / each,
+        "backward": backward / each,
+        "recomputed": (2 * forward + backward) / each,
+    }
+
+
+def architectures(source: int = 512, target: int = 128, d: int = 768, itemsize: int = 2) -> list[dict[str, Any]]:
+    """What one request of ``source`` tokens read and ``target`` written costs three models of equal parameters.
+
+    28 layers in one stack, or 12 and 12 with cross-attention: 336·d² either way. FLOPs are counted by running; those of
+    the steps between the first and the last lie on a line. Rows: name, parameters, read and write (FLOPs), cache
+    (bytes at the end). An encoder alone stores nothing: whatever it writes, it reads all of it again.
+    """
+    with torch.device("meta"), torch.no_grad():
+        one = nn.ModuleList(Layer(d) for _ in range(28))
+        encoder, decoder = (nn.ModuleList(Layer(d, cross) for _ in range(12)) for cross in (False, True))
+        text, token = torch.empty(1, source, d), torch.empty(1, 1, d)
+        read = flops(lambda: [layer(text) for layer in one])
+        ends = [flops(lambda p=past: [layer(token, p) for layer in one]) for past in (source, source + target - 1)]
+        again = [
+            flops(lambda n=n: [layer(torch.empty(1, n, d)) for layer in one]) for n in range(source + 1, source + 3)
+        ]
+        both = flops(lambda: [layer(text) for layer in encoder])
+        first = flops(lambda: [layer(token, 0, text) for layer in decoder])
+        steps = [flops(lambda p=past: [layer(token, p, None, source) for layer in decoder]) for past in (1, target - 1)]
+    count = lambda *stacks: sum(p.numel() for stack in stacks for p in stack.parameters())
+    per_token = 2 * d * itemsize
+    return [
+        {
+            "name": "encoder-only",
+            "parameters": count(one),
+            "read": read,
+            "write": _rewritten(read, again, target),
+            "cache": 0,
+        },
+        {
+            "name": "decoder-only",
+            "parameters": count(one),
+            "read": read,
+            "write": target * sum(ends) // 2,
+            "cache": 28 * (source + target) * per_token,
+        },
+        {
+            "name": "encoder–decoder",
+            "parameters": count(encoder, decoder),
+            "read": both,
+            "write": first + (target - 1) * sum(steps) // 2,
+            "cache": 12 * (source + target) * per_token,
+        },
+    ]
+
+
+def _rewritten(at, then, target):
+    """Sum over n = 1 … target of the FLOPs of reading source + n tokens: a square, known from three of its points."""
+    slope, bend = then[0] - at, then[1] - 2 * then[0] + at
+    return sum(at + n * slope + n * (n - 1) // 2 * bend for n in range(1, target + 1))

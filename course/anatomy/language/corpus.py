@@ -1,0 +1,57 @@
+"""Jane Austen's six novels, in a part to train on and a part that is held out.
+
+The novels stand one after the other, in the order of their first editions, and are cut at the first end of a paragraph
+after each 10,000 bytes. Every 20th block is held out: about a twentieth of each novel, which nothing may learn from,
+the tokenizer included. The text is ASCII, so a character is a byte.
+"""
+
+import functools
+import json
+
+from ..records import MissingRecording, assets_dir
+
+BLOCK, EVERY, FIRST = 10_000, 20, 10  # of 20 blocks, numbers 10, 30, 50, … are held out
+
+
+@functools.cache
+def _novels(folder):
+    if not (folder / "manifest.json").exists():
+        raise MissingRecording(
+            f"{folder} is missing, which holds the novels. In a student package, unpack the zip again."
+        )
+    listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["novels"]
+    return {novel["title"]: (folder / novel["file"]).read_text(encoding="utf-8") for novel in listed}
+
+
+def novels() -> dict[str, str]:
+    """Title → text: a paragraph is a line, a blank line stands between two, chapters have no headings.
+
+    Raises MissingRecording where the files are not there.
+    """
+    return dict(_novels(assets_dir() / "text" / "austen"))
+
+
+def blocks(text: str, size: int = BLOCK) -> list[str]:
+    """``text`` cut at the first end of a paragraph after each ``size`` characters; joined, they are the text again."""
+    found, start = [], 0
+    while start < len(text):
+        end = text.find("\n\n", start + size)
+        end = len(text) if end < 0 else end + 2
+        found.append(text[start:end])
+        start = end
+    return found
+
+
+def _part(held_out):
+    cut = blocks("\n".join(novels().values()))
+    return "".join(block for number, block in enumerate(cut) if (number % EVERY == FIRST) == held_out)
+
+
+def training_text() -> str:
+    """All blocks but those held out, about 3.8 MB."""
+    return _part(held_out=False)
+
+
+def held_out_text() -> str:
+    """Every 20th block, about 0.2 MB."""
+    return _part(held_out=True)

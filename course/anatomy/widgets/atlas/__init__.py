@@ -1,0 +1,196 @@
+"""ModelAtlas: released Transformers in time, two of them side by side, and one to build."""
+
+from typing import Any
+
+import numpy as np
+import traitlets as t
+from torch import nn
+
+from ...atlas import closed_form, difference, lacking, models
+from ...atlas.counting import MISTAKES, REASONS, compare, parameters
+from ...atlas.rows import NoConfiguration, configuration
+from ...atlas.words import MORE, NOT_SHARED, SAME, SENTENCES, UNKNOWN, UNSAID, families
+from ..tools.base import TableWidget
+from ..tools.calls import WrongOutput
+from ..tools.drawing import Figure
+from ..tools.types import Function, Inputs, Tables
+from . import still
+from .page import FILTERS, card, matches
+
+ROWS = tuple(models())
+YEARS = tuple(range(ROWS[0].year, ROWS[-1].year + 1))
+VIEWS = ("timeline", "compare", "build")
+CHOICES = {name: ("any", *sorted({families(row)[name] for row in ROWS} - {UNKNOWN}), UNKNOWN) for name in FILTERS}
+LABELS = {"placement": "norms sit"}
+PLAIN = "llama-2-7b"  # every Decoder has the parts for it
+HALF = 2**20  # counts exceed what float32 holds: they are kept as multiples of this and a rest
+PHRASES: dict[str, Any] = {
+    "unknown": UNKNOWN,
+    "unsaid": UNSAID,
+    "more": MORE,
+    "same": SAME,
+    "notShared": list(NOT_SHARED),
+    "nothing": "They differ in nothing that the atlas holds.",
+    "found": "{n} of {all} models. {summary}",
+    "differ": "{a} and {b} differ in: {list}.",
+    "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
+    "legend": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published. Round: decoder, square: encoder, diamond: "
+    "both. A is the model; B is the one beside it, chosen with Shift.",
+    "how": ["by your Decoder", "by the sizes", "by the reference"],
+    "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
+    "noFigure": "{n} parameters {how}. {why}",
+    "silent": "Its sizes are not published, so nothing is counted.",
+    "failed": "Your Decoder cannot build this one yet.",
+    "code": "The configuration as code",
+    "copy": "Copy the code",
+    "copied": "Copied.",
+    "selected": "Selected: press Ctrl+C or ⌘C.",
+    "sources": "Sources: {list}.",
+}
+BUILT, BY_FORMULA, NOT_COUNTED, FAILED = range(4)
+INDEX = {row.name: i for i, row in enumerate(ROWS)}
+
+
+class ModelAtlas(TableWidget):
+    """Live picture of the atlas; its parameters are counted with ``Decoder(c)``, a class that takes a configuration.
+
+    The class is built on the meta device, with one layer and with two; each further layer adds what the second did.
+    Rows that are no decoders, and rows that the course has no parts for, are counted in closed form. A row that the
+    class cannot build is said so; the plain one, LLaMA 2 7B, it must be able to build.
+
+    Traits: view is an index of VIEWS; norm, placement, position, activation and attention are indices of CHOICES;
+    since and until are years; text is searched for; first and second are rows. Raises as TableWidget says, WrongOutput
+    for what is no module.
+    """
+
+    recording, function_name = "atlas", "Decoder"
+    controls = ("view", *FILTERS, "since", "until", "text", "first", "second")
+
+    view = t.Int(0, min=0, max=len(VIEWS) - 1).tag(sync=True)
+    norm = t.Int(0, min=0, max=len(CHOICES["norm"]) - 1).tag(sync=True)
+    placement = t.Int(0, min=0, max=len(CHOICES["placement"]) - 1).tag(sync=True)
+    position = t.Int(0, min=0, max=len(CHOICES["position"]) - 1).tag(sync=True)
+    activation = t.Int(0, min=0, max=len(CHOICES["activation"]) - 1).tag(sync=True)
+    attention = t.Int(0, min=0, max=len(CHOICES["attention"]) - 1).tag(sync=True)
+    since = t.Enum(YEARS, YEARS[0]).tag(sync=True)
+    until = t.Enum(YEARS, YEARS[-1]).tag(sync=True)
+    text = t.Unicode("").tag(sync=True)
+    first = t.Int(INDEX["gpt-2"], min=0, max=len(ROWS) - 1).tag(sync=True)
+    second = t.Int(INDEX[PLAIN], min=0, max=len(ROWS) - 1).tag(sync=True)
+
+    def __init__(self, Decoder: Function | None = None, **state: Any) -> None:
+        super().__init__(Decoder, **state)
+
+    @classmethod
+    def measure(cls, fn: Function, inputs: Inputs) -> Tables:
+        """count (rows, 2), a multiple of HALF and the rest; how (rows,): BUILT, BY_FORMULA, NOT_COUNTED or FAILED."""
+        count, how = np.zeros((len(ROWS), 2)), np.zeros(len(ROWS))
+        _count(fn, configuration(PLAIN))  # a stub and a bug show here
+        for i, row in enumerate(ROWS):
+            n, how[i] = _counted(fn, row)
+            count[i] = divmod(n, HALF)
+        return {"count": count, "how": how}
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        why, good = np.zeros(len(ROWS)), np.zeros(len(ROWS))
+        for i, row in enumerate(ROWS):
+            if mine["how"][i] in (BUILT, BY_FORMULA):
+                result = compare(row, _whole(mine["count"][i]))
+                why[i], good[i] = self._reasons.index(result.why), result.agrees
+        return {"why": why, "good": good}
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "title": "Atlas of models",
+            "views": list(VIEWS),
+            "filters": [[name, LABELS.get(name, name), list(CHOICES[name])] for name in FILTERS],
+            "years": list(YEARS),
+            "half": HALF,
+            "models": [card(row) for row in ROWS],
+            "reasons": self._reasons,
+            "sentences": [[what, sentence] for what, sentence in SENTENCES.values()],
+            "words": PHRASES,
+        }
+
+    @property
+    def _reasons(self):
+        """Every sentence that a count can end with."""
+        own = [row.differs[1] for row in ROWS if row.differs]
+        return list(dict.fromkeys([*REASONS, *(sentence for _, sentence in MISTAKES), *own]))
+
+    def shown(self) -> list[int]:
+        """Places of the rows that pass the filter."""
+        chosen = {name: "" if not getattr(self, name) else CHOICES[name][getattr(self, name)] for name in FILTERS}
+        return [i for i, row in enumerate(ROWS) if matches(row, chosen, self.since, self.until, self.text)]
+
+    def counted(self) -> str:
+        """The first model's parameters in a sentence or two."""
+        row, how = ROWS[self.first], int(self._mine["how"][self.first])
+        told = PHRASES
+        if how == NOT_COUNTED:
+            return told["silent"]
+        if how == FAILED:
+            return told["failed"]
+        result = compare(row, _whole(self._mine["count"][self.first]))
+        by = PHRASES["how"][1 if how == BY_FORMULA else 2 if self.notice else 0]
+        if result.percent is None:
+            return told["noFigure"].format(n=f"{result.counted:,}", how=by, why=result.why)
+        counts = f" {row.counts}" if row.counts else ""
+        return told["figure"].format(
+            n=f"{result.compared:,}",
+            how=by,
+            p=f"{row.published:,}",
+            counts=counts,
+            percent=f"{result.percent:+.2f} %".replace("-", "−"),
+            why=result.why,
+        )
+
+    @property
+    def words(self) -> str:
+        one, two, shown = ROWS[self.first], ROWS[self.second], self.shown()
+        if self.view == 0:
+            summary = self.spec["models"][self.first]["summary"]
+            return PHRASES["found"].format(n=len(shown), all=len(ROWS), summary=summary)
+        if self.view == 1:
+            said = difference(one.name, two.name)
+            return f"{one.title} and {two.title}. {' '.join(said) or PHRASES['nothing']}"
+        card = self.spec["models"][self.first]
+        return " ".join([card["summary"], self.counted(), card["lacking"], *card["notes"]]).replace("  ", " ")
+
+    def figure(self) -> Figure:
+        cards = self.spec["models"]
+        if self.view == 0:
+            return still.timeline(cards, self.shown(), self.first)
+        if self.view == 1:
+            return still.blocks([cards[self.first], cards[self.second]])
+        card = cards[self.first]
+        return still.blocks([card], beside=card["code"] or card["lacking"])
+
+
+def _count(fn, c):
+    """``parameters``, of few layers and experts: most of these models take long to build whole."""
+
+    def build(changed):
+        model = fn(changed)
+        if not isinstance(model, nn.Module):
+            raise WrongOutput(f"Decoder must return a module, and it returned {type(model).__name__}.")
+        return model
+
+    return parameters(build, c, whole=False)
+
+
+def _counted(fn, row):
+    """(parameters, how) of a row."""
+    if row.get("kind") == "decoder" and not lacking(row):
+        try:
+            return _count(fn, configuration(row.name)), BUILT
+        except NoConfiguration:
+            pass
+        except Exception:  # a part that this Decoder does not have; the plain row shows what is wrong with it
+            return 0, FAILED
+    n = closed_form(row)
+    return (n, BY_FORMULA) if n is not None else (0, NOT_COUNTED)
+
+
+def _whole(pair):
+    return int(pair[0]) * HALF + int(pair[1])

@@ -1,0 +1,315 @@
+// ModelAtlas: models in time with a filter, two of them side by side, one to build. Python gives every row as words
+// and as shapes; the page filters, fills sentences and draws.
+
+
+function atlasWidget(ui) {
+  const { spec } = ui;
+  const { models, words } = spec;
+  choice(ui, { trait: "view", name: "show", values: spec.views.map((_, i) => i), show: (i) => spec.views[i] });
+  const always = [...ui.controls.children];
+  const names = models.map((m) => `${m.title} (${m.year})`);
+
+  for (const [trait, name, families] of spec.filters) pick(ui, { trait, name, names: families });
+  slider(ui, { trait: "since", name: "from year", values: spec.years });
+  slider(ui, { trait: "until", name: "to year", values: spec.years });
+  searchBox(ui, "text", "search");
+  const filters = [...ui.controls.children].slice(always.length);
+  pick(ui, { trait: "first", name: "model", names });
+  const one = [...ui.controls.children].at(-1);
+  pick(ui, { trait: "second", name: "beside it", names });
+  const two = [...ui.controls.children].at(-1);
+  for (const box of [...filters, one, two]) box.classList.remove("ta-whole");
+  ui.root.append(ui.readout);
+  const place = ui.row("ta-panel");
+
+  // ---- who passes the filter -------------------------------------------------------------------------------
+  const found = models.map((m) => `${m.title} ${m.organization} ${m.words.join(" ")}`.toLowerCase());
+  const passes = (m, i) => m.year >= ui.get("since") && m.year <= ui.get("until") &&
+    found[i].includes(ui.get("text").trim().toLowerCase()) &&
+    spec.filters.every(([trait, , families]) => {
+      const want = ui.get(trait);
+      return want === 0 || m.family[trait] === families[want];
+    });
+
+  const line = timeline(ui, models, () => models.map(passes));
+  const beside = html("div", { class: "ta-row" });
+  const [left, right] = [blockOf(beside), blockOf(beside)];
+  const list = html("ul", {
+    class: "ta-text", style: "margin: 6px 0 0; padding-left: 18px; line-height: 1.45; columns: 340px 2; column-gap: 30px",
+  });
+  const compared = html("div", {}, beside, list);
+  const built = buildPanel(ui);
+
+  /** Sentences that tell a and b apart, as Python's ``difference`` puts them. */
+  function difference(a, b) {
+    const said = [];
+    const differs = [];
+    spec.sentences.forEach(([what, sentence], k) => {
+      const [x, y] = [a.words[k], b.words[k]];
+      if (x === y) return;
+      differs.push(what.toLowerCase());
+      const text = [x, y].includes(words.unknown) ? words.unsaid : sentence;
+      said.push(put(text, { what, a: a.title, b: b.title, x, y }));
+    });
+    const [small, large] = a.size <= b.size ? [a, b] : [b, a];
+    if (small.size && large.size >= 1.05 * small.size) {
+      const ratio = large.size / small.size;
+      const n = ratio < 10 ? String(Number(ratio.toPrecision(2))) : whole(ratio);
+      said.push(put(words.more, { a: small.title, b: large.title, n, x: inWords(small.size), y: inWords(large.size) }));
+    }
+    const shared = a.words.slice(0, -1).filter((x, k) => x === b.words[k] && !words.notShared.includes(x));
+    if (shared.length) said.push(put(words.same, { list: shared.join("; ") }));
+    return [said.length ? said : [words.nothing], differs];
+  }
+
+  /** The parameters of a row in a sentence or two, and whether they are right (undefined: nothing to compare). */
+  function counted(i) {
+    const how = ui.table("how")[i];
+    if (how === 2) return [words.silent];
+    if (how === 3) return [words.failed, false];
+    const m = models[i];
+    const [high, rest] = ui.table("count").slice(2 * i, 2 * i + 2);
+    const total = high * spec.half + rest;
+    const without = m.counts ? total - m.tables : total;
+    const parts = {
+      n: whole(m.published ? without : total), p: whole(m.published), counts: m.counts ? ` ${m.counts}` : "",
+      how: words.how[how === 1 ? 1 : ui.get("notice") ? 2 : 0], why: spec.reasons[ui.table("why")[i]],
+      percent: `${without >= m.published ? "+" : ""}${fixed((100 * (without - m.published)) / m.published, 2)} %`,
+    };
+    return [put(m.published ? words.figure : words.noFigure, parts), ui.table("good")[i] === 1];
+  }
+
+  return {
+    stale() { [left, right, built].forEach((part) => part.forget()); },
+    draw() {
+      const [view, i, k] = [ui.get("view"), ui.get("first"), ui.get("second")];
+      const [a, b] = [models[i], models[k]];
+      filters.forEach((box) => { box.hidden = view !== 0; });
+      one.hidden = view === 0;
+      two.hidden = view !== 1;
+      const panel = [line.node, compared, built.node][view];
+      if (place.firstChild !== panel) place.replaceChildren(panel);
+      if (view === 0) {
+        ui.say(put(words.found, { n: line.draw(i, k), all: models.length, summary: a.summary }));
+      } else if (view === 1) {
+        const [said, differs] = difference(a, b);
+        const marked = new Set(differs.includes("placement") ? [...differs, "norm"] : differs);
+        left.draw(a, marked);
+        right.draw(b, marked);
+        list.replaceChildren(...said.map((text) => html("li", {}, text)));
+        ui.say(differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.join(", ") }) : words.nothing);
+      } else {
+        const [text, good] = counted(i);
+        built.draw(a);
+        ui.say(`${a.title}: ${text}`);
+        ui.readout.dataset.good = good === undefined ? "plain" : String(good);
+      }
+      ui.readout.classList.toggle("ta-word", view === 2);
+      ui.root.dataset.key = `${view},${i},${k}`;
+    },
+  };
+}
+
+/** A sentence with its places filled. */
+const put = (text, parts) => text.replace(/\{(\w+)\}/g, (_, key) => parts[key]);
+
+/** 6.74 billion, as Python's ``short``. */
+function inWords(n) {
+  const [limit, unit] = [[1e12, "trillion"], [1e9, "billion"], [1e6, "million"]].find(([l]) => n >= l) || [1, ""];
+  return `${Number((n / limit).toPrecision(3))} ${unit}`.trim();
+}
+
+/** Native search field bound to a trait. */
+function searchBox(ui, trait, name) {
+  const id = freshId();
+  const input = keepKeys(html("input", {
+    type: "search", id, style: "grid-column: 2 / 4; font: inherit; color: inherit; background: var(--ta-paper); " +
+      "border: 1px solid var(--ta-rule); border-radius: 3px; padding: 2px 4px; min-width: 0",
+  }));
+  ui.controls.append(html("div", { class: "ta-control" }, html("label", { for: id }, name), input));
+  input.addEventListener("input", () => ui.set(trait, input.value));
+  ui.bind(trait, (value) => { if (input.value !== value) input.value = value; });
+}
+
+/**
+ * Rows of marks, a row for each year: one stop for the tab key, arrow keys move the first model, with Shift the second.
+ * Filled: RMSNorm, hollow: LayerNorm, dashed: not published; round: decoder, square: encoder, diamond: both.
+ */
+function timeline(ui, models, passing) {
+  const box = keepKeys(html("div", {
+    role: "listbox", tabindex: 0, "aria-label": ui.spec.words.timeline,
+    style: "outline-offset: 2px",
+  }));
+  const marks = models.map((m) => {
+    const picture = svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, class: "ta-svg", "aria-hidden": "true" });
+    const outline = { encoder: "M4 4H20V20H4Z", "encoder-decoder": "M12 2L22 12L12 22L2 12Z" }[m.kind];
+    const shape = outline ? svg("path", { d: outline }) : svg("circle", { cx: 12, cy: 12, r: 8.5 });
+    shape.setAttribute("stroke-width", 1.8);
+    if (m.family.norm === ui.spec.words.unknown) shape.setAttribute("stroke-dasharray", "3 2.5");
+    const letter = svg("text", { x: 12, y: 16, "text-anchor": "middle", class: "ta-strong", "data-ink": "own" });
+    picture.append(shape, letter);
+    const node = html("div", {
+      role: "option", id: freshId(), "aria-label": `${m.title}, ${m.year}`, title: m.summary,
+      style: "width: 24px; height: 24px; cursor: pointer; border-radius: 4px",
+    }, picture);
+    return { node, shape, letter };
+  });
+  for (const year of ui.spec.years) {
+    const place = html("div", { role: "presentation", style: "display: flex; flex-wrap: wrap; align-items: center" });
+    const row = html("div", {
+      role: "presentation", style: "display: flex; min-height: 26px; border-top: 1px solid var(--ta-rule)",
+    }, html("span", { style: "flex: none; width: 44px; padding-top: 3px" }, String(year)), place);
+    models.forEach((m, i) => { if (m.year === year) place.append(marks[i].node); });
+    box.append(row);
+  }
+  const node = html("div", {}, box, html("p", { class: "ta-note" }, ui.spec.words.legend));
+
+  marks.forEach(({ node: mark }, i) => mark.addEventListener("click", (event) => {
+    ui.set(event.shiftKey ? "second" : "first", i);
+    box.focus();
+  }));
+  box.addEventListener("keydown", (event) => {
+    const trait = event.shiftKey ? "second" : "first";
+    const here = ui.get(trait);
+    const open = passing().map((yes, i) => (yes ? i : -1)).filter((i) => i >= 0);
+    const next = stepFrom(event.key, here, open, models);
+    if (next === undefined) return;
+    event.preventDefault();
+    ui.set(trait, next);
+  });
+  return {
+    node,
+    draw(first, second) {
+      const shown = passing();
+      marks.forEach(({ node: mark, shape, letter }, i) => {
+        const chosen = i === first || i === second;
+        const color = i === first ? "var(--ta-two)" : i === second ? "var(--ta-good)" : "var(--ta-one)";
+        const filled = models[i].family.norm === "RMSNorm";
+        shape.setAttribute("style", `stroke: ${color}; fill: ${filled ? color : "none"}`);
+        shape.setAttribute("opacity", shown[i] || chosen ? 1 : 0.22);
+        letter.textContent = i === first ? "A" : i === second ? "B" : "";
+        letter.setAttribute("style", `fill: ${filled ? "var(--ta-paper)" : color}`);
+        mark.setAttribute("aria-selected", String(i === first));
+        mark.style.outline = chosen ? `2px solid ${color}` : "";
+        mark.style.outlineOffset = "-1px";
+      });
+      box.setAttribute("aria-activedescendant", marks[first].node.id);
+      return shown.filter(Boolean).length;
+    },
+  };
+}
+
+/** The row that a key leads to from ``here``, among the ``open`` ones; undefined for other keys. */
+function stepFrom(key, here, open, models) {
+  if (!open.length) return undefined;
+  const year = (i) => models[i].year;
+  switch (key) {
+    case "ArrowRight": return open.find((i) => i > here) ?? open.at(-1);
+    case "ArrowLeft": return open.findLast((i) => i < here) ?? open[0];
+    case "ArrowDown": return open.find((i) => year(i) > year(here)) ?? open.at(-1);
+    case "ArrowUp": {
+      const last = open.findLast((i) => year(i) < year(here));
+      return last === undefined ? open[0] : open.find((i) => year(i) === year(last));
+    }
+    case "Home": return open[0];
+    case "End": return open.at(-1);
+    default: return undefined;
+  }
+}
+
+/** A caption and the picture of one block; boxes whose aspect is in ``marked`` are outlined. */
+function blockOf(parent) {
+  const box = html("figure", { class: "ta-panel", style: "margin: 0; width: 366px" });
+  parent.append(box);
+  let drawn = "";
+  return {
+    forget() { drawn = ""; },
+    draw(m, marked = new Set()) {
+      const key = `${m.title} ${[...marked]}`;
+      if (key === drawn) return;
+      drawn = key;
+      const where = html("small", {}, `${m.organization}, ${m.year}`);
+      box.replaceChildren(html("p", { class: "ta-caption" }, m.title, where));
+      const over = picture(box, 366, m.height, m.summary);
+      const head = freshId();
+      const tip = svg("marker", {
+        id: head, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto",
+      }, svg("path", { d: "M0 0L8 4L0 8Z", style: "fill: var(--ta-ink)" }));
+      over.append(svg("defs", {}, tip));
+      for (const [kind, ...rest] of m.shapes) over.append(...SHAPES[kind](rest, marked, head));
+    },
+  };
+}
+
+const FILLS = {
+  norm: "var(--ta-panel)", table: "none", frame: "none",
+  attention: "color-mix(in srgb, var(--ta-one) 14%, var(--ta-paper))",
+  ffn: "color-mix(in srgb, var(--ta-two) 16%, var(--ta-paper))",
+};
+const LINE = "stroke: var(--ta-ink); stroke-width: 1.3";
+const SHAPES = {
+  box([x, y, width, height, kind, aspect], marked) {
+    const differs = marked.has(aspect) && kind !== "frame";
+    const style = `fill: ${FILLS[kind]}; stroke: ${differs ? "var(--ta-two)" : "var(--ta-reference)"}; ` +
+      `stroke-width: ${differs ? 2.4 : 1}${kind === "frame" ? "; stroke-dasharray: 5 4" : ""}`;
+    return [svg("rect", { x, y, width, height, rx: 5, style })];
+  },
+  text: ([x, y, anchor, kind, said]) => [svg("text", { x, y, "text-anchor": anchor, class: kind }, said)],
+  path([d, kind], _, head) {
+    const end = kind === "arrow" ? { "marker-end": `url(#${head})` } : {};
+    return [svg("path", { d, style: `fill: none; ${LINE}`, ...end })];
+  },
+  sum: ([x, y]) => [
+    svg("circle", { cx: x, cy: y, r: 8, style: `fill: var(--ta-paper); ${LINE}` }),
+    svg("path", { d: `M${x - 4} ${y}H${x + 4}M${x} ${y - 4}V${y + 4}`, style: LINE }),
+  ],
+};
+
+/** One block beside its configuration as code, what the notes have wrong, and the sources. */
+function buildPanel(ui) {
+  const { words } = ui.spec;
+  const node = html("div", { class: "ta-row" });
+  const block = blockOf(node);
+  const side = html("div", { style: "flex: 1 1 330px; min-width: 0" });
+  const code = keepKeys(html("pre", {
+    tabindex: 0, "aria-label": words.code, style: "margin: 0 0 6px; padding: 6px 10px; overflow-x: auto; " +
+      "background: var(--ta-panel); color: inherit; font: 12px/1.45 var(--jp-code-font-family, monospace); border-radius: 4px",
+  }));
+  const lacking = html("p", { style: "margin: 0 0 6px" });
+  const notes = html("ul", { style: "margin: 0 0 6px; padding-left: 18px" });
+  const sources = html("p", { class: "ta-note" });
+  node.append(side);
+  const bar = html("div", { class: "ta-bar" });
+  const copied = html("span", { class: "ta-note", role: "status" });
+  side.append(code, bar, lacking, notes, sources);
+  button(bar, words.copy, async () => { copied.textContent = (await copy(code)) ? words.copied : words.selected; });
+  bar.append(copied);
+  return {
+    node,
+    forget: block.forget,
+    draw(m) {
+      block.draw(m);
+      copied.textContent = "";
+      code.textContent = m.code;
+      code.hidden = bar.hidden = !m.code;
+      lacking.textContent = m.lacking;
+      lacking.hidden = !m.lacking;
+      notes.replaceChildren(...m.notes.map((note) => html("li", {}, note)));
+      sources.textContent = put(words.sources, { list: m.sources.join("; ") });
+    },
+  };
+}
+
+/** Copies the element's text: true. Where the page may not write to the clipboard it is selected instead: false. */
+async function copy(node) {
+  try {
+    await navigator.clipboard.writeText(node.textContent);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(node);
+    return false;
+  }
+}
+
+const widget = { render: mount(atlasWidget) };
+export default widget;

@@ -1,0 +1,226 @@
+"""A model's block as shapes, drawn from its values: the page and the still picture draw the same ones.
+
+A shape is a list: ["box", x, y, width, height, kind, aspect], ["text", x, y, anchor, kind, words], ["path", d, kind] or
+["sum", x, y]. Positions are pixels from the upper left corner. Tokens flow upwards along the residual stream on the
+left; what a sublayer computes branches off to the right and is added back.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...atlas.words import activation, families
+
+Shape = list[Any]
+WIDTH = 366
+STREAM = 44  # x of the residual stream
+NORM, MAIN = (70, 80), (166, 196)  # x and width of a norm and of a sublayer's box
+NEEDED = ("norm", "placement", "position", "activation", "n_heads", "n_kv_heads", "head_dim", "d_ff", "n_layers")
+NORM_LINES = {
+    "layer": ["LayerNorm"],
+    "layer_no_bias": ["LayerNorm", "no bias"],
+    "layer_no_weights": ["LayerNorm", "no weights"],
+    "layer_plus_one": ["LayerNorm", "1 + weight"],
+    "rms": ["RMSNorm"],
+    "gemma": ["RMSNorm", "1 + weight"],
+}
+IN_ATTENTION = {
+    "rope": "RoPE on q and k",
+    "rope_pairs": "RoPE on q and k",
+    "rope_and_none": "RoPE in three layers of four",
+    "alibi": "ALiBi on the scores",
+    "t5": "a bias per distance",
+    "transformer_xl": "relative positions",
+    "deberta": "relative positions",
+}
+ADDED = {"learned": "+ {n:,} learned positions", "sinusoidal": "+ sinusoids of the position"}
+
+
+class _Drawing:
+    """Shapes from the bottom up; ``u`` is the height reached on the stream."""
+
+    def __init__(self, v: Mapping[str, Any]) -> None:
+        self.v, self.u = v, 0.0
+        self.shapes: list[Shape] = []
+
+    def box(self, x, u, width, lines, kind, aspect):
+        """A box that starts at height u, with a first line in bold; returns the height where it ends."""
+        height = 9 + 15 * len(lines)
+        self.shapes.append(["box", x, u + height, width, height, kind, aspect])
+        for i, line in enumerate(lines):
+            bold = "ta-strong" if i == 0 and kind != "norm" else "ta-text" if i == 0 else "ta-small"
+            self.text(x + width / 2, u + height - 15.5 - 15 * i, line, "middle", bold)
+        return u + height
+
+    def text(self, x, u, words, anchor="start", kind="ta-small"):
+        self.shapes.append(["text", x, u, anchor, kind, words])
+
+    def path(self, points, arrow=True):
+        self.shapes.append(["path", [list(p) for p in points], "arrow" if arrow else "line"])
+
+    def sum(self, u):
+        self.shapes.append(["sum", STREAM, u])
+
+    def norm(self, x, middle):
+        """A norm's box, 80 wide, around that height; returns where it begins and ends."""
+        lines = NORM_LINES[self.v["norm"]]
+        low = middle - (9 + 15 * len(lines)) / 2
+        return low, self.box(x, low, NORM[1], lines, "norm", "norm")
+
+    def on_stream(self):
+        """A norm on the stream itself."""
+        low, high = self.norm(STREAM - NORM[1] / 2, self.u + 8 + (9 + 15 * len(NORM_LINES[self.v["norm"]])) / 2)
+        self.path([(STREAM, self.u), (STREAM, low)])
+        self.u = high
+
+    def sublayer(self, lines, kind):
+        """One sublayer, with its norms where the placement has them, and the sum."""
+        x, width = MAIN
+        place, half = self.v["placement"], (9 + 15 * len(lines)) / 2
+        start, middle = self.u, self.u + 8 + half
+        self.box(x, middle - half, width, lines, kind, "activation" if kind == "ffn" else "attention")
+        if place in ("pre", "both"):
+            self.norm(NORM[0], middle)
+            self.path([(STREAM, middle), (NORM[0], middle)])
+            self.path([(sum(NORM), middle), (x, middle)])
+        else:
+            self.path([(STREAM, middle), (x, middle)])
+        top, center = middle + half, x + width / 2
+        if place in ("both", "inside"):
+            lines_high = 9 + 15 * len(NORM_LINES[self.v["norm"]])
+            low, high = self.norm(center - NORM[1] / 2, top + 10 + lines_high / 2)
+            self.path([(center, top), (center, low)])
+            top = high
+        end = top + 18
+        self.path([(center, top), (center, end), (STREAM + 8, end)])
+        self.text(x - 12, end - 13, f"T × {self.v['d_model']:,}", "end")
+        self.sum(end)
+        self.path([(STREAM, start), (STREAM, end - 8)])
+        self.u = end + 8
+        if place == "post":
+            self.on_stream()
+
+    def parallel(self, attention, ffn):
+        """Both sublayers beside each other, after one norm or after one each."""
+        x, width = MAIN[0], MAIN[1] - 14
+        start, two = self.u, self.v["placement"] == "parallel_two"
+        halves = [(9 + 15 * len(lines)) / 2 for lines in (attention, ffn)]
+        middles = [self.u + 8 + halves[0], self.u + 8 + 2 * halves[0] + 12 + halves[1]]
+        for lines, half, middle, kind in zip((attention, ffn), halves, middles, ("attention", "ffn"), strict=True):
+            self.box(x, middle - half, width, lines, kind, "activation" if kind == "ffn" else "attention")
+        for middle in middles if two else [sum(middles) / 2]:
+            self.norm(NORM[0], middle)
+            self.path([(STREAM, middle), (NORM[0], middle)])
+            for end in [middle] if two else middles:
+                self.path([(sum(NORM), middle), (sum(NORM) + 10, middle), (sum(NORM) + 10, end), (x, end)])
+        end, right = middles[1] + halves[1] + 18, x + width + 8
+        for middle in middles:
+            self.path([(x + width, middle), (right, middle), (right, end), (STREAM + 8, end)], middle == middles[0])
+        self.text(x - 12, end - 13, f"T × {self.v['d_model']:,}", "end")
+        self.sum(end)
+        self.path([(STREAM, start), (STREAM, end - 8)])
+        self.u = end + 8
+
+    def flipped(self):
+        """(height, shapes) with positions counted from the top."""
+        height = self.u + 4
+        for shape in self.shapes:
+            if shape[0] == "path":
+                shape[1] = "M" + "L".join(f"{x:g} {height - u:g}" for x, u in shape[1])
+            else:
+                shape[2] = round(height - shape[2], 1)
+        return round(height), self.shapes
+
+
+def block(row: Any) -> tuple[int, list[Shape]]:
+    """(height, shapes) of a row's block, WIDTH pixels wide; a sentence in place of it where too little is published."""
+    v = row.values
+    unknown = [key for key in NEEDED if key not in v and not (key == "activation" and "gated" in v)]
+    drawing = _Drawing(v)
+    if unknown:
+        drawing.u = 30
+        drawing.text(4, 14, f"No picture: {', '.join(unknown[:4])} not published.", kind="ta-text")
+        return drawing.flipped()
+    _embedding(drawing)
+    bottom = drawing.u + 4
+    drawing.path([(STREAM, drawing.u), (STREAM, bottom + 6)], arrow=False)
+    drawing.u = bottom + 6
+    attention, ffn = _attention(row), _ffn(v)
+    if v["placement"] in ("parallel", "parallel_two"):
+        drawing.parallel(attention, ffn)
+    else:
+        drawing.sublayer(attention, "attention")
+        if v.get("kind") == "encoder-decoder":
+            drawing.sublayer(["cross-attention", "keys and values of the encoder"], "attention")
+        drawing.sublayer(ffn, "ffn")
+    times = "times the same layer" if v.get("shared_layers") else "layers"
+    top = drawing.u + 22
+    if v.get("kind") == "encoder-decoder":
+        times += f", and {v['n_layers']} in the encoder without cross-attention"
+    drawing.text(WIDTH - 8, top - 15, f"{v['n_layers']} {times}", "end", "ta-small")
+    drawing.shapes.insert(0, ["box", 2, top, WIDTH - 4, top - bottom, "frame", "sizes"])
+    _head(drawing, top)
+    return drawing.flipped()
+
+
+def _embedding(drawing):
+    v = drawing.v
+    d = v.get("d_embedding") or v["d_model"]
+    lines = [f"embedding {v['vocab']:,} × {d:,}" if "vocab" in v else "embedding"]
+    if v["position"] in ADDED:
+        lines.append(ADDED[v["position"]].format(n=v.get("max_positions", 0)))
+    if d != v["d_model"]:
+        lines.append(f"then {d:,} → {v['d_model']:,}")
+    drawing.text(12, 2, "T token ids")
+    drawing.u = drawing.box(2, 16, 236, lines, "table", "position")
+    if v.get("embedding_norm"):
+        drawing.on_stream()
+
+
+def _head(drawing, top):
+    v = drawing.v
+    drawing.path([(STREAM, drawing.u), (STREAM, top + 2)], arrow=False)
+    drawing.u = top + 2
+    if v["placement"] != "post":
+        drawing.on_stream()
+    if v.get("kind") == "encoder":
+        drawing.path([(STREAM, drawing.u), (STREAM, drawing.u + 14)])
+        drawing.text(STREAM + 10, drawing.u + 5, f"T × {v['d_model']:,}")
+        drawing.u += 18
+        return
+    lines = [f"head {v['d_model']:,} → {v['vocab']:,}" if "vocab" in v else "head"]
+    if v.get("tied"):
+        lines.append("the embedding's table")
+    if v.get("logit_cap"):
+        lines.append(f"capped at {v['logit_cap']:g}")
+    drawing.path([(STREAM, drawing.u), (STREAM, drawing.u + 12)])
+    drawing.u = drawing.box(2, drawing.u + 12, 236, lines, "table", "sizes")
+
+
+def _attention(row):
+    v, kind = row.values, families(row)["attention"]
+    H, G, D = v["n_heads"], v["n_kv_heads"], v["head_dim"]
+    if v.get("attention") == "latent":
+        lines = [f"{H} heads, k and v from", f"{v['kv_rank']} + {v['rope_dim']} numbers a token"]
+    else:
+        lines = [f"{H} heads of {D}" + ("" if G == H else f", {G} of k and v")]
+    extra = [IN_ATTENTION[v["position"]]] if v["position"] in IN_ATTENTION else []
+    if v.get("window"):
+        extra.append(f"window {v['window']:,}" + ("" if _everywhere(v) else " in some layers"))
+    extra += ["block-sparse in every second layer"] if v.get("attention") == "blocksparse" else []
+    extra += ["q and k normalized"] if v.get("qk_norm") else []
+    extra += [f"scores capped at {v['score_cap']:g}"] if v.get("score_cap") else []
+    extra += ["a place to attend to nothing"] if v.get("sinks") else []
+    return [f"attention: {kind}", *lines, *extra]
+
+
+def _everywhere(v):
+    return v.get("window_every", 1) == 1 and not v.get("full_every")
+
+
+def _ffn(v):
+    name = activation(v) if "activation" in v else "not published"
+    lines = [f"feed-forward: {name}", f"{v['d_model']:,} → {v['d_ff']:,} → {v['d_model']:,}"]
+    if v.get("n_experts"):
+        shared = f" + {v['n_shared']} for all" if v.get("n_shared") else ""
+        lines.append(f"{v['n_active']} of {v['n_experts']} experts{shared}")
+    return lines

@@ -1,0 +1,76 @@
+"""What the page and the still picture know of each row: words, code, notes, sources, shapes."""
+
+from typing import Any
+
+from ...atlas import Row, lacking, words
+from ...atlas.counting import tables
+from ...atlas.rows import changes
+from ...atlas.words import SENTENCES, families, size
+from ...models.config import DEFAULTS
+from .block import block
+
+FILTERS = ("norm", "placement", "position", "activation", "attention")
+
+
+def card(row: Row) -> dict[str, Any]:
+    """One row as the page has it."""
+    height, shapes = block(row)
+    said = words(row)
+    return {
+        "title": row.title,
+        "year": row.year,
+        "organization": row.organization,
+        "kind": row.get("kind", ""),
+        "family": families(row),
+        "words": [said[aspect] for aspect in SENTENCES],
+        "summary": summary(row),
+        "size": size(row),
+        "published": row.published,
+        "counts": row.counts,
+        "tables": tables(row.values) if row.counts and "d_ff" in row.values else 0,
+        "code": code(row),
+        "lacking": f"It cannot be built here: {'; '.join(lacking(row))}." if lacking(row) else "",
+        "notes": notes(row),
+        "sources": row.references,
+        "height": height,
+        "shapes": shapes,
+    }
+
+
+def summary(row: Row) -> str:
+    """The row in one sentence."""
+    said = words(row)
+    parts = [said[k] for k in ("norm", "placement", "position", "attention", "activation")]
+    return f"{row.title}, {row.organization}, {row.year}: {'; '.join(parts)}."
+
+
+def notes(row: Row) -> list[str]:
+    """What the course's notes have wrong of it with the correction, then the remarks; a sentence or two each."""
+    wrong = [f"Note {n['note']} says “{n['said']}”. {n['why']} ({n['source']})" for n in row.notes_said]
+    return [*wrong, *row.remarks]
+
+
+def code(row: Row) -> str:
+    """Lines that make the configuration: what is not a default. "" where the row cannot be built."""
+    if lacking(row):
+        return ""
+    kept = {k: v for k, v in changes(row).items() if v != DEFAULTS[k]}
+    if kept.get("n_kv_heads") == kept.get("n_heads"):
+        kept.pop("n_kv_heads", None)
+    if kept.get("head_dim") == kept["d_model"] // kept["n_heads"]:
+        kept.pop("head_dim", None)
+    lines, line = [], "   "
+    for part in [f" {k}={v!r}," for k, v in kept.items()]:
+        if len(line) + len(part) > 46:
+            lines.append(line)
+            line = "   "
+        line += part
+    return "\n".join(["from anatomy.models import config", "", "c = config(", *lines, line, ")"])
+
+
+def matches(row: Row, chosen: dict[str, str], since: int, until: int, text: str) -> bool:
+    """Whether a row passes the filter. chosen: name of a filter → family, "" for any."""
+    family = families(row)
+    known = f"{row.title} {row.organization} {' '.join(words(row).values())}".lower()
+    fits = all(not want or family[name] == want for name, want in chosen.items())
+    return fits and since <= row.year <= until and text.strip().lower() in known

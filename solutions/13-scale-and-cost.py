@@ -1,0 +1,853 @@
+# %% [markdown]
+# # Scale and cost
+#
+# **You will be able to**
+#
+# - read a model's width off its number of parameters;
+# - say what a training computes, how long it takes, and how large a model a budget deserves;
+# - adapt a frozen model by a low-rank difference (LoRA);
+# - predict and measure the time of a decoding step.
+#
+# **Prerequisites:** units 01 and 08. **Time:** {{unit.time}}.
+
+# %% [markdown]
+# ## A puzzle before anything else
+#
+# GPT-3 has 175 billion parameters and was trained on 300 billion tokens. Take 1,024 GPUs, each of which gets through 140,000,000,000,000 operations per second, day and night.
+#
+# How long does the training take?
+
+# %% setup=true
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from anatomy import case, check, predict, progress, quiz, reveal
+from anatomy.experiments import lora, named_models, recorded, scaling, serving, show_large, where
+from anatomy.plots import described, use_style
+from anatomy.widgets import CacheCalculator
+from torch import nn
+
+# %%
+use_style()
+
+# %%
+predict("scale.p1", "175 billion parameters, 300 billion tokens, 1,024 GPUs at 140 TFLOP/s each. It takes…",
+        ["about a day", "about a month", "about a year"])
+
+# %% [markdown]
+# Keep your guess. Section 2 computes it.
+
+# %% [markdown]
+# ## 1. A width, read off a count
+#
+# A GPT layer of width $d$ has four attention matrices, $4d^2$ numbers, a feed-forward layer of width $4d$, $8d^2$, and $13d$ biases and norm weights. Before the $L$ layers stand tables of $V$ words and $P$ positions, behind them one norm; the head uses the table of words again:
+#
+# $$N = L\,(12 d^2 + 13 d) + (V + P)\, d + 2d$$
+
+# %% [markdown]
+# ### Worked example
+#
+# $d = 2$, one layer, 5 words, 3 positions. The layer: $12 \cdot 4 + 13 \cdot 2 = 74$. The tables: $8 \cdot 2 = 16$. The norm: 4. Together 94.
+#
+# Backwards: 94 parameters, so $12 d^2 + (5 + 3 + 13 + 2)\, d = 94$. That is a quadratic equation, and its positive root is 2.
+
+# %%
+a, b, N = 12, 23, 94
+(-b + math.sqrt(b**2 + 4 * a * N)) / (2 * a)
+
+# %% [markdown] statement="scale.hidden_size"
+# Write the count, and the way back: the width whose count is nearest to `parameters`. Published counts are rounded, so round the root to the nearest multiple of `multiple`. Both results are integers.
+
+# %% exercise="scale.hidden_size"
+def gpt_parameters(d_model, n_layers, vocab, positions):
+    """Parameters of a GPT with a tied head, as an int."""
+    ### BEGIN SOLUTION
+    return n_layers * (12 * d_model**2 + 13 * d_model) + (vocab + positions) * d_model + 2 * d_model
+    ### END SOLUTION
+
+
+def hidden_size(parameters, n_layers, vocab, positions, multiple=64):
+    """The d_model, a multiple of `multiple`, that such a count belongs to."""
+    ### BEGIN SOLUTION
+    a, b = 12 * n_layers, 13 * n_layers + vocab + positions + 2
+    d = (-b + math.sqrt(b**2 + 4 * a * parameters)) / (2 * a)
+    return multiple * round(d / multiple)
+    ### END SOLUTION
+
+# %% [markdown] hints="scale.hidden_size"
+# 1. In the example, which numbers stand before $d^2$, and which before $d$? With $L$ layers, what is multiplied by $L$?
+# 2. $a = 12L$ and $b = 13L + V + P + 2$. The root is $(-b + \sqrt{b^2 + 4aN}) / (2a)$. Divide by `multiple`, round, multiply.
+# 3. `a, b = 12 * n_layers, 13 * n_layers + vocab + positions + 2`, then `d = (-b + math.sqrt(…)) / (2 * a)`, `return multiple * round(…)`.
+
+# %% [markdown] worth="scale.hidden_size"
+# Above some billions of parameters the layers are nearly everything, 12·L·d². GPT-3's two tables hold 0.4 % of its parameters, those of the smallest GPT-2 hold 32 %.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Hidden size: GPT-1 3072, GPT-2 6400, GPT-3 49152."*
+#
+# Unit 04 tried this claim forwards. Now decode it: from nothing but published counts, layers and tables.
+
+# %%
+published = {"GPT-1": (117_000_000, 12, 40478, 512), "GPT-2 XL": (1_558_000_000, 48, 50257, 1024),
+             "GPT-3": (175_000_000_000, 96, 50257, 2048)}
+for name, counts in published.items():
+    d = hidden_size(*counts)
+    print(f"{name:9} width {d:6,}, feed-forward {4 * d:6,}; width {4 * d:,} would be "
+          f"{gpt_parameters(4 * d, *counts[1:]) / counts[0]:.0f} times the parameters")
+
+# %% [markdown] evidence="exact + models: gpt1, gpt2-xl, gpt3-175b"
+# **Verdict: feed-forward widths, once more.** The counts decode to 768, 1,600 and 12,288, which is what the models' configurations say. The claim's numbers are four times these.
+
+# %% [markdown]
+# ### The shape of real models
+#
+# Three ratios describe a shape: $d_{ff} / d_{model}$, heads · head size over $d_{model}$, and $d_{model}$ over layers, the *aspect ratio*.
+
+# %%
+shapes = {name: m for name, m in named_models.recorded().items() if m.get("decoder_stacks", 1) == 1}
+ratios = {name: (m["d_ff"] / m["d_model"], m["heads"] * m["d_head"] / m["d_model"], m["d_model"] / m["layers"])
+          for name, m in sorted(shapes.items(), key=lambda item: item[1]["counted"])}
+print(f"{'':14}{'billions':>9}{'d_ff/d':>8}{'H·D/d':>8}{'d/layers':>10}")
+for name, (ffn, heads, aspect) in ratios.items():
+    print(f"{name:14}{shapes[name]['counted'] / 1e9:9.1f}{ffn:8.2f}{heads:8.2f}{aspect:10.0f}")
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Heads times head size, over the model's size, is 1 or more. Mainstream models have an aspect ratio of 100 to 200."*
+
+# %%
+for label, chosen in (("over 5 billion", [n for n in ratios if shapes[n]["counted"] > 5e9]),
+                      ("smaller", [n for n in ratios if shapes[n]["counted"] <= 5e9])):
+    inside = [n for n in chosen if 100 <= ratios[n][2] <= 200]
+    print(f"{label:15} {len(inside)} of {len(chosen)} have an aspect ratio of 100 to 200")
+print("H·D below d:", [n for n, (_, heads, _) in ratios.items() if heads < 0.99])
+
+# %% [markdown] evidence="exact + models: gpt2-xl, gemma2-9b, bloom, palm-540b"
+# **Verdict: a habit of large models, with exceptions.** Of the 12 recorded decoders over 5 billion parameters, 10 lie between 100 and 200; Gemma 2 has 85, BLOOM 205. The smaller ones all lie below: GPT-2 XL has 33. And PaLM's heads together are *narrower* than its width, 0.67.
+
+# %% [markdown]
+# ## 2. What a training run computes
+#
+# A weight that meets a token makes one multiplication and one addition: 2 FLOPs. Forward, that is $2ND$ for $N$ parameters and $D$ tokens. Backward, each matrix product becomes two: one for the gradient of its input, one for that of its weight: $4ND$. Together
+#
+# $$C = 6 N D$$
+#
+# Large runs often store few activations and run the forward pass a second time instead: $8ND$.
+
+# %% [markdown]
+# ### Worked example
+#
+# 10 parameters, 5 tokens: $2 \cdot 10 \cdot 5 = 100$ FLOPs forward, 200 backward, 300 in all; recomputed, 400. A device that reaches 5 FLOP/s needs 60 seconds for the 300, two devices 30.
+
+# %% [markdown] statement="scale.flops"
+# Write both. `achieved` is what each device really gets done, in FLOP per second; days are a float.
+
+# %% exercise="scale.flops"
+def training_flops(parameters, tokens, recompute=False):
+    """FLOPs of a training run (arXiv:2001.08361); recompute: the forward pass runs twice."""
+    ### BEGIN SOLUTION
+    return (8 if recompute else 6) * parameters * tokens
+    ### END SOLUTION
+
+
+def training_days(flops, devices, achieved):
+    """Days that `devices` need, each at `achieved` FLOP/s."""
+    ### BEGIN SOLUTION
+    return flops / (devices * achieved) / 86_400
+    ### END SOLUTION
+
+# %% [markdown] hints="scale.flops"
+# 1. How many passes are there, and what does each cost per parameter and token?
+# 2. 2 forward, 2 more with `recompute`, 4 backward. Seconds are the FLOPs over what all devices do in one; a day has 86,400.
+# 3. `return (8 if recompute else 6) * …` and `return flops / (devices * achieved) / …`.
+
+# %% [markdown] worth="scale.flops"
+# What a device reaches lies well below its data sheet. PaLM reached 46 % of its chips' peak, which its authors called *model FLOPs utilization* ([2204.02311](https://arxiv.org/abs/2204.02311)).
+
+# %% [markdown]
+# ### See it
+#
+# Is it 2 and 4? Torch can count: four layers of width 768, once forward and once backward.
+
+# %%
+for length in (128, 512, 2048):
+    counted = scaling.training_step(length=length)
+    print(f"{length:5} tokens a text: forward {counted['forward']:.2f}, backward {counted['backward']:.2f} per N·D")
+
+# %% [markdown]
+# What exceeds 2 and 4 is attention's own product of queries and keys, and of weights and values. No parameter takes part in it, and it grows with the length of the text. At 512 tokens it is about a tenth.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"GPT-3: trained on 1024 A100 with 80 GB for about a month."*
+#
+# Your functions rebuild the estimate. Table D.1 of GPT-3's own paper counts $3.14 \cdot 10^{23}$ FLOPs.
+
+# %%
+plain, again = (training_flops(175e9, 300e9, recompute) for recompute in (False, True))
+print(f"{plain:.2e} FLOPs; 1,024 A100 at 140 TFLOP/s: {training_days(plain, 1024, 140e12):.0f} days, "
+      f"with the forward pass twice {training_days(again, 1024, 140e12):.0f}")
+
+# %%
+reveal("scale.p1",
+       lambda: f"{training_days(again, 1024, 140e12):.0f} days with the forward pass twice, "
+       f"{training_days(plain, 1024, 140e12):.0f} without",
+       "6 or 8 times 175 billion times 300 billion, over 1,024 times 140 TFLOP/s.",
+       answer="about a month")
+
+# %% [markdown] evidence="exact + cited: 2005.14165 + cited: 2104.04473"
+# **Verdict: an estimate, told as history.** The 34 days on 1,024 A100 are in [2104.04473](https://arxiv.org/abs/2104.04473), section 5.1, a year later and for its own software, with $8ND$. GPT-3's paper says that all its models were trained on V100 ([2005.14165](https://arxiv.org/abs/2005.14165), section 2.3).
+
+# %% [markdown]
+# ## 3. How large a model does a budget deserve?
+#
+# With $C = 6ND$ fixed, a larger model sees fewer tokens. The Chinchilla paper trained over 400 models to find the best division. Its table 3 lists the best budget for a size; three of its nine rows:
+#
+# | parameters | FLOPs | tokens |
+# |---|---|---|
+# | 1 billion | 1.21e20 | 20.2 billion |
+# | 67 billion | 5.76e23 | 1.5 trillion |
+# | 1 trillion | 1.27e26 | 21.2 trillion |
+
+# %%
+predict("scale.p2", "The budget grows 100 times. The best model grows about…",
+        ["3 times, on 30 times the tokens", "10 times, on 10 times the tokens", "100 times, on the same tokens"])
+
+# %% [markdown]
+# ### Worked example
+#
+# A *power law* $y = a\,x^b$ is a straight line in logarithms: $\log y = \log a + b \log x$. Take $y = 3, 6, 12$ at $x = 1, 4, 16$. Each step multiplies $x$ by 4 and $y$ by 2, so $b = \log 2 / \log 4 = 0.5$; at $x = 1$, $y = a = 3$.
+
+# %% [markdown] statement="scale.allocation"
+# - `fit_power_law` returns $(a, b)$ as floats: least squares of $\log y$ over $\log x$. Compute in float64.
+# - `allocate` divides a budget: $N = a\,C^b$, and the tokens that $C = 6ND$ leaves for it.
+
+# %% exercise="scale.allocation"
+def fit_power_law(x, y):
+    """(coefficient, exponent) of y = coefficient · x**exponent, for positive tensors x, y (n,)."""
+    ### BEGIN SOLUTION
+    u, v = x.double().log(), y.double().log()
+    du = u - u.mean()
+    exponent = (du * (v - v.mean())).sum() / (du**2).sum()
+    return torch.exp(v.mean() - exponent * u.mean()).item(), exponent.item()
+    ### END SOLUTION
+
+
+def allocate(flops, coefficient, exponent):
+    """(parameters, tokens) for a budget in FLOPs (arXiv:2203.15556)."""
+    ### BEGIN SOLUTION
+    parameters = coefficient * flops**exponent
+    return parameters, flops / (6 * parameters)
+    ### END SOLUTION
+
+# %% [markdown] hints="scale.allocation"
+# 1. With $u = \log x$ and $v = \log y$ this is the line of best fit. Through which point does it always go?
+# 2. Slope: $\sum (u - \bar u)(v - \bar v) / \sum (u - \bar u)^2$. Intercept: $\bar v$ − slope · $\bar u$, and its exponential is the coefficient. Tokens: $C / (6N)$.
+# 3. `u, v = x.double().log(), y.double().log()`, `du = u - u.mean()`, `exponent = (du * (v - v.mean())).sum() / …`, `return torch.exp(…).item(), exponent.item()`.
+
+# %% [markdown] worth="scale.allocation"
+# Kaplan and others found 0.73 for the parameters two years earlier ([2001.08361](https://arxiv.org/abs/2001.08361)): much larger models on few tokens. They had kept one learning-rate schedule for all lengths of training, which made short runs look worse than they are.
+
+# %% [markdown]
+# ### See it
+#
+# The paper has three approaches: minima over training curves, minima at fixed budgets, and a fitted formula of the loss. Tables 3 and A3 give the budget that each asks for, size by size.
+
+# %%
+sizes = torch.tensor([0.4, 1, 10, 67, 175, 280, 520, 1000, 10_000], dtype=torch.float64) * 1e9
+budgets = {"1, training curves": [1.92e19, 1.21e20, 1.23e22, 5.76e23, 3.85e24, 9.90e24, 3.43e25, 1.27e26, 1.30e28],
+           "2, fixed budgets": [1.84e19, 1.20e20, 1.32e22, 6.88e23, 4.54e24, 1.18e25, 4.19e25, 1.59e26, 1.75e28],
+           "3, fitted loss": [2.21e19, 1.62e20, 2.46e22, 1.71e24, 1.26e25, 3.52e25, 1.36e26, 5.65e26, 8.55e28]}
+laws = {name: fit_power_law(torch.tensor(C, dtype=torch.float64), sizes) for name, C in budgets.items()}
+for name, law in laws.items():
+    N, D = allocate(5.76e23, *law)
+    print(f"approach {name:18} N ~ C^{law[1]:.2f}; for 5.76e23 FLOPs {N / 1e9:3.0f} billion on {D / 1e12:.1f} trillion")
+
+# %%
+reveal("scale.p2",
+       lambda: f"{100 ** laws['1, training curves'][1]:.1f} times",
+       "The exponent is about a half: √100 for the model, √100 for the tokens.",
+       answer="10 times, on 10 times the tokens")
+
+# %% [markdown]
+# These tables hold no raw measurements: their rows lie on the papers' own fits, up to sizes that nobody had trained. So your line reads the law back; it does not test it.
+#
+# The third approach disagrees. Its fit was redone from the published plot and then agrees with the first two ([2404.10102](https://arxiv.org/abs/2404.10102)).
+
+# %% [markdown]
+# ### What was done since
+#
+# Tokens per parameter of real models, from their papers. The rule that follows from approach 1 is about 20.
+
+# %%
+trained = {"GPT-3 175B": (175e9, 300e9), "Gopher 280B": (280e9, 300e9), "Chinchilla 70B": (70e9, 1.4e12),
+           "LLaMA 7B": (6.7e9, 1.0e12), "Llama 2 7B": (6.7e9, 2.0e12), "Llama 3 8B": (8.0e9, 15e12)}
+for name, (N, D) in trained.items():
+    best, tokens = allocate(training_flops(N, D), *laws["1, training curves"])
+    print(f"{name:15} {D / N:6.1f} tokens per parameter; its budget is best spent on {best / 1e9:5.1f} billion")
+
+# %% [markdown]
+# GPT-3 was too large for its tokens. The Llamas are too *small* for theirs, and for a good reason: training is paid once, but every token that a model ever writes costs about $2N$. The cheapest model to train is not the cheapest one to use.
+
+# %% [markdown]
+# ## 4. Extension: where a fitted loss is smallest
+#
+# Approach 3 writes the loss as what no model gets below, a part that more parameters lower, and a part that more tokens lower:
+#
+# $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}$$
+#
+# Along $6ND = C$ the smallest loss lies where doubling $N$ wins as much as halving $D$ loses, $\alpha A / N^\alpha = \beta B / D^\beta$:
+#
+# $$N = \left(\frac{\alpha A}{\beta B}\right)^{\frac{1}{\alpha + \beta}} \left(\frac{C}{6}\right)^{\frac{\beta}{\alpha + \beta}}$$
+
+# %% [markdown]
+# ### Worked example
+#
+# With both terms alike, $A = B = 5$ and $\alpha = \beta = 0.5$, the constant is 1. A budget of 2,400 leaves $N \cdot D = 400$, so 20 parameters on 20 tokens.
+
+# %% [markdown] statement="scale.loss_fit"
+# Write the loss, and the best number of parameters for a budget. `fit` is the tuple $(E, A, \alpha, B, \beta)$.
+
+# %% exercise="scale.loss_fit"
+def predicted_loss(parameters, tokens, fit):
+    """Loss in nats per token, as a float (arXiv:2203.15556, section 3.3)."""
+    ### BEGIN SOLUTION
+    E, A, alpha, B, beta = fit
+    return E + A / parameters**alpha + B / tokens**beta
+    ### END SOLUTION
+
+
+def best_size(flops, fit):
+    """The N of the smallest loss among those with 6·N·D = flops, as a float."""
+    ### BEGIN SOLUTION
+    _, A, alpha, B, beta = fit
+    G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
+    return G * (flops / 6) ** (beta / (alpha + beta))
+    ### END SOLUTION
+
+# %% [markdown] hints="scale.loss_fit"
+# 1. Unpack the tuple first. Which of its numbers does the best size not need?
+# 2. The loss has three terms. For the size, compute the constant with its root, then the budget over 6 to the power $\beta / (\alpha + \beta)$.
+# 3. `G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))`, `return G * (flops / 6) ** (…)`.
+
+# %% [markdown] worth="scale.loss_fit"
+# Near its minimum the curve is flat: at Chinchilla's budget a model of half or twice the best size loses less than 0.01 nats by the refitted formula. So many sizes are nearly best.
+
+# %%
+fits = {"Hoffmann et al.": (1.69, 406.4, 0.34, 410.7, 0.28), "Besiroglu et al.": (1.8172, 482.01, 0.3478, 2085.43, 0.3658)}
+C = training_flops(70e9, 1.4e12)
+for name, fit in fits.items():
+    N = best_size(C, fit)
+    losses = [predicted_loss(f * N, C / (6 * f * N), fit) for f in (0.5, 1, 2)]
+    print(f"{name:16} {N / 1e9:4.0f} billion, {C / 6 / N**2:3.0f} tokens per parameter; "
+          f"loss at half, best and twice the size: {', '.join(f'{x:.3f}' for x in losses)}")
+
+# %% [markdown]
+# The first fit, as printed, asks for between four and five times the tokens per parameter that Chinchilla got. The refit asks for about what it got.
+
+# %% [markdown]
+# ## 5. Adapt a large model
+#
+# To train 6.7 billion parameters with Adam takes 16 bytes for each (weight, gradient, two averages, in float32): 108 GB. LoRA freezes the weight $W$ and learns a difference of low rank beside it:
+#
+# $$y = W x + \frac{\alpha}{r}\, B\,(A\,x)$$
+#
+# $A$ is $(r, d_{in})$ and starts random, $B$ is $(d_{out}, r)$ and starts at 0, so that training begins with the given model. $\alpha$ is a constant.
+
+# %% [markdown]
+# ### Worked example
+#
+# $x = (1, 2)$, $r = 1$, $A = (1\;\, 1)$, $B = (2, -1)^\top$, $\alpha = 4$. First $A x = 3$, one number. Then $B \cdot 3 = (6, -3)$, times $\alpha / r = 4$: $(24, -12)$.
+#
+# The matrix $BA$ was never made. At width 4,096 it would have 16.8 million numbers; $A$ and $B$ of rank 8 have 65,536.
+
+# %% [markdown] statement="lora.forward"
+# Write the difference for inputs of any leading shape, without forming $BA$; the check counts operations. Then the layer: freeze all of `base`, and add the difference to what it gives. Gradients must still reach `x` through the base.
+
+# %% exercise="lora.forward"
+def low_rank(x, A, B, alpha):
+    """x (..., d_in), A (r, d_in), B (d_out, r) → (α/r)·B·A·x, (..., d_out) (arXiv:2106.09685)."""
+    ### BEGIN SOLUTION
+    return alpha / A.shape[0] * (x @ A.T @ B.T)
+    ### END SOLUTION
+
+
+class LoRALinear(nn.Module):
+    """A frozen linear layer `base` with a trainable difference of rank r."""
+
+    def __init__(self, d_in, d_out, r, alpha):
+        super().__init__()
+        self.base = nn.Linear(d_in, d_out)
+        self.A = nn.Parameter((2 * torch.rand(r, d_in) - 1) / math.sqrt(d_in))
+        self.B = nn.Parameter(torch.zeros(d_out, r))
+        self.alpha = alpha
+        ### BEGIN SOLUTION
+        self.base.requires_grad_(False)
+        ### END SOLUTION
+
+    def forward(self, x):
+        """x (..., d_in) → (..., d_out)."""
+        ### BEGIN SOLUTION
+        return self.base(x) + low_rank(x, self.A, self.B, self.alpha)
+        ### END SOLUTION
+
+# %% [markdown] hints="lora.forward"
+# 1. The brackets in $B\,(A\,x)$ say what comes first. With tokens in rows, which side does a transposed matrix stand on?
+# 2. `x @ A.T` has $r$ numbers per token; multiply by `B.T`, then by α over the number of rows of `A`. A module's `requires_grad_(False)` freezes its weight and bias.
+# 3. `return alpha / A.shape[0] * (x @ A.T @ …)`; in the constructor `self.base.requires_grad_(False)`; `return self.base(x) + low_rank(…)`.
+
+# %% [markdown] worth="lora.forward"
+# Dividing by $r$ lets one learning rate serve several ranks. For large ranks that is too much: rsLoRA divides by $\sqrt r$ instead ([2312.03732](https://arxiv.org/abs/2312.03732)).
+
+# %%
+predict("scale.p3", "What does the layer learn if A starts at 0 as well?",
+        ["the same, after one lost step", "nothing at all"])
+
+# %%
+torch.manual_seed(0)
+layer, x = LoRALinear(6, 4, 2, 4.0), torch.randn(3, 6)
+print("starts as its base:", torch.equal(layer(x), layer.base(x)))
+largest = {}
+for start in ("A random", "A = 0"):
+    if start == "A = 0":
+        nn.init.zeros_(layer.A)
+    grads = torch.autograd.grad(layer(x).square().sum(), [layer.A, layer.B])
+    largest[start] = [g.abs().max().item() for g in grads]
+    print(f"{start:9} largest gradient of A {largest[start][0]:.2f}, of B {largest[start][1]:.2f}")
+
+# %%
+reveal("scale.p3",
+       lambda: f"gradients {largest['A = 0']}",
+       "A's gradient carries a factor B, and B's a factor A. With one of them random, B moves first, and A from the next step on.",
+       answer="nothing at all")
+
+# %% [markdown]
+# ### Merge it
+#
+# After training, $W + \frac{\alpha}{r} B A$ is one matrix of the old shape. $A$ and $B$ can go.
+#
+# By hand: $W$ full of ones, $A = (3\;\, 4)$, $B = (1, 2)^\top$, $\alpha = 2$: $BA$ has rows $(3, 4)$ and $(6, 8)$, doubled $(6, 8)$ and $(12, 16)$, the sum is $(7, 9)$ and $(13, 17)$.
+
+# %% [markdown] statement="lora.merge"
+# Write the merged weight as a new tensor, in the dtype of `weight` (which may be bfloat16 while $A$ and $B$ are float32), and the number of parameters that LoRA trains for one matrix.
+
+# %% exercise="lora.merge"
+def merge(weight, A, B, alpha):
+    """weight (d_out, d_in), A (r, d_in), B (d_out, r) → weight + (α/r)·B·A."""
+    ### BEGIN SOLUTION
+    return (weight + alpha / A.shape[0] * (B @ A)).to(weight.dtype)
+    ### END SOLUTION
+
+
+def lora_parameters(d_in, d_out, r):
+    """Numbers in A and B, as an int."""
+    ### BEGIN SOLUTION
+    return r * (d_in + d_out)
+    ### END SOLUTION
+
+# %% [markdown] hints="lora.merge"
+# 1. Here $BA$ is wanted, once. Which order of the two gives the shape of `weight`?
+# 2. `B @ A` is (d_out, d_in). Scale it, add `weight`, and convert the sum with `.to(weight.dtype)`. A has r rows of d_in numbers, B has d_out rows of r.
+# 3. `return (weight + alpha / A.shape[0] * (…)).to(weight.dtype)`, `return r * (…)`.
+
+# %% [markdown] worth="lora.merge"
+# Servers that hold many adapters of one model do not merge: all users share the product with $W$, and each adds a small one of their own ([2311.03285](https://arxiv.org/abs/2311.03285)).
+
+# %%
+count = 32 * 2 * lora_parameters(4096, 4096, 8)
+print(f"rank 8 on q and v in all 32 layers of LLaMA-7B: {count:,} parameters, {count / 6_738_415_616:.2%}")
+print(f"Adam's 16 bytes for each: {16 * count / 1e6:.0f} MB in place of {16 * 6_738_415_616 / 1e9:.0f} GB")
+
+# %% [markdown]
+# The frozen weights must still be there, 13.5 GB in 2 bytes, and so must activations: LoRA saves what Adam keeps, not what the forward pass needs.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Decoder-only models wait for their KV cache, so when serving, the rank of LoRA must be weighed against latency."*
+#
+# Serve with ranks 1 to 64, before merging and after.
+
+# %%
+x, weight = torch.randn(1, 512), torch.randn(512, 512) / 22
+for r in (1, 8, 64):
+    A, B = torch.randn(r, 512) / 22, torch.randn(512, r)
+    apart = scaling.flops(lambda: x @ weight.T + low_rank(x, A, B, 2 * r))
+    merged = merge(weight, A, B, 2 * r)
+    gap = (x @ merged.T - x @ weight.T - low_rank(x, A, B, 2 * r)).abs().max() / (x @ merged.T).abs().max()
+    print(f"rank {r:2}: {apart:,} FLOPs apart, {scaling.flops(lambda: x @ merged.T):,} merged; "
+          f"largest difference {gap:.0e} of the result")
+
+# %% [markdown] evidence="exact"
+# **Verdict: not when it is merged.** Then every rank costs what the model without LoRA costs, to the last FLOP and byte; the cache never changes, since no head is added. Only adapters that stay apart cost more, by $2r(d_{in} + d_{out})$ FLOPs per token.
+
+# %% [markdown]
+# ## 6. How large must the rank be?
+#
+# ### Claim on trial
+#
+# > *"The kind of model sets the rank: encoder-only 4–16, decoder-only 8–16 for instructions and 16–64 for complex tasks."*
+#
+# Rough experience, says the note that it comes from. One decoder is enough to see whether the kind of model decides.
+#
+# A small one has learned to name the word two places back. Freeze it, and let it learn
+#
+# - *renamed*: the same word, under a new name. It knows how to look; only what it says must change;
+# - *farther*: the word five places back. It has never looked there.
+
+# %%
+predict("scale.p4", "Which task does a rank of 1 or 2 solve?",
+        ["renamed alone", "farther alone", "both"])
+
+# %% [markdown]
+# Live, with **your** layer around every matrix. As a control, the same model untrained: random, and just as frozen.
+
+# %%
+bases = {"trained": lora.given(trained=True), "random": lora.given(trained=False)}
+
+# %%
+for start, model in bases.items():
+    adapted = lora.adapted(model, LoRALinear, r=1)
+    _, accuracy = lora.train(adapted, "renamed", rate=1e-2)
+    print(f"renamed, {start:7} base, rank 1: accuracy {accuracy:.2f} with {lora.trainable(adapted):,} numbers")
+
+# %% [markdown]
+# These are two runs. Recorded are {{lora.seeds:word}} seeds for each task, base and rank, at two learning rates each, the better of which is drawn:
+
+# %%
+record = recorded("lora")
+ranks = (1, 2, 4, 8, 0)
+def mean_accuracy(task, start, r):
+    rows = [row for row in record["rows"] if (row["task"], row["start"], row["rank"]) == (task, start, r)]
+    by_rate = [[row["accuracy"] for row in rows if row["rate"] == rate] for rate in {row["rate"] for row in rows}]
+    return max(sum(a) / len(a) for a in by_rate)
+
+found = {(task, start): [mean_accuracy(task, start, r) for r in ranks]
+         for task in lora.TASKS for start in ("trained", "random")}
+
+# %%
+told = "; ".join(f"{task}, {start} base: " + ", ".join(f"{a:.2f}" for a in line) for (task, start), line in found.items())
+with described(f"Mean accuracy for rank 1, 2, 4, 8 and all weights, recorded on {where(record)}. {told}."):
+    for i, ((task, start), line) in enumerate(found.items()):
+        plt.plot(line, "o-" if start == "trained" else "x:", color=f"C{i // 2}", label=f"{task}, {start} base")
+    plt.xticks(range(5), ["1", "2", "4", "8", "all weights"]), plt.xlabel("rank"), plt.ylabel("accuracy")
+    plt.legend(fontsize=8), plt.title("recorded: " + where(record), fontsize=9)
+show_large("lora")
+
+# %%
+reveal("scale.p4",
+       lambda: ", ".join(f"{task} {found[task, 'trained'][1]:.2f} at rank 2" for task in lora.TASKS),
+       "What the model can already do needs a small push. A skill that it lacks does not come with a small rank.",
+       answer="renamed alone")
+
+# %% [markdown] evidence="recorded: lora, control: task"
+# **Verdict: one model, two tasks, two answers.** At rank 2 the trained base reaches {{lora.renamed.trained.r2.mean:.2f}} on *renamed* and {{lora.farther.trained.r2.mean:.2f}} on *farther* (worst and best seed: {{lora.farther.trained.r2.lowest:.2f}} and {{lora.farther.trained.r2.highest:.2f}}). There rank 8 reaches {{lora.farther.trained.r8.mean:.2f}}, all weights {{lora.farther.trained.full.mean:.2f}}.
+#
+# The control: on *renamed* the base's knowledge pays, {{lora.renamed.trained.r1.mean:.2f}} at rank 1 against {{lora.renamed.random.r1.mean:.2f}} of a random base. On *farther* it is in the way: the *random* base reaches {{lora.farther.random.r8.mean:.2f}} at rank 8. A toy of {{lora.parameters.full:,}} weights shows that tasks differ, not which rank yours needs.
+
+# %% [markdown]
+# ## 7. What a step of the whole model costs
+#
+# Unit 08 put a roof over attention alone. A decoding step of a whole model, $B$ users with $S$ cached tokens each, fetches the $W$ weights once and each user's keys and values. It multiplies every weight by every user's token, and attends:
+#
+# $$\text{bytes} = b\,(W + B \cdot S \cdot 2 L G D) \qquad \text{FLOPs} = B\,(2W + 4 L H D \cdot S)$$
+#
+# with $L$ layers, $H$ heads, $G$ key-value heads of $D$ numbers, $b$ bytes per number.
+
+# %% [markdown]
+# ### Worked example
+#
+# 100 weights, one layer, 2 heads of 4 numbers that share one key head; 3 users, 5 tokens, 2 bytes. Cache: $3 \cdot 5 \cdot 2 \cdot 1 \cdot 1 \cdot 4 = 120$ numbers. Bytes: $2 \cdot (100 + 120) = 440$. FLOPs: $3 \cdot (200 + 4 \cdot 1 \cdot 2 \cdot 4 \cdot 5) = 1{,}080$.
+#
+# A chip that fetches 10 bytes and computes 40 FLOPs per second needs 44 s for the one and 27 s for the other: the step waits for memory, 44 s.
+
+# %% [markdown] statement="serve.step_seconds"
+# Write both. `model` is a dict with `weights` (numbers in all matrices), `n_layers`, `n_heads`, `n_kv_heads` and `head_dim`. `step_cost` returns (FLOPs, bytes) as integers; `step_seconds` the least time when fetching and computing overlap. `bandwidth` is in bytes, `peak` in FLOPs per second.
+
+# %% exercise="serve.step_seconds"
+def step_cost(model, users, tokens, itemsize=2):
+    """(FLOPs, bytes) of one decoding step, `tokens` cached for each user (arXiv:2211.05102)."""
+    ### BEGIN SOLUTION
+    L, D = model["n_layers"], model["head_dim"]
+    flops = users * (2 * model["weights"] + 4 * L * model["n_heads"] * D * tokens)
+    numbers = model["weights"] + users * tokens * 2 * L * model["n_kv_heads"] * D
+    return flops, itemsize * numbers
+    ### END SOLUTION
+
+
+def step_seconds(model, users, tokens, bandwidth, peak, itemsize=2):
+    """Least seconds of that step, as a float."""
+    ### BEGIN SOLUTION
+    flops, moved = step_cost(model, users, tokens, itemsize)
+    return max(flops / peak, moved / bandwidth)
+    ### END SOLUTION
+
+# %% [markdown] hints="serve.step_seconds"
+# 1. Go through the formula: which parts carry a factor $B$, which $H$, which $G$? The weights are the only thing that all users share.
+# 2. FLOPs: `users * (2 * weights + 4 * layers * heads * head_dim * tokens)`. Numbers: weights plus `users * tokens * 2 * layers * kv_heads * head_dim`; times `itemsize`. The time is the larger quotient.
+# 3. `flops = users * (2 * model["weights"] + …)`, `return flops, itemsize * (model["weights"] + …)`, `return max(flops / peak, …)`.
+
+# %% [markdown] worth="serve.step_seconds"
+# Reading a prompt is the same sum with thousands of tokens in place of the users: all of them share one fetch of the weights. So prefill computes at full speed, and the first word is cheap per token.
+
+# %% [markdown]
+# ### See it
+#
+# Llama-3-8B on an A100 (2.0 TB/s, 312 TFLOP/s). Of the input embedding a step reads single rows, so 7.5 of its 8.0 billion weights count.
+
+# %%
+llama = {"weights": 7_504_924_672, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8, "head_dim": 128}
+a100 = 2.0e12, 312e12
+users = [2**n for n in range(11)]
+last = [users[-1] / step_seconds(llama, users[-1], tokens, *a100) for tokens in (0, 4096)]
+with described("Tokens per second of all users against their number, for 0, 512 and 4,096 cached tokens: without a cache "
+               f"it rises to about 160 users and stays at {last[0]:,.0f}; with 4,096 tokens it bends early, to {last[1]:,.0f}."):
+    for tokens in (0, 512, 4096):
+        rates = [n / step_seconds(llama, n, tokens, *a100) for n in users]
+        plt.loglog(users, rates, "o-", ms=3, label=f"{tokens:,} tokens cached")
+    plt.xlabel("users"), plt.ylabel("tokens per second"), plt.legend()
+
+# %% [markdown]
+# ## 8. Enough users to compute
+#
+# More users make better use of the weights that were fetched. From how many on does arithmetic decide? Both sides grow with the users. Computing overtakes fetching if each further user adds more time to compute than to fetch.
+
+# %% [markdown]
+# ### Worked example
+#
+# 100 weights in 2 bytes at 10 bytes per second: 20 s, whoever comes. One user adds 6 s of computing and 2 s of fetching. So $6B \ge 20 + 2B$ from $B = 5$ on.
+#
+# If a user added 6 s of computing and 7 s of fetching, no number would be enough.
+
+# %% [markdown] statement="serve.compute_bound"
+# Write the smallest whole number of users, at least 1, at which computing takes as long as fetching or longer; `None` where there is none. `step_cost` may help.
+
+# %% exercise="serve.compute_bound"
+def compute_bound_users(model, tokens, bandwidth, peak, itemsize=2):
+    """An int, or None where caches grow faster than arithmetic."""
+    ### BEGIN SOLUTION
+    _, weights = step_cost(model, 0, tokens, itemsize)
+    flops, moved = step_cost(model, 1, tokens, itemsize)
+    gained = flops / peak - (moved - weights) / bandwidth
+    if gained <= 0:
+        return None
+    return max(1, math.ceil(weights / bandwidth / gained))
+    ### END SOLUTION
+
+# %% [markdown] hints="serve.compute_bound"
+# 1. Write the two times as lines in $B$: one starts at 0, the other at the time of the weights. When do they never meet?
+# 2. `step_cost(model, 0, …)` gives the bytes of the weights, `step_cost(model, 1, …)` adds one user. What a user gains is FLOPs / peak − cache / bandwidth. Not positive: `None`. Else weights / bandwidth over the gain, rounded up.
+# 3. `gained = flops / peak - (moved - weights) / bandwidth`, `if gained <= 0: return None`, `return max(1, math.ceil(…))`.
+
+# %% [markdown] worth="serve.compute_bound"
+# Without caches the answer depends on the chip alone: $b \cdot \text{peak} / (2 \cdot \text{bandwidth})$, 156 on an A100 in 2 bytes. It is the ridge of unit 08's roofline.
+
+# %%
+for tokens in (0, 100, 400, 700, 800, 4096):
+    print(f"{tokens:5,} tokens cached: {compute_bound_users(llama, tokens, *a100)} users")
+
+# %% [markdown]
+# Beyond some 750 tokens *no* batch is large enough: every user brings more bytes than FLOPs can hide. That is why caches are shared, shortened and quantized, and why a chip that only computes faster would not help.
+#
+# Now with real memory. The calculator takes its bytes from **your** `step_cost`. 14 users of 32,768 tokens fit: which change of the attention makes it 64?
+
+# %%
+def kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2):
+    model = {"weights": 0, "n_layers": n_layers, "n_heads": 1, "n_kv_heads": n_kv_heads, "head_dim": head_dim}
+    return step_cost(model, 1, 1, itemsize)[1]
+
+CacheCalculator(kv_bytes_per_token, model=4, users=64, tokens=32768)
+
+# %% [markdown]
+# ## 9. Predicted, then measured
+#
+# A model of {{serving.megabytes:.0f}} MB, on one thread of your processor. First what the machine can do: bytes per second when so much memory is read once, FLOPs per second of a large matrix product.
+
+# %%
+decoder = serving.Decoder()
+bandwidth, peak = serving.machine()
+print(f"{bandwidth / 1e9:.1f} GB/s, {peak / 1e9:.0f} GFLOP/s; weights {4 * decoder.sizes['weights'] / 1e6:.0f} MB")
+print("predicted for one user:", f"{1e3 * step_seconds(decoder.sizes, 1, 1, bandwidth, peak, 4):.1f} ms;",
+      "arithmetic decides from", compute_bound_users(decoder.sizes, 1, bandwidth, peak, 4), "users on")
+
+# %%
+rows = serving.measured(step_seconds, [(1, 1), (1, 2048), (8, 1), (32, 1), (8, 2048)], decoder, bandwidth, peak, 3)
+print("users  cached   predicted   measured")
+for r in rows:
+    print(f"{r['users']:5}{r['tokens']:8,}{r['predicted']:9.1f} ms{r['measured']:8.1f} ms  {r['ratio']:5.1f} times")
+
+# %% [markdown]
+# For one user, bytes explain most of the time. For batches the prediction is a bound, not a forecast: a product with few rows does not run at the speed of a large one.
+#
+# Now a model 225 times smaller, of the same make.
+
+# %%
+predict("scale.p5", "The small model has 225 times fewer weights. Its step is faster…",
+        ["225 times or more", "100 to 225 times", "less than 100 times"])
+
+# %%
+small = serving.Decoder(d_model=64)
+fast = serving.machine(4 * small.sizes["weights"])
+tiny = serving.measured(step_seconds, [(1, 1)], small, *fast, repeats=50)[0]
+print(f"predicted {tiny['predicted']:.3f} ms, measured {tiny['measured']:.2f} ms: {tiny['ratio']:.0f} times the prediction")
+
+# %%
+reveal("scale.p5",
+       lambda: f"{rows[0]['measured'] / tiny['measured']:.0f} times",
+       "Over a hundred calls of torch take microseconds each, however small their tensors. Neither bytes nor FLOPs know of them.",
+       answer=lambda: ["225 times or more", "100 to 225 times", "less than 100 times"][
+           (rows[0]["measured"] < 225 * tiny["measured"]) + (rows[0]["measured"] < 100 * tiny["measured"])])
+
+# %%
+record = recorded("serving")
+large = record["rows"][0]["steps"]
+told = [(tokens, [r for r in large if r["tokens"] == tokens]) for tokens in dict.fromkeys(r["tokens"] for r in large)]
+with described(f"Milliseconds of a step against users, recorded on {where(record)}: measured times lie above the predicted "
+               f"ones, {min(r['ratio'] for r in large):.1f} to {max(r['ratio'] for r in large):.1f} times."):
+    for i, (tokens, at) in enumerate(told):
+        plt.loglog([r["users"] for r in at], [r["measured"] for r in at], f"C{i}o-", label=f"{tokens:,} cached, measured")
+        plt.loglog([r["users"] for r in at], [r["predicted"] for r in at], f"C{i}--", label="predicted")
+    plt.xlabel("users"), plt.ylabel("ms per step"), plt.legend(fontsize=8)
+    plt.title("recorded: " + where(record), fontsize=9)
+show_large("serving")
+
+# %% [markdown] evidence="measured: serving"
+# **What the recording says:** one user takes {{serving.one.least:.1f}} to {{serving.one.most:.1f}} times the predicted time, batches {{serving.batch.least:.1f}} to {{serving.batch.most:.1f}} times. {{serving.most_users}} users take {{serving.slower:.1f}} times as long as one, so together they get {{serving.faster:.1f}} times as many tokens. The model with {{serving.shrunk:.0f}} times fewer weights is {{serving.tiny_speedup:.0f}} times faster: there the calls decide, at {{serving.tiny.least:.0f}} times the prediction.
+
+# %% [markdown]
+# ## 10. Extension: experts that sleep
+#
+# A mixture of experts keeps $E$ feed-forward layers side by side, and each token uses $k$ of them. Parameters that store, and parameters that work, are then two numbers. But a step fetches every expert that *any* user's token chose.
+
+# %% [markdown]
+# ### Worked example
+#
+# Four experts, two per token. A token misses a given expert with probability $1 - 2/4 = 0.5$. Two users both miss it with $0.5^2 = 0.25$. So three of four are fetched, on average.
+
+# %% [markdown] statement="serve.experts"
+# - `expert_parameters`: all parameters, and those that one token uses. `shared` are outside the experts; `expert` are those of one expert, in all layers together.
+# - `experts_read`: how many different experts of a layer a step fetches on average, when each of `users` tokens chooses `n_active` different ones, evenly and for itself.
+
+# %% exercise="serve.experts"
+def expert_parameters(shared, expert, n_experts, n_active):
+    """(all, used by one token), as ints."""
+    ### BEGIN SOLUTION
+    return shared + n_experts * expert, shared + n_active * expert
+    ### END SOLUTION
+
+
+def experts_read(n_experts, n_active, users):
+    """Expected number of different experts, as a float."""
+    ### BEGIN SOLUTION
+    return n_experts * (1 - (1 - n_active / n_experts) ** users)
+    ### END SOLUTION
+
+# %% [markdown] hints="serve.experts"
+# 1. Ask about one expert: with which probability does nobody choose it?
+# 2. One token misses it with $1 - k/E$, all $B$ tokens with that to the power $B$. The expected number is $E$ times the chance that somebody chooses it.
+# 3. `return shared + n_experts * expert, shared + …` and `return n_experts * (1 - (…) ** users)`.
+
+# %% [markdown] worth="serve.experts"
+# Real routers do not choose evenly, although training pushes them to: a loss or a bias keeps the load of the experts balanced ([2412.19437](https://arxiv.org/abs/2412.19437)).
+
+# %%
+shared, expert = 1_605_636_096, 32 * 3 * 4096 * 14336  # Mixtral 8x7B: all else, and three matrices in 32 layers
+total, active = expert_parameters(shared, expert, 8, 2)
+print(f"Mixtral 8x7B: {total / 1e9:.1f} billion, of which {active / 1e9:.1f} work for a token")
+for users in (1, 2, 4, 8, 16, 32):
+    read = shared + experts_read(8, 2, users) * expert
+    print(f"{users:3} users: {experts_read(8, 2, users):.1f} experts, {read / 1e9:.1f} billion weights fetched")
+
+# %% [markdown]
+# One user gets the speed of a 13-billion model. A batch of 16 fetches nearly all 46.7 billion, and only its arithmetic stays small: experts save FLOPs, and bytes only for few.
+
+# %% [markdown]
+# ## 11. Which architecture would you choose?
+#
+# Three models of equal parameters: one stack of 28 layers, as encoder or as decoder, and 12 + 12 layers with cross-attention. One request reads 512 tokens and writes 128. Torch counts the FLOPs of its runs:
+
+# %%
+print(f"{'':17}{'read':>9}{'write':>11}{'cache':>12}")
+for row in scaling.architectures():
+    print(f"{row['name']:17}{row['read'] / 1e9:6.0f} GF{row['write'] / 1e9:8,.0f} GF{row['cache'] / 1e6:9.1f} MB")
+
+# %% [markdown]
+# An encoder alone stores nothing between two words, so to write it must read everything again for each word. In an encoder–decoder each token passes through half of the layers only, and half of the layers keep keys.
+
+# %% [markdown]
+# | job | choice | costs, from this course |
+# |---|---|---|
+# | label, search, compare | encoder-only | one pass, no cache; sees both sides (unit 07) |
+# | long input, short output | encoder–decoder | above: less than half of the reading and of the cache |
+# | dialog, code, anything | decoder-only | one stack, one cache that goes on growing (unit 08) |
+#
+# Which one *learns* better for its FLOPs no count can say. Wang and others trained them side by side: a decoder with a plain language-modeling loss was best right after pretraining, an encoder–decoder after training on many tasks ([2204.05832](https://arxiv.org/abs/2204.05832)).
+
+# %% [markdown] written="question"
+# A team serves a model of 8 billion weights to 32 users at once, with texts of about 8,000 tokens. A step takes too long. One engineer proposes GPUs with twice the FLOP/s, another a model of the same size with a quarter of the key-value heads, a third LoRA adapters of a smaller rank. Which of the three helps, and why do the others not?
+#
+# - what a step fetches and what it computes
+# - which of the two decides here
+# - what each proposal changes
+
+# %% [markdown] written="answer" points=3
+# A step fetches the weights once, some 16 GB in two bytes, and the cache of every user. With 8 key-value heads in 32 layers that is 131 kB per token, so 34 GB for 32 users of 8,000 tokens. It computes about 0.6 TFLOP, which a GPU of 312 TFLOP/s does in 2 ms, while 50 GB take 25 ms at 2 TB/s. So the step waits for memory, and twice the FLOP/s change nothing. A quarter of the key-value heads leaves 8 GB of caches, 24 GB in all: about twice as fast. The rank changes nothing once the adapters are merged, and little before.
+#
+# ### BEGIN MARK SCHEME
+# - 1 point: bytes decide, with the caches as the larger part; an estimate or a formula is enough.
+# - 1 point: fewer key-value heads help, since caches shrink by that factor while the weights stay.
+# - 1 point: neither FLOP/s nor rank help, each with its reason: arithmetic already waits; a merged adapter costs nothing.
+# - No point: "more FLOP/s always help", or an answer that counts the weights alone.
+# ### END MARK SCHEME
+
+# %% [markdown]
+# ## Recap
+
+# %%
+quiz("A model has 12 layers of width 768. Twice the width and the same layers give about…",
+     {"twice the parameters": (False, "Only the tables grow like that."),
+      "four times the layers' parameters": (True, "12·L·d² grows with the square."),
+      "eight times": (False, "That would be twice the layers as well.")})
+
+# %%
+quiz("Why 6·N·D, and not 2·N·D?",
+     {"the backward pass costs twice the forward pass": (True, "Two products for each: 2 + 4."),
+      "there are three matrices in a feed-forward layer": (False, "They are in N already."),
+      "Adam keeps two averages": (False, "Their cost per step does not grow with the tokens.")})
+
+# %%
+quiz("By Chinchilla's approach 1, four times the budget is best spent on…",
+     {"four times the parameters": (False, "Then no token more."), "four times the tokens": (False, "Both grow."),
+      "twice of both": (True, "Both exponents are about a half, and 2 · 2 = 4.")})
+
+# %%
+quiz("LoRA trains 0.06 % of the parameters. A training step's forward pass takes…",
+     {"0.06 % of the FLOPs": (False, "The frozen weights still compute."),
+      "about the FLOPs of the whole model": (True, "And a little more; what is saved is gradients and Adam's memory."),
+      "half": (False, "Nothing of the forward pass is left out.")})
+
+# %%
+quiz("After merging, an adapter of rank 64 makes a decoding step…",
+     {"slower than one of rank 8": (False, "Both are gone: one matrix of the old shape."),
+      "as fast as the model without it": (True, "The same shapes, the same bytes.")})
+
+# %%
+quiz("64 users with long texts. A step waits for…",
+     {"arithmetic": (False, "With long caches no batch is large enough."),
+      "the caches": (True, "Each user brings their own; the weights are shared."),
+      "the weights": (False, "True of one user; 64 caches outweigh them.")})
+
+# %%
+progress("13-scale-and-cost")
+
+# %% [markdown]
+# ## Where this lives in real models
+#
+# - Scaling laws: [Kaplan et al. 2020](https://arxiv.org/abs/2001.08361), [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556), the latter refitted by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102). Trained far beyond: Llama 3 ([2407.21783](https://arxiv.org/abs/2407.21783)).
+# - LoRA: [Hu et al. 2021](https://arxiv.org/abs/2106.09685). On a base in 4 bits: QLoRA ([2305.14314](https://arxiv.org/abs/2305.14314)).
+# - What serving costs: [Pope et al. 2022](https://arxiv.org/abs/2211.05102). Experts: Mixtral ([2401.04088](https://arxiv.org/abs/2401.04088)), DeepSeek-V3 ([2412.19437](https://arxiv.org/abs/2412.19437)).

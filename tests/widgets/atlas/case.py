@@ -1,0 +1,35 @@
+"""ModelAtlas with a right decoder, and its controls."""
+
+from anatomy.widgets import ModelAtlas
+from anatomy.widgets.atlas import INDEX
+
+from ..case import Case
+from .learners import right_decoder
+
+COMPARE, BUILD = {"view": 1}, {"view": 2}
+
+CASE = Case(
+    ModelAtlas,
+    (right_decoder,),
+    [
+        ("group", "show", "view", "ArrowRight"),
+        ("combobox", "norm", "norm", "ArrowDown"),
+        ("combobox", "norms sit", "placement", "ArrowDown"),
+        ("combobox", "position", "position", "ArrowDown"),
+        ("combobox", "activation", "activation", "ArrowDown"),
+        ("combobox", "attention", "attention", "End"),
+        ("slider", "from year", "since", "ArrowRight"),
+        ("slider", "to year", "until", "ArrowLeft"),
+        ("searchbox", "search", "text", "m"),
+        ("combobox", "model", "first", "ArrowDown", BUILD),
+        ("combobox", "beside it", "second", "ArrowUp", COMPARE),
+    ],
+    crowded=(
+        {},
+        {"view": 1, "first": INDEX["transformer-big"], "second": INDEX["palm-540b"]},
+        {"view": 1, "first": INDEX["gemma-2-27b"], "second": INDEX["gpt-oss-120b"]},
+        {"view": 1, "first": INDEX["albert-large"], "second": INDEX["deepseek-v3"]},
+        {"view": 1, "first": INDEX["falcon-180b"], "second": INDEX["gpt-4"]},
+        {"view": 2, "first": INDEX["gemma-2-9b"]},
+    ),
+)

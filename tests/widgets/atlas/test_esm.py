@@ -1,0 +1,97 @@
+"""Tier 2 of ModelAtlas: its script in Chromium, beyond what every widget promises."""
+
+import pytest
+from anatomy import atlas
+from anatomy.widgets import ModelAtlas
+from anatomy.widgets.atlas import INDEX, ROWS
+
+from ..page import said, settle, trait
+from .learners import right_decoder
+
+pytestmark = pytest.mark.browser
+
+PAIRS = [("gpt-2", "llama-2-7b"), ("gpt-4", "palm-540b"), ("gemma-3-27b", "deepseek-v3"), ("t5-11b", "mt5-xxl")]
+
+
+@pytest.mark.parametrize("a, b", PAIRS)
+def test_page_and_python_tell_the_same_difference(stage, a, b):
+    page = stage(ModelAtlas(view=1, first=INDEX[a], second=INDEX[b]))
+    assert page.locator(".ta ul li").all_text_contents() == atlas.difference(a, b)
+    drawn = page.locator("figure .ta-caption").all_text_contents()
+    assert [text.startswith(atlas.find(n).title) for text, n in zip(drawn, (a, b), strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["llama-2-7b", "bert-base", "gemma-2-9b", "palm-540b", "gpt-4"])
+def test_page_and_python_count_the_same(stage, name):
+    widget = ModelAtlas(right_decoder, view=2, first=INDEX[name])
+    page = stage(widget)
+    assert said(page) == f"{atlas.find(name).title}: {widget.counted()}"
+    assert page.locator("pre").text_content() == widget.spec["models"][INDEX[name]]["code"]
+
+
+def test_page_and_python_filter_the_same(stage):
+    page = stage(ModelAtlas())
+    for state in ({"norm": 2}, {"attention": 3}, {"text": "qwen"}, {"since": 2020, "until": 2022, "position": 1}):
+        widget = ModelAtlas(**state)
+        page.evaluate("(state) => Object.entries(state).forEach(([k, v]) => model.set(k, v))", state)
+        settle(page)
+        assert said(page).startswith(f"{len(widget.shown())} of {len(ROWS)} models")
+        page.evaluate(
+            "(state) => Object.keys(state).forEach((k) => model.set(k, {text: '', since: 2017, until: 2025}[k] ?? 0))",
+            state,
+        )
+
+
+def test_the_timeline_is_moved_by_mouse_and_keys(stage):
+    page = stage(ModelAtlas())
+    line = page.get_by_role("listbox")
+    page.get_by_role("option", name="PaLM 540B, 2022").click()
+    assert trait(page, "first") == INDEX["palm-540b"]
+    page.get_by_role("option", name="GPT-4, 2023").click(modifiers=["Shift"])
+    assert trait(page, "second") == INDEX["gpt-4"] and trait(page, "first") == INDEX["palm-540b"]
+    line.focus()
+    line.press("ArrowRight")
+    assert trait(page, "first") == INDEX["palm-540b"] + 1
+    line.press("ArrowDown")
+    assert ROWS[trait(page, "first")].year == 2023
+    line.press("ArrowUp")
+    assert ROWS[trait(page, "first")].year == 2022
+    line.press("Shift+End")
+    assert trait(page, "second") == len(ROWS) - 1
+    line.press("Home")
+    settle(page)
+    assert trait(page, "first") == 0 and ROWS[0].title in said(page)
+    page.evaluate("() => { model.set('text', 'falcon'); }")
+    settle(page)
+    line.press("ArrowRight")
+    assert ROWS[trait(page, "first")].name == "falcon-7b", "keys step through what the filter leaves"
+
+
+@pytest.mark.parametrize("width", [840, 390])
+def test_targets_are_large_enough_and_nothing_overflows(stage, width):
+    page = stage(ModelAtlas(), viewport={"width": width, "height": 800})
+    sizes = page.evaluate(
+        "() => [...document.querySelectorAll('[role=option]')].map((e) => e.getBoundingClientRect())"
+        ".map((r) => [r.width, r.height])"
+    )
+    assert len(sizes) == len(ROWS) and min(map(min, sizes)) >= 24
+    for view in range(3):
+        page.evaluate("(view) => model.set('view', view)", view)
+        settle(page)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_code_is_copied_or_selected(stage):
+    page = stage(ModelAtlas(view=2, first=INDEX["llama-2-7b"]))
+    page.get_by_role("button", name="Copy the code").click()
+    page.wait_for_function("() => /Copied|Selected/.test(document.querySelector('.ta-bar').textContent)")
+
+
+def test_every_model_is_drawn_and_said(stage):
+    page = stage(ModelAtlas(view=2))
+    for i in range(len(ROWS)):
+        page.evaluate("(i) => model.set('first', i)", i)
+        settle(page)
+        heard = said(page)
+        drawn = " ".join(page.locator(".ta-svg text").all_text_contents())
+        assert heard and not any(word in heard + drawn for word in ("undefined", "NaN", "null", "{")), ROWS[i].name
