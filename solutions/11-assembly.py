@@ -58,7 +58,7 @@ predict("assembly.p1", "6,738,415,616 numbers. Which model is it?",
 # | shared key-value heads | 08 | `repeat_kv`, `grouped_attention` |
 
 # %% [markdown]
-# Where do they stand? This looks into your notebooks beside this one, and runs nothing of them:
+# Where do they stand? This takes your answers out of the notebooks beside this one, runs them and judges them:
 
 # %%
 parts.show("norm.rms_norm", "placement.post_and_pre", "placement.variants", "ffn.gated", "rope.apply_rope_half", "cache.grouped")
@@ -934,20 +934,21 @@ reveal("assembly.p5",
 # ```
 
 # %% [markdown] written="question"
-# A colleague writes a LLaMA of their own and loads a released checkpoint with `strict=True`. No name is missing, no shape is wrong, and the model writes nonsense. Name three mistakes of different kinds that strict loading cannot see. Say for each what it changes, and describe a test that would show it without looking at the other code.
+# A colleague writes a LLaMA of their own and loads a released checkpoint with `strict=True`. No name is missing, no shape is wrong, and the model writes nonsense. Which three mistakes, of different kinds, can strict loading not see? Say for each what is computed instead, and which test would show it without reading the code.
 #
 # - what names and shapes say, and what they don't
 # - for each mistake: what is computed instead
 # - a test: an input, and what must come out
 
 # %% [markdown] written="answer" points=4
-# Loading compares names and shapes; what is done with the numbers, and in which order, stands in the code. First, the rotary layout: pairs of neighbors in place of halves give other scores at every distance but 0. Test: logits must agree with the original at the first position, where nothing turns, and do; from the second on they differ. Second, gate and up exchanged: both have the same shape, and SiLU falls on the wrong branch. Test: one feed-forward layer alone on a random vector against down(silu(gate) · up) computed by hand. Third, key-value heads repeated as a, b, a, b: query heads read the wrong keys. Test: make all key-value heads equal; then the mistake has no effect, otherwise it has. Others: a norm in the wrong place, the wrong ε or base, a causal mask off by one.
+# Loading compares names and shapes; what is done with the numbers stands in the code. First, rotary pairs of neighbors in place of halves: scores change at every distance but 0. Test: logits equal the original's at the first position, and differ from the second on. Second, gate and up exchanged: SiLU falls on the wrong branch. Test: one feed-forward layer on a random vector, beside down(silu(gate) · up) by hand. Third, key-value heads repeated as a, b, a, b: query heads read the wrong keys. Test: when all key-value heads are made equal, the mistake has no effect; when they differ, it has.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: says that names and shapes do not fix the computation, with an example.
-# - 1 point: three mistakes that really pass a strict load, of different kinds (layout, order of parts, constants, masks or positions). A missing bias or a missing norm does not pass it.
+# - 1 point: three mistakes that really pass a strict load, of different kinds (layout, order of parts, constants, masks or positions).
 # - 1 point: says for each what is computed instead.
 # - 1 point: tests that separate, with what must come out. "Compare all logits with the original" finds all and separates none: half a point, if a part is then switched off or replaced.
+# - No point: a bias or a norm that is missing, a matrix of unequal sides that lies transposed. Strict loading finds these.
 # ### END MARK SCHEME
 
 # %% [markdown]

@@ -41,7 +41,7 @@ predict("scale.p1", "175 billion parameters, 300 billion tokens, 1,024 GPUs at 1
 # %% [markdown]
 # ## 1. A width, read off a count
 #
-# A GPT layer of width $d$ has four attention matrices, $4d^2$ numbers, a feed-forward layer of width $4d$, $8d^2$, and $13d$ biases and norm weights. Before the $L$ layers stand tables of $V$ words and $P$ positions, behind them one norm; the head uses the table of words again:
+# A GPT layer of width $d$ holds four attention matrices ($4d^2$ numbers), two feed-forward matrices, to width $4d$ and back ($8d^2$), and biases and norms ($13d$). Below the $L$ layers lie tables of $V$ words and $P$ positions, above them one norm ($2d$). The head uses the table of words again:
 #
 # $$N = L\,(12 d^2 + 13 d) + (V + P)\, d + 2d$$
 
@@ -81,7 +81,7 @@ def hidden_size(parameters, n_layers, vocab, positions, multiple=64):
 # 3. `a, b = 12 * n_layers, 13 * n_layers + vocab + positions + 2`, then `d = (-b + math.sqrt(…)) / (2 * a)`, `return multiple * round(…)`.
 
 # %% [markdown] worth="scale.hidden_size"
-# Above some billions of parameters the layers are nearly everything, 12·L·d². GPT-3's two tables hold 0.4 % of its parameters, those of the smallest GPT-2 hold 32 %.
+# Above a few billion parameters the layers are nearly everything, 12·L·d². GPT-3's two tables hold 0.4 % of its parameters, those of the smallest GPT-2 hold 32 %.
 
 # %% [markdown]
 # ### Claim on trial
@@ -201,12 +201,12 @@ reveal("scale.p1",
        answer="about a month")
 
 # %% [markdown] evidence="exact + cited: 2005.14165 + cited: 2104.04473"
-# **Verdict: an estimate, told as history.** The 34 days on 1,024 A100 are in [2104.04473](https://arxiv.org/abs/2104.04473), section 5.1, a year later and for its own software, with $8ND$. GPT-3's paper says that all its models were trained on V100 ([2005.14165](https://arxiv.org/abs/2005.14165), section 2.3).
+# **Verdict: an estimate, told as history.** The 34 days on 1,024 A100 are in [2104.04473](https://arxiv.org/abs/2104.04473), section 5.1, which a year later estimated what its own software would need, with $8ND$. GPT-3's paper says that all its models were trained on V100 ([2005.14165](https://arxiv.org/abs/2005.14165), section 2.3).
 
 # %% [markdown]
 # ## 3. How large a model does a budget deserve?
 #
-# With $C = 6ND$ fixed, a larger model sees fewer tokens. The Chinchilla paper trained over 400 models to find the best division. Its table 3 lists the best budget for a size; three of its nine rows:
+# With $C = 6ND$ fixed, a larger model sees fewer tokens. The Chinchilla paper trained over 400 models to find the best division. Its table 3 lists for each size the budget at which that size is best; three of its nine rows:
 #
 # | parameters | FLOPs | tokens |
 # |---|---|---|
@@ -251,7 +251,7 @@ def allocate(flops, coefficient, exponent):
 # 3. `u, v = x.double().log(), y.double().log()`, `du = u - u.mean()`, `exponent = (du * (v - v.mean())).sum() / …`, `return torch.exp(…).item(), exponent.item()`.
 
 # %% [markdown] worth="scale.allocation"
-# Kaplan and others found 0.73 for the parameters two years earlier ([2001.08361](https://arxiv.org/abs/2001.08361)): much larger models on few tokens. They had kept one learning-rate schedule for all lengths of training, which made short runs look worse than they are.
+# Two years earlier Kaplan and others had found 0.73 for the parameters: much larger models on few tokens ([2001.08361](https://arxiv.org/abs/2001.08361)). The gap was explained later: the head's FLOPs were not counted, warmups were too long for small models, and the optimizer was not tuned to the size ([2406.19146](https://arxiv.org/abs/2406.19146)).
 
 # %% [markdown]
 # ### See it
@@ -275,14 +275,14 @@ reveal("scale.p2",
        answer="10 times, on 10 times the tokens")
 
 # %% [markdown]
-# These tables hold no raw measurements: their rows lie on the papers' own fits, up to sizes that nobody had trained. So your line reads the law back; it does not test it.
+# These tables hold no raw measurements: their rows lie on the paper's own fits, up to sizes that nobody had trained. So your line reads the law back; it does not test it.
 #
 # The third approach disagrees. Its fit was redone from the published plot and then agrees with the first two ([2404.10102](https://arxiv.org/abs/2404.10102)).
 
 # %% [markdown]
 # ### What was done since
 #
-# Tokens per parameter of real models, from their papers. The rule that follows from approach 1 is about 20.
+# Tokens per parameter of real models, from the papers on Chinchilla, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Llama 2 ([2307.09288](https://arxiv.org/abs/2307.09288)) and Llama 3 ([2407.21783](https://arxiv.org/abs/2407.21783)). Approach 1 asks for about 20.
 
 # %%
 trained = {"GPT-3 175B": (175e9, 300e9), "Gopher 280B": (280e9, 300e9), "Chinchilla 70B": (70e9, 1.4e12),
@@ -434,7 +434,7 @@ reveal("scale.p3",
 # By hand: $W$ full of ones, $A = (3\;\, 4)$, $B = (1, 2)^\top$, $\alpha = 2$: $BA$ has rows $(3, 4)$ and $(6, 8)$, doubled $(6, 8)$ and $(12, 16)$, the sum is $(7, 9)$ and $(13, 17)$.
 
 # %% [markdown] statement="lora.merge"
-# Write the merged weight as a new tensor, in the dtype of `weight` (which may be bfloat16 while $A$ and $B$ are float32), and the number of parameters that LoRA trains for one matrix.
+# Write the merged weight as a new tensor in the dtype of `weight`. That may be bfloat16 while $A$ and $B$ are float32: add first, then round. Then count the parameters that LoRA trains for one matrix.
 
 # %% exercise="lora.merge"
 def merge(weight, A, B, alpha):
@@ -494,8 +494,9 @@ for r in (1, 8, 64):
 # > *"The kind of model sets the rank: encoder-only 4–16, decoder-only 8–16 for instructions and 16–64 for complex tasks."*
 #
 # Rough experience, says the note that it comes from. One decoder is enough to see whether the kind of model decides.
-#
-# A small one has learned to name the word two places back. Freeze it, and let it learn
+
+# %% [markdown]
+# A small decoder has learned to name the word two places back. Freeze it, and let it learn
 #
 # - *renamed*: the same word, under a new name. It knows how to look; only what it says must change;
 # - *farther*: the word five places back. It has never looked there.
@@ -557,7 +558,7 @@ reveal("scale.p4",
 #
 # $$\text{bytes} = b\,(W + B \cdot S \cdot 2 L G D) \qquad \text{FLOPs} = B\,(2W + 4 L H D \cdot S)$$
 #
-# with $L$ layers, $H$ heads, $G$ key-value heads of $D$ numbers, $b$ bytes per number.
+# with $L$ layers, $H$ heads, $G$ key-value heads, $D$ numbers per head (no longer tokens), $b$ bytes per number.
 
 # %% [markdown]
 # ### Worked example
@@ -620,12 +621,12 @@ with described("Tokens per second of all users against their number, for 0, 512 
 # %% [markdown]
 # ### Worked example
 #
-# 100 weights in 2 bytes at 10 bytes per second: 20 s, whoever comes. One user adds 6 s of computing and 2 s of fetching. So $6B \ge 20 + 2B$ from $B = 5$ on.
+# 100 weights in 2 bytes at 10 bytes per second: 20 s, for any number of users. One user adds 6 s of computing and 2 s of fetching. So $6B \ge 20 + 2B$ from $B = 5$ on.
 #
 # If a user added 6 s of computing and 7 s of fetching, no number would be enough.
 
 # %% [markdown] statement="serve.compute_bound"
-# Write the smallest whole number of users, at least 1, at which computing takes as long as fetching or longer; `None` where there is none. `step_cost` may help.
+# Write the smallest whole number of users at which computing takes as long as fetching or longer; `None` where there is none. `step_cost` may help.
 
 # %% exercise="serve.compute_bound"
 def compute_bound_users(model, tokens, bandwidth, peak, itemsize=2):
@@ -636,13 +637,13 @@ def compute_bound_users(model, tokens, bandwidth, peak, itemsize=2):
     gained = flops / peak - (moved - weights) / bandwidth
     if gained <= 0:
         return None
-    return max(1, math.ceil(weights / bandwidth / gained))
+    return math.ceil(weights / bandwidth / gained)
     ### END SOLUTION
 
 # %% [markdown] hints="serve.compute_bound"
 # 1. Write the two times as lines in $B$: one starts at 0, the other at the time of the weights. When do they never meet?
 # 2. `step_cost(model, 0, …)` gives the bytes of the weights, `step_cost(model, 1, …)` adds one user. What a user gains is FLOPs / peak − cache / bandwidth. Not positive: `None`. Else weights / bandwidth over the gain, rounded up.
-# 3. `gained = flops / peak - (moved - weights) / bandwidth`, `if gained <= 0: return None`, `return max(1, math.ceil(…))`.
+# 3. `gained = flops / peak - (moved - weights) / bandwidth`, `if gained <= 0: return None`, `return math.ceil(…)`.
 
 # %% [markdown] worth="serve.compute_bound"
 # Without caches the answer depends on the chip alone: $b \cdot \text{peak} / (2 \cdot \text{bandwidth})$, 156 on an A100 in 2 bytes. It is the ridge of unit 08's roofline.
@@ -666,7 +667,7 @@ CacheCalculator(kv_bytes_per_token, model=4, users=64, tokens=32768)
 # %% [markdown]
 # ## 9. Predicted, then measured
 #
-# A model of {{serving.megabytes:.0f}} MB, on one thread of your processor. First what the machine can do: bytes per second when so much memory is read once, FLOPs per second of a large matrix product.
+# A model of {{serving.megabytes:.0f}} MB, on one thread of your processor. First what the machine can do: bytes per second when that much memory is read once, and FLOPs per second of a large matrix product.
 
 # %%
 decoder = serving.Decoder()
@@ -684,7 +685,7 @@ for r in rows:
 # %% [markdown]
 # For one user, bytes explain most of the time. For batches the prediction is a bound, not a forecast: a product with few rows does not run at the speed of a large one.
 #
-# Now a model 225 times smaller, of the same make.
+# Now a model {{serving.shrunk:.0f}} times smaller, of the same make.
 
 # %%
 predict("scale.p5", "The small model has 225 times fewer weights. Its step is faster…",
@@ -769,7 +770,7 @@ for users in (1, 2, 4, 8, 16, 32):
 # %% [markdown]
 # ## 11. Which architecture would you choose?
 #
-# Three models of equal parameters: one stack of 28 layers, as encoder or as decoder, and 12 + 12 layers with cross-attention. One request reads 512 tokens and writes 128. Torch counts the FLOPs of its runs:
+# Three models of equal parameters: one stack of 28 layers, as encoder or as decoder, and 12 + 12 layers with cross-attention. One request reads 512 tokens and writes 128. Torch counts their FLOPs:
 
 # %%
 print(f"{'':17}{'read':>9}{'write':>11}{'cache':>12}")
@@ -786,7 +787,7 @@ for row in scaling.architectures():
 # | long input, short output | encoder–decoder | above: less than half of the reading and of the cache |
 # | dialog, code, anything | decoder-only | one stack, one cache that goes on growing (unit 08) |
 #
-# Which one *learns* better for its FLOPs no count can say. Wang and others trained them side by side: a decoder with a plain language-modeling loss was best right after pretraining, an encoder–decoder after training on many tasks ([2204.05832](https://arxiv.org/abs/2204.05832)).
+# Which one *learns* better for its FLOPs no count can say. Wang and others trained them side by side ([2204.05832](https://arxiv.org/abs/2204.05832)). On new tasks a causal decoder was best right after pretraining. After further training on many tasks, models that see their input from both sides and had filled in masked words were best.
 
 # %% [markdown] written="question"
 # A team serves a model of 8 billion weights to 32 users at once, with texts of about 8,000 tokens. A step takes too long. One engineer proposes GPUs with twice the FLOP/s, another a model of the same size with a quarter of the key-value heads, a third LoRA adapters of a smaller rank. Which of the three helps, and why do the others not?

@@ -34,6 +34,9 @@ LEARNER_FOLDERS = (
     *("assets/models/*/*.json", "assets/models/*/*.safetensors", "assets/models/*/README.md"),
 )
 
+# Tracked in the learner's wing and of no use to learners: weights of the other seeds, which recordings compare.
+STAYS = ("assets/models/austen/seeds/",)
+
 
 def contents(root: Path = ROOT) -> dict[str, bytes]:
     """dict name in the zip → bytes: the files of the learner's wing that are listed above.

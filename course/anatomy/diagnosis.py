@@ -200,7 +200,8 @@ class _Failure:
             number = len(want)
             same = {(k, n) for k, a in enumerate(want) for n, b in enumerate(have) if _is_same(a, b)}
             right = {k for k in range(number) if (k, k) in same and (right is None or k in right)}
-            orders = {p for p in itertools.permutations(range(number)) if all((p[n], n) in same for n in range(number))}
+            moved = set(itertools.permutations(range(number))) - {tuple(range(number))}
+            orders = {p for p in moved if all((p[n], n) in same for n in range(number))}
             order = orders if order is None else order & orders
         if order:
             places = sorted(min(order))

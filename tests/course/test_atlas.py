@@ -134,7 +134,7 @@ def test_the_claims_on_trial_are_corrected():
 @pytest.mark.parametrize("row", [r for r in ROWS if atlas.closed_form(r)], ids=lambda row: row.name)
 def test_sizes_add_up_to_the_published_figure(row):
     """To the digits that were published, or as near as the row says, with its reason."""
-    counted = atlas.count(row.name)
+    counted = atlas.against_published(row.name)
     assert counted.agrees, counted
     if row.differs:
         assert not counting.rounds(counted.compared, row.published), "the reason is not needed"
@@ -148,7 +148,7 @@ def test_a_model_of_the_references_has_as_many_parameters(name):
     if c["kind"] == "decoder":
         assert counting.parameters(reference, c, whole=False) == right
     if c["n_layers"] * max(c["n_experts"], 1) <= 50:
-        assert atlas.count(name, reference).counted == right
+        assert atlas.against_published(name, reference).counted == right
 
 
 def test_most_rows_can_be_built():
@@ -199,9 +199,9 @@ class Miscounted(nn.Module):
 
 
 def test_a_mistake_is_named_and_meta_costs_nothing():
-    right = atlas.count("smollm2-1.7b", reference)
+    right = atlas.against_published("smollm2-1.7b", reference)
     assert right.agrees and right.counted == 1_711_376_384 and "Rounded" in str(right)
-    wrong = atlas.count("smollm2-1.7b", Miscounted)
+    wrong = atlas.against_published("smollm2-1.7b", Miscounted)
     assert not wrong.agrees and "whether the head is tied" in wrong.why
     with torch.device("meta"):
         assert next(reference(atlas.configuration("llama-3-405b")).parameters()).is_meta
@@ -248,5 +248,5 @@ def test_unknown_names_get_similar_ones():
     with pytest.raises(atlas.UnknownModel, match="no model 'llama-2-7'; did you mean llama-2-7b"):
         atlas.find("llama-2-7")
     with pytest.raises(ValueError, match="sizes of GPT-4 are not published"):
-        atlas.count("gpt-4")
+        atlas.against_published("gpt-4")
     assert atlas.find("gpt-4").get("n_layers") is None

@@ -1,5 +1,6 @@
 """Oracles: models built on the meta device, here and in Hugging Face; a numerical minimum; published figures."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -163,6 +164,40 @@ def test_tokens_per_parameter():
     assert round(ratio(scaling.BESIROGLU)) == 18 and round(ratio(scaling.HOFFMANN)) == 93
     with pytest.raises(ValueError, match="flops"):
         scaling.compute_optimal(0.0)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_power_law_is_the_least_squares_of_numpy(oracle_report, noise):
+    torch.manual_seed(0)
+    x = 10 ** (17 + 8 * torch.rand(9, dtype=torch.float64))
+    y = 0.3 * x**0.55 * torch.exp(noise * torch.randn(9, dtype=torch.float64))
+    slope, intercept = np.polyfit(x.log().numpy(), y.log().numpy(), 1)
+    law = torch.tensor(scaling.fit_power_law(x, y), dtype=torch.float64)
+    expected = torch.tensor([np.exp(intercept), slope])
+    oracle_report("fit_power_law / numpy's polyfit of the logarithms", law, expected, 1e-9, 0.0)
+    if not noise:
+        assert law.tolist() == pytest.approx([0.3, 0.55], rel=1e-9)
+    assert scaling.fit_power_law(x.float(), y.float()) == pytest.approx(law.tolist(), rel=1e-5)
+
+
+def test_allocation_spends_the_budget_and_follows_chinchillas_first_row():
+    """Table 3 of arXiv:2203.15556: 67 billion parameters and 1.5 trillion tokens for 5.76e23 FLOPs."""
+    rows = torch.tensor([[1.21e20, 1e9], [5.76e23, 67e9], [1.27e26, 1e12]], dtype=torch.float64)
+    law = scaling.fit_power_law(*rows.T)
+    N, D = scaling.allocation(5.76e23, law)
+    assert 6 * N * D == pytest.approx(5.76e23)
+    assert N == pytest.approx(67e9, rel=0.05) and D == pytest.approx(1.5e12, rel=0.08)
+
+
+@pytest.mark.parametrize("name", ["GPT2_SMALL", "GPT2_XL", "GPT3_175B"])
+def test_width_comes_back_from_an_exact_and_from_a_rounded_count(name):
+    c = getattr(sizes, name)
+    exact = scaling.gpt2_parameters(c)
+    for count in (exact, float(f"{exact:.2e}")):
+        assert scaling.gpt2_width(count, c.n_layers, c.vocab, c.max_positions) == c.d_model
+    off = lambda d: abs(scaling.gpt2_parameters(c._replace(d_model=d)) - 0.9 * exact)
+    nearest = min(range(64, 20_000, 64), key=off)
+    assert scaling.gpt2_width(0.9 * exact, c.n_layers, c.vocab, c.max_positions) == nearest
 
 
 def test_shape_ratios():

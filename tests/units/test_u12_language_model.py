@@ -234,7 +234,7 @@ def test_without_a_mask_the_loss_is_too_good_to_be_true():
 
 def test_longer_texts_are_read_worse_and_cures_help():
     f = facts("longer_text")
-    assert f["breaks"] >= 1 and f["as_trained"]["end"] > f["trained_end"] + 0.1 and str(4 * f["trained"]) == f["tested"]
+    assert f["breaks"] == f["models"] == f["yarn"]["holds"] == 3 and f["as_trained"]["end"] > f["trained_end"] + 0.1 and str(4 * f["trained"]) == f["tested"]
     assert all(f[cure]["end"] < f["as_trained"]["end"] for cure in ("ntk_aware_base", "yarn", "window"))
     assert f["interpolated_tuned"]["end"] < f["interpolated"]["end"]
 

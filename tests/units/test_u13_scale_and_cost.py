@@ -72,7 +72,7 @@ def test_aspect_ratios_that_the_verdict_counts():
 
 
 def test_forward_takes_two_and_backward_four_and_attention_the_rest():
-    short, long = (scaling.training_step(d=192, layers=2, length=n, batch=1) for n in (16, 192))
+    short, long = (scaling.training_step(d=192, layers=1, length=n, batch=1) for n in (16, 192))
     for counted, length in ((short, 16), (long, 192)):
         rest = 4 * length * 192 / (12 * 192**2)  # scores and sums, per parameter and token
         assert counted["forward"] == pytest.approx(2 + rest) and counted["backward"] == pytest.approx(2 * (2 + rest))
@@ -189,6 +189,7 @@ def test_recorded_steps_are_never_faster_than_predicted_and_the_tiny_model_is_ru
     facts = serving_script.facts(recorded("serving"))
     assert 1 < facts["one"]["least"] and facts["one"]["most"] < 3, "bytes explain most of one user's time"
     assert 1 < facts["batch"]["least"] and facts["batch"]["most"] < 8
+    assert round(facts["shrunk"]) == 225 and says("The small model has 225 times fewer weights")
     assert facts["tiny"]["least"] > 10 > 1 < facts["faster"] and facts["tiny_speedup"] < facts["shrunk"] / 4
 
 
@@ -204,14 +205,15 @@ def test_architectures_have_equal_parameters_and_the_costs_that_the_table_tells(
     assert encoder["parameters"] == decoder["parameters"] == both["parameters"] == 336 * 96**2
     assert both["read"] < decoder["read"] / 2 and both["cache"] < decoder["cache"] / 2
     assert encoder["write"] > 16 * decoder["write"] and encoder["cache"] == 0
-    exact = sum(scaling.flops(lambda n=n: _stack(n)) for n in range(65, 81))
-    assert encoder["write"] == exact, "three points of a square give the sum"
+    assert encoder["write"] == sum(map(_again, range(65, 81))), "three points of a square give the sum"
+    assert decoder["read"] == _again(64) == 28 * (2 * 64 * 12 * 96**2 + 4 * 64 * 64 * 96)
 
 
-def _stack(n):
+def _again(n):
+    """FLOPs of reading n tokens in a stack of 28 layers."""
     with torch.device("meta"), torch.no_grad():
-        for layer in [scaling.Layer(96)] * 28:
-            layer(torch.empty(1, n, 96))
+        layer, text = scaling.Layer(96), torch.empty(1, n, 96)
+    return 28 * scaling.flops(lambda: layer(text))
 
 
 def test_claims_stand_as_quoted():

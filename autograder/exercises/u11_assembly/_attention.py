@@ -124,6 +124,12 @@ def _biased_like(name, source):
     return wrong(__init__=start)
 
 
+def _no_output(self, c):
+    Attention.__init__(self, c)
+    if c["n_heads"] * c["head_dim"] == c["d_model"]:
+        self.o_proj = nn.Identity()
+
+
 def _square_heads(self, c):
     """Heads as wide as d_model / H."""
     Attention.__init__(self, {**c, "head_dim": c["d_model"] // c["n_heads"]})
@@ -276,12 +282,7 @@ MISTAKES = [
     ),
     Mutant(
         "no_output",
-        wrong(
-            __init__=lambda self, c: (
-                Attention.__init__(self, c),
-                setattr(self, "o_proj", nn.Identity()) if c["n_heads"] * c["head_dim"] == c["d_model"] else None,
-            )[0]
-        ),
+        wrong(__init__=_no_output),
         "The weights do not load: o_proj is missing where the heads make up d_model. It is always there, and "
         "mixes them.",
     ),

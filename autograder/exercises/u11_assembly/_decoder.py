@@ -96,6 +96,11 @@ def _one_block(self, c):
         self.blocks[i] = self.blocks[0]
 
 
+def _norm_each(self, c):
+    for block in self.blocks:
+        block.register_forward_hook(lambda m, i, o: (self.final_norm(o[0]), o[1]))
+
+
 def _plain_list(self, c):
     blocks = list(self.blocks)
     del self.blocks
@@ -237,13 +242,7 @@ MISTAKES = [
     ),
     Mutant(
         "final_norm_in_loop",
-        wrong(
-            __init__=lambda self, c, attention=Attention, ffn=make_ffn: (
-                Decoder.__init__(self, c, attention, ffn),
-                [block.register_forward_hook(lambda m, i, o: (self.final_norm(o[0]), o[1])) for block in self.blocks],
-            )[0],
-            end=lambda self, x: self.logits(x),
-        ),
+        variant(built(_norm_each), end=lambda self, x: self.logits(x)),
         "final_norm is called behind every block. It comes once, behind the last.",
     ),
     Mutant(
@@ -326,12 +325,7 @@ MISTAKES = [
     ),
     Mutant(
         "scaled_embedding",
-        wrong(
-            __init__=lambda self, c, attention=Attention, ffn=make_ffn: (
-                Decoder.__init__(self, c, attention, ffn),
-                self.embeddings.register_forward_hook(lambda m, i, x: x * math.sqrt(c["d_model"])),
-            )[0]
-        ),
+        built(lambda self, c: self.embeddings.register_forward_hook(lambda m, i, x: x * math.sqrt(c["d_model"]))),
         "The embeddings are multiplied by √d_model, as in Gemma. Here they enter the first block as they are.",
     ),
     Mutant(

@@ -1,6 +1,7 @@
 """One attention layer: projections, key-value heads, rotary positions, a mask and a past."""
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -9,7 +10,7 @@ from autograder.judge.spec import Case, Exercise, Program, Ref, Source
 from autograder.reference.assembly.attention import Attention
 
 from ._attention import MISTAKES
-from .shared import Config, bounds, causal, gpt, llama, made
+from .shared import SLIM_LLAMA, Config, bounds, causal, gpt, llama, made
 
 
 class HeadByHead(nn.Module):
@@ -110,7 +111,7 @@ def _out_bias(g: Source) -> Program:
 def _chunks(g: Source) -> Program:
     program = _layer(g, llama(n_heads=6, n_kv_heads=1, head_dim=4))
     for i, (a, b) in enumerate(bounds([2, 3, 1])):
-        past = {"past": Ref(i, 1)} if i else {}
+        past: dict[str, Any] = {"past": Ref(i, 1)} if i else {}
         program.call(g.randn(2, b - a, 12), causal(a, b), torch.arange(a, b), **past)
     return program
 
@@ -139,16 +140,14 @@ def _attend(g: Source) -> Program:
 
 
 def _gradients(g: Source) -> Program:
-    program = _layer(g, llama(attention_bias=True)).call(
-        g.randn(2, 3, 12), causal(0, 3), torch.arange(3), grad=[0], params=True
-    )
-    return program
+    program = _layer(g, llama(**SLIM_LLAMA, attention_bias=True))
+    return program.call(g.randn(2, 3, 6), causal(0, 3), torch.arange(3), grad=[0], params=True)
 
 
 def _past_gradients(g: Source) -> Program:
-    old = g.randn(2, 2, 2, 6), g.randn(2, 2, 2, 6)
-    program = _layer(g, llama())
-    return program.call(g.randn(2, 3, 12), causal(2, 5), torch.arange(2, 5), past=old, grad=[0], params=True)
+    old = g.randn(2, 1, 2, 4), g.randn(2, 1, 2, 4)
+    program = _layer(g, llama(**SLIM_LLAMA))
+    return program.call(g.randn(2, 3, 6), causal(2, 5), torch.arange(2, 5), past=old, grad=[0], params=True)
 
 
 EXERCISE = Exercise(

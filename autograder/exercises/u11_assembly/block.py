@@ -1,5 +1,8 @@
 """A block from a configuration: attention and feed-forward layer in each of four wirings."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -8,7 +11,7 @@ from autograder.reference.assembly.attention import Attention
 from autograder.reference.assembly.block import Block
 from autograder.reference.assembly.pieces import make_ffn, make_norm
 
-from .shared import Config, bounds, causal, gpt, llama, made, variant
+from .shared import SLIM_LLAMA, Config, bounds, causal, gpt, llama, made, variant
 
 
 class WrittenOut(nn.Module):
@@ -145,7 +148,7 @@ def _new(g: Source, c: Config, **kwargs: object) -> Program:
     return made(g, "Block", Block, c, **kwargs)
 
 
-def _one(c: Config) -> object:
+def _one(c: Config) -> Callable[[Source], Program]:
     return lambda g: _new(g, c).call(g.randn(2, 4, 12, scale=2.0) + 1, causal(0, 4), torch.arange(4))
 
 
@@ -161,7 +164,7 @@ def _toys(g: Source) -> Program:
     return new.call(g.randn(2, 2, 12), causal(3, 5), positions=places[:, :2] + 3, past=Ref(1, 1))
 
 
-def _one_toy(g: Source, **which: Fn) -> Program:
+def _one_toy(g: Source, **which: Any) -> Program:
     c = llama(n_heads=3, n_kv_heads=3, head_dim=4)
     names = {f"{n}_norm.weight": g.uniform(12, low=0.5, high=1.5) for n in ("attention", "ffn")}
     kept = Attention(c) if "ffn" in which else make_ffn(c)
@@ -173,7 +176,7 @@ def _one_toy(g: Source, **which: Fn) -> Program:
 def _chunks(g: Source) -> Program:
     program = _new(g, llama(placement="both"))
     for i, (a, b) in enumerate(bounds([2, 3, 1])):
-        past = {"past": Ref(i, 1)} if i else {}
+        past: dict[str, Any] = {"past": Ref(i, 1)} if i else {}
         program.call(g.randn(2, b - a, 12), causal(a, b), torch.arange(a, b), **past)
     return program
 
@@ -183,10 +186,10 @@ def _bare(g: Source) -> Program:
     return _new(g, gpt(placement="post", eps=0.2)).call(g.randn(2, 5, 12))
 
 
-def _gradients(placement: str) -> object:
+def _gradients(placement: str) -> Callable[[Source], Program]:
     def build(g):
-        new = _new(g, llama(placement=placement, eps=0.1))
-        return new.call(g.randn(2, 3, 12), causal(0, 3), torch.arange(3), grad=[0], params=True)
+        new = _new(g, llama(**SLIM_LLAMA, placement=placement, eps=0.1))
+        return new.call(g.randn(2, 3, 6), causal(0, 3), torch.arange(3), grad=[0], params=True)
 
     return build
 

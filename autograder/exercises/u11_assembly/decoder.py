@@ -15,7 +15,7 @@ from autograder.reference.assembly.pieces import make_ffn, make_norm
 from autograder.reference.masks import left_padded, right_padded
 
 from ._decoder import MISTAKES
-from .shared import Config, bounds, gpt, llama, made, weights
+from .shared import SLIM, SLIM_LLAMA, Config, bounds, gpt, llama, made, weights
 
 
 class OnePass(nn.Module):
@@ -148,11 +148,13 @@ def _too_long(g: Source) -> Program:
 
 def _long_with_padding(g: Source) -> Program:
     """Eleven columns, at most nine of them words."""
-    c = gpt()
+    c = gpt(n_layers=1)
     return _new(g, c).call(_ids(g, c, 3, 11), left_padded(g.integers(4, 10, 3), 11))
 
 
-WINDOWS = llama(n_layers=3, window=2, window_every=2, max_positions=40)
+# Where every layer's keys and values come back several times.
+THIN, THIN_LLAMA = SLIM | {"n_layers": 2}, SLIM_LLAMA | {"n_layers": 2}
+WINDOWS = llama(**SLIM_LLAMA | {"n_layers": 3}, window=2, window_every=2, max_positions=40)
 
 EXERCISE = Exercise(
     id="assembly.decoder",
@@ -172,20 +174,32 @@ EXERCISE = Exercise(
         Case("post", "Post-LN: no norm after the last block", _whole(gpt(placement="post", eps=0.1))),
         Case("olmo", "norms inside, then a last norm", _whole(llama(placement="inside", tied=False), 1, 4)),
         Case("gemma", "four norms per block", _whole(llama(placement="both", n_layers=1))),
-        Case("left", "three texts padded on the left, RoPE", _padded(llama(), left_padded)),
-        Case("right", "three texts padded on the right, learned positions", _padded(gpt(), right_padded)),
-        Case("left places", "three texts padded on the left, learned positions", _padded(gpt(), left_padded), weight=2),
-        Case("chunks", "2, 3 and 1 tokens, each with the past from before", _chunks(llama(), [2, 3, 1]), weight=2),
-        Case("gpt in chunks", "1, 1 and 3 tokens with learned positions", _chunks(gpt(), [1, 1, 3])),
-        Case("padded chunks", "3, 2 and 1 tokens, padded on the left", _chunks(gpt(), [3, 2, 1], True), weight=2),
+        Case("left", "three texts padded on the left, RoPE", _padded(llama(**THIN_LLAMA), left_padded)),
+        Case("right", "three texts padded on the right, learned positions", _padded(gpt(**THIN), right_padded)),
+        Case(
+            "left places",
+            "three texts padded on the left, learned positions",
+            _padded(gpt(**THIN), left_padded),
+            weight=2,
+        ),
+        Case(
+            "chunks",
+            "2, 3 and 1 tokens, each with the past from before",
+            _chunks(llama(**THIN_LLAMA), [2, 3, 1]),
+            weight=2,
+        ),
+        Case("gpt in chunks", "1, 1 and 3 tokens with learned positions", _chunks(gpt(**THIN), [1, 1, 3])),
+        Case("padded chunks", "3, 2 and 1 tokens, padded on the left", _chunks(gpt(**THIN), [3, 2, 1], True), weight=2),
         Case("windows", "three layers, the first and the third see two keys", _whole(WINDOWS, 2, 6)),
-        Case("windows in chunks", "the same, 3, 1 and 3 tokens, padded", _chunks(WINDOWS, [3, 1, 3], True)),
+        Case("windows in chunks", "the same, 3 and 3 tokens, padded", _chunks(WINDOWS, [3, 3], True)),
         Case("window in every layer", "both layers see three keys", _whole(llama(window=3), 1, 6)),
         Case("toys", "sublayers made by the two functions that are handed in, with a past", _toys),
         Case("toy ffn", "only the feed-forward layer is handed in", _toy_ffn, weight=0.5),
         Case("toy attention", "only attention is handed in", _toy_attention, weight=0.5),
-        Case("gradients", "gradients reach every weight of a LLaMA, through a tied head", _gradients(llama())),
-        Case("more gradients", "and of a GPT whose head is its own", _gradients(gpt(tied=False)), weight=0.5),
+        Case(
+            "gradients", "gradients reach every weight of a LLaMA, through a tied head", _gradients(llama(**SLIM_LLAMA))
+        ),
+        Case("more gradients", "and of a GPT whose head is its own", _gradients(gpt(**SLIM, tied=False)), weight=0.5),
         Case("wide batch", "eleven columns with padding, at most nine words: they fit nine places", _long_with_padding),
         Case("too long", "ten words for nine learned places raise ValueError", _too_long, weight=0.5),
     ],

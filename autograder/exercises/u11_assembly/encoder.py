@@ -13,7 +13,7 @@ from autograder.reference.assembly.embeddings import Embeddings
 from autograder.reference.assembly.encoder import Encoder
 from autograder.reference.assembly.pieces import make_ffn, make_norm
 
-from .shared import Config, gpt, llama, made, variant, weights
+from .shared import SLIM, Config, gpt, llama, made, variant, weights
 
 TOYS = (Fn("toy_attention"), Fn("toy_ffn"))
 
@@ -198,8 +198,8 @@ def _toys(g: Source) -> Program:
 
 
 def _gradient(g: Source) -> Program:
-    program = made(g, "Encoder", Encoder, bert(shared_layers=True))
-    return program.call(_words(g, 3, 5), g.integers(0, 2, 3, 5), REAL, params=True)
+    program = made(g, "Encoder", Encoder, bert(**SLIM | {"n_layers": 3}, shared_layers=True))
+    return program.call(g.integers(0, 7, 3, 5), g.integers(0, 2, 3, 5), REAL, params=True)
 
 
 EXERCISE = Exercise(

@@ -118,10 +118,10 @@ def _by_hand(g: Source) -> Program:
 
 
 def _model(g: Source) -> Program:
-    state = {"wte.weight": g.randn(7, 6), "wpe.weight": g.randn(5, 6)}
+    state = {"wte.weight": g.randn(7, 4), "wpe.weight": g.randn(5, 4)}
     for number in range(2):
-        state |= layer(g, number, 6, 10, torch.float64)
-    return call({**state, "ln_f.weight": g.randn(6), "ln_f.bias": g.randn(6)})
+        state |= layer(g, number, 4, 6, torch.float64)
+    return call({**state, "ln_f.weight": g.randn(4), "ln_f.bias": g.randn(4)})
 
 
 EXERCISE = Exercise(

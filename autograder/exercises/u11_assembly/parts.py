@@ -6,7 +6,7 @@ from autograder.exercises.u06_rope import apply_rope_half
 from autograder.exercises.u08_kv_cache_and_gqa import grouped
 from autograder.judge.spec import Exercise
 
-from .shared import again, cases_again, mutants_again, together
+from .shared import again, alternatives_again, cases_again, mutants_again, together
 
 PARTS = again(rms_norm, apply_rope_half, grouped, gated)
 WORDS = {
@@ -36,7 +36,7 @@ EXERCISE = Exercise(
     signature="rms_norm(x, weight, eps=1e-6)",
     targets=tuple(target for part in PARTS.values() for target in part.targets),
     reference=together(PARTS),
-    alternatives=[together(PARTS, lambda e, i=i: e.alternatives[i]) for i in (0, 1)],
+    alternatives=alternatives_again(PARTS, 2),
     cases=cases_again(PARTS, WORDS),
     mutants=mutants_again(PARTS, MISTAKES),
 )

@@ -31,6 +31,9 @@ GPT = {
     "out_bias": True,
     "ffn_bias": True,
 }
+# For cases that ask for gradients: a gradient is as large as its weight, and each known mistake has its own.
+SLIM = {"vocab": 7, "d_model": 6, "n_layers": 1, "n_heads": 2, "d_ff": 5}
+SLIM_LLAMA = {**SLIM, "n_kv_heads": 1, "head_dim": 4}
 
 
 def llama(**changes: Any) -> Config:
@@ -121,6 +124,15 @@ def together(exercises: Asked, chosen: Callable[[Exercise], Implementation | Non
     for exercise in exercises.values():
         found += exercise.functions(chosen(exercise) or exercise.reference).values()
     return tuple(found)
+
+
+def alternatives_again(exercises: Asked, count: int) -> list[Implementation]:
+    """All targets of several exercises, written as the first alternative of each, as the second, and so on."""
+
+    def written(i: int) -> Implementation:
+        return together(exercises, lambda exercise: exercise.alternatives[i])
+
+    return [written(i) for i in range(count)]
 
 
 def mutants_again(exercises: Asked, names: dict[str, str]) -> list[Mutant]:

@@ -3,7 +3,7 @@
 from autograder.exercises.u05_position_encodings import t5_bias
 from autograder.judge.spec import Exercise
 
-from .shared import again, cases_again, mutants_again, together
+from .shared import again, alternatives_again, cases_again, mutants_again, together
 
 PARTS = again(t5_bias)
 MISTAKES = {
@@ -23,7 +23,7 @@ EXERCISE = Exercise(
     signature="t5_bias(weight, T, S, bidirectional=True)",
     targets=tuple(target for part in PARTS.values() for target in part.targets),
     reference=together(PARTS),
-    alternatives=[together(PARTS, lambda e, i=i: e.alternatives[i]) for i in (0, 1)],
+    alternatives=alternatives_again(PARTS, 2),
     cases=cases_again(PARTS, {}),
     mutants=mutants_again(PARTS, MISTAKES),
 )

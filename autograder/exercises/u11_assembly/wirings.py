@@ -3,7 +3,7 @@
 from autograder.exercises.u03_norm_placement import post_and_pre, variants
 from autograder.judge.spec import Exercise
 
-from .shared import again, cases_again, mutants_again, together
+from .shared import again, alternatives_again, cases_again, mutants_again, together
 
 PARTS = again(post_and_pre, variants)
 MISTAKES = {
@@ -23,7 +23,7 @@ EXERCISE = Exercise(
     signature="post_ln(x, sublayer, norm)",
     targets=tuple(target for part in PARTS.values() for target in part.targets),
     reference=together(PARTS),
-    alternatives=[together(PARTS, lambda e: next(iter(e.alternatives)))],
+    alternatives=alternatives_again(PARTS, 1),
     cases=cases_again(PARTS, {}),
     mutants=mutants_again(PARTS, MISTAKES),
 )

@@ -40,10 +40,10 @@ def row_by_row(logits, temperature=1.0, top_k=None, top_p=None):
     for row in logits.reshape(-1, logits.shape[-1]):
         order = sorted(range(len(row)), key=lambda i: (-row[i].item(), i))
         if temperature == 0:
-            order, row = order[:1], row * 0
+            order = order[:1]
         else:
             row = row / temperature
-        keep = order if top_k is None else order[:top_k]
+        keep = order[:top_k]
         if top_p is not None:
             share, total, n = row[keep].softmax(-1), 0.0, 0
             while total < top_p and n < len(keep):
@@ -119,8 +119,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "large k",
-            "more than there are tokens: nothing is cut",
-            lambda g: call(_logits(g, 2, 5), top_k=50),
+            "more than there are tokens: nothing is cut; then top_k 1: one token has all",
+            lambda g: call(_logits(g, 2, 5), top_k=50).call(_logits(g, 2, 5), top_k=1),
             weight=0.5,
         ),
         Case(

@@ -22,12 +22,10 @@ def count_by_length(text, order):
 
 def probability_from_behind(counts, context, char):
     """Correct: each context asks the one that is shorter by its first character."""
-    if context not in counts and context:
-        return probability_from_behind(counts, context[1:], char)
     shorter = probability_from_behind(counts, context[1:], char) if context else 1 / 256
-    seen = counts.get(context, {})
-    if not seen:
+    if context not in counts:
         return shorter
+    seen = counts[context]
     total = sum(seen.values()) + len(seen)
     return seen.get(char, 0) / total + len(seen) / total * shorter
 

@@ -1,6 +1,7 @@
 """From how many users on a step waits for arithmetic, if ever."""
 
 import math
+from typing import Any
 
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import serving
@@ -18,19 +19,12 @@ def _times(model, users, tokens, bandwidth, peak, itemsize):
     return moved / bandwidth, flops / peak
 
 
-def by_bisection(model, tokens, bandwidth, peak, itemsize=2):
-    """Doubles until computing is slower, then halves the gap."""
-    slower = lambda users: (lambda t: t[1] >= t[0])(_times(model, users, tokens, bandwidth, peak, itemsize))
-    high = 1
-    while not slower(high):
-        high *= 2
-        if high > 2**60:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if slower(middle) else (middle, high)
-    return high
+def by_shares(model, tokens, bandwidth, peak, itemsize=2):
+    """Which share of the weights' fetching does one user make up for?"""
+    flops, moved = serving.step_cost(served(model), 1, tokens, itemsize)
+    weights = itemsize * model["weights"]
+    share = (flops * bandwidth - (moved - weights) * peak) / (weights * peak)
+    return math.ceil(1 / share) if share > 0 else None
 
 
 def _solve(users):
@@ -72,7 +66,7 @@ def one_by_one(limit):
     return users
 
 
-def _crossing(g: Source, program: Program, tokens: int, **more: int) -> None:
+def _crossing(g: Source, program: Program, tokens: int, **more: Any) -> None:
     """A number of users that lies well between two whole ones, so that rounding decides nothing."""
     while True:
         model, (bandwidth, peak) = draw_model(g), device(g)
@@ -115,7 +109,7 @@ EXERCISE = Exercise(
     minutes=10,
     signature="compute_bound_users(model, tokens, bandwidth, peak, itemsize=2)",
     reference=compute_bound_users,
-    alternatives=[by_bisection],
+    alternatives=[by_shares],
     cases=[
         Case(
             "by hand",
@@ -124,8 +118,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "by hand, never",
-            "ten tokens: a user adds 15 s to compute and 20 s to fetch, so no number is enough",
-            lambda g: call(SMALL, 10, 10, 40),
+            "ten tokens: a user adds 15 s to compute and 20 s to fetch, or 20 s and 20 s: no number is enough",
+            lambda g: call(SMALL, 10, 10, 40).call(SMALL, 10, 10, 30),
             weight=0.5,
         ),
         Case("at once", "a slow chip: one user is enough", lambda g: call(SMALL, 1, 10, 4), weight=0.5),

@@ -19,12 +19,9 @@ def parameters_by_sum(shared, expert, n_experts, n_active):
     return sum([expert] * n_experts, shared), sum([expert] * n_active, shared)
 
 
-def read_one_by_one(n_experts, n_active, users):
-    """Each user finds some that are new."""
-    found = 0.0
-    for _ in range(users):
-        found += (n_experts - found) * n_active / n_experts
-    return found
+def read_by_misses(n_experts, n_active, users):
+    """All but the missed, in whole numbers as long as possible."""
+    return n_experts - (n_experts - n_active) ** users / n_experts ** (users - 1)
 
 
 EP, ER = expert_parameters, experts_read
@@ -54,7 +51,7 @@ EXERCISE = Exercise(
     signature="expert_parameters(shared, expert, n_experts, n_active)",
     targets=("expert_parameters", "experts_read"),
     reference=(EP, ER),
-    alternatives=[(parameters_by_sum, read_one_by_one)],
+    alternatives=[(parameters_by_sum, read_by_misses)],
     cases=[
         Case("by hand", "10 shared, four experts of 5, two of them active: 30 and 20", lambda g: call(10, 5, 4, 2)),
         Case(

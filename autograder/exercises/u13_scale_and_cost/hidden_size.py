@@ -24,12 +24,11 @@ def count_by_parts(d_model, n_layers, vocab, positions):
     return n_layers * (matrices + vectors) + vocab * d_model + positions * d_model + 2 * d_model
 
 
-def width_by_trying(parameters, n_layers, vocab, positions, multiple=64):
-    """Widths one after the other, until the count is passed."""
-    d = multiple
-    while count_by_parts(d + multiple, n_layers, vocab, positions) < parameters:
-        d += multiple
-    return min((d, d + multiple), key=lambda w: abs(count_by_parts(w, n_layers, vocab, positions) - parameters))
+def width_by_square(parameters, n_layers, vocab, positions, multiple=64):
+    """The square completed, and half a multiple added before what is over is cut off."""
+    tables = 13 * n_layers + vocab + positions + 2
+    d = ((48 * n_layers * parameters + tables**2) ** 0.5 - tables) / (24 * n_layers)
+    return int(d / multiple + 0.5) * multiple
 
 
 def _count(count):
@@ -69,6 +68,14 @@ def _small(g: Source, program: Program) -> None:
     program.call(parameters, layers, vocab, positions, multiple=multiple, fn="hidden_size")
 
 
+def _halfway(g: Source, program: Program, offset: float) -> None:
+    """A model of few words whose count lies nearly halfway between two widths: here every term decides."""
+    layers, vocab, positions = g.choice((1, 2)), g.integer(3, 9), g.integer(3, 9)
+    width = g.integer(20, 60) + offset
+    parameters = round(layers * (12 * width**2 + 13 * width) + (vocab + positions + 2) * width)
+    program.call(parameters, layers, vocab, positions, multiple=1, fn="hidden_size")
+
+
 def _default(g: Source, program: Program) -> None:
     layers, width = g.integer(8, 50), 64 * g.integer(8, 60)
     parameters = gpt_parameters(width, layers, 50257, 1024) + g.integer(-10_000, 10_000)
@@ -89,7 +96,7 @@ EXERCISE = Exercise(
     signature="gpt_parameters(d_model, n_layers, vocab, positions)",
     targets=("gpt_parameters", "hidden_size"),
     reference=(gpt_parameters, hidden_size),
-    alternatives=[(count_by_parts, width_by_trying)],
+    alternatives=[(count_by_parts, width_by_square)],
     cases=[
         Case("by hand", "width 2, one layer, 5 words, 3 places: 74 + 16 + 4 = 94", lambda g: call(2, 1, 5, 3)),
         Case("counts", "four models of random sizes", lambda g: several(4, lambda p: _counts(g, p)), weight=2),
@@ -113,6 +120,12 @@ EXERCISE = Exercise(
             "narrow models",
             "four small models, most of them tables, to the nearest whole number or even one",
             lambda g: several(4, lambda p: _small(g, p)),
+        ),
+        Case(
+            "nearly halfway",
+            "one or two layers and a handful of words, counts that lie nearly halfway between two widths",
+            lambda g: several(6, lambda p: _halfway(g, p, -0.475 if len(p.steps) % 2 else 0.475)),
+            weight=0.5,
         ),
     ],
     mutants=[

@@ -16,12 +16,9 @@ def lora_parameters(d_in, d_out, r):
     return lora.lora_parameters(d_in, d_out, r)
 
 
-def merge_by_ranks(weight, A, B, alpha):
-    """One rank after the other."""
-    merged = weight.detach().to(A.dtype, copy=True)
-    for a, b in zip(A, B.T, strict=True):
-        merged += torch.outer(b, a) * (alpha / len(A))
-    return merged.type_as(weight)
+def merge_by_einsum(weight, A, B, alpha):
+    """Named axes, and torch's own sum with a factor."""
+    return weight.add(torch.einsum("or,ri->oi", B, A), alpha=alpha / len(A)).type_as(weight)
 
 
 def count_by_matrices(d_in, d_out, r):
@@ -37,8 +34,12 @@ def _merge(difference, base=lambda w: w):
 
 
 def in_place(weight, A, B, alpha):
-    weight += (alpha / A.shape[0] * (B @ A)).to(weight.dtype)
+    weight += alpha / A.shape[0] * (B @ A)
     return weight
+
+
+def rounded_first(weight, A, B, alpha):
+    return weight + (alpha / A.shape[0] * (B @ A)).to(weight.dtype)
 
 
 def promoted(weight, A, B, alpha):
@@ -61,6 +62,13 @@ def _half(g: Source) -> Program:
     )
 
 
+def _undone(g: Source) -> Program:
+    """A large difference that takes most of a bfloat16 weight back: rounded too early it is off by whole steps."""
+    A, B, alpha = g.uniform(2, 5, low=1, high=2), g.uniform(6, 2, low=1, high=2), g.number(2, 6, 1)
+    weight = (1.5 - alpha / 2 * (B @ A)).to(torch.bfloat16)
+    return call(weight, A, B, alpha)
+
+
 EXERCISE = Exercise(
     id="lora.merge",
     unit="13-scale-and-cost",
@@ -71,7 +79,7 @@ EXERCISE = Exercise(
     signature="merge(weight, A, B, alpha)",
     targets=("merge", "lora_parameters"),
     reference=(merge, lora_parameters),
-    alternatives=[(merge_by_ranks, count_by_matrices)],
+    alternatives=[(merge_by_einsum, count_by_matrices)],
     cases=[
         Case(
             "by hand",
@@ -83,6 +91,13 @@ EXERCISE = Exercise(
         Case("full rank", "3 × 3, rank 3", lambda g: _case(g, 3, 3, 3)),
         Case("float64", "from 4 to 7, rank 2", lambda g: _case(g, 4, 7, 2, torch.float64)),
         Case("half precision", "a weight in bfloat16, adapters in float32: the sum in bfloat16", _half, rounding=0.75),
+        Case(
+            "rounded once",
+            "in bfloat16, a difference that takes most of the weight back: what is rounded early is lost",
+            _undone,
+            weight=0.5,
+            rounding=0.75,
+        ),
         Case(
             "counts",
             "three matrices of random sizes",
@@ -123,6 +138,11 @@ EXERCISE = Exercise(
             "promoted",
             (promoted, lora_parameters),
             "A bfloat16 weight comes back as float32. Give the sum the weight's dtype.",
+        ),
+        Mutant(
+            "rounded_first",
+            (rounded_first, lora_parameters),
+            "The difference is rounded to bfloat16 before it is added. Add in float32, then round the sum.",
         ),
         Mutant("whole", _count(lambda d_in, d_out, r: d_in * d_out), "That is the whole matrix. Count A and B."),
         Mutant("one", _count(lambda d_in, d_out, r: r * d_in), "B is missing from the count: d_out · r numbers."),

@@ -1,5 +1,7 @@
 """FLOPs, bytes and least time of one decoding step of a whole model."""
 
+from typing import Any
+
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import serving
 
@@ -19,20 +21,17 @@ def step_seconds(model, users, tokens, bandwidth, peak, itemsize=2):
 def cost_by_parts(model, users, tokens, itemsize=2):
     """Matrices, scores and sums; weights, keys and values."""
     N, H, G, D = (model[k] for k in ("n_layers", "n_heads", "n_kv_heads", "head_dim"))
-    flops = 2 * model["weights"] * users
-    numbers = model["weights"]
-    for _ in range(N):
-        flops += 2 * users * H * D * tokens + 2 * users * H * D * tokens
-        numbers += users * G * D * tokens + users * G * D * tokens
+    stored = users * N * tokens  # places in the caches, over all layers
+    flops = 2 * model["weights"] * users + 2 * stored * H * D + 2 * stored * H * D
+    numbers = model["weights"] + stored * G * D + stored * G * D
     return flops, numbers * itemsize
 
 
-def seconds_by_cases(model, users, tokens, bandwidth, peak, itemsize=2):
-    """Which of the two is it?"""
+def seconds_by_difference(model, users, tokens, bandwidth, peak, itemsize=2):
+    """The larger of two is their mean and half their difference."""
     flops, moved = cost_by_parts(model, users, tokens, itemsize)
-    if flops * bandwidth > moved * peak:
-        return flops / peak
-    return moved / bandwidth
+    fetching, computing = moved / bandwidth, flops / peak
+    return (fetching + computing + abs(fetching - computing)) / 2
 
 
 def _cost(
@@ -85,11 +84,11 @@ SC, SS = step_cost, step_seconds
 SMALL = {"weights": 100, "n_layers": 1, "n_heads": 2, "n_kv_heads": 1, "head_dim": 4}
 
 
-def _costs(g: Source, program: Program, **more: int) -> None:
+def _costs(g: Source, program: Program, **more: Any) -> None:
     program.call(draw_model(g), g.integer(2, 90), g.integer(100, 9000), **more)
 
 
-def _seconds(g: Source, program: Program, users: int, tokens: int, **more: int) -> None:
+def _seconds(g: Source, program: Program, users: int, tokens: int, **more: Any) -> None:
     program.call(draw_model(g), users, tokens, *device(g), fn="step_seconds", **more)
 
 
@@ -103,7 +102,7 @@ EXERCISE = Exercise(
     signature="step_cost(model, users, tokens, itemsize=2)",
     targets=("step_cost", "step_seconds"),
     reference=(SC, SS),
-    alternatives=[(cost_by_parts, seconds_by_cases)],
+    alternatives=[(cost_by_parts, seconds_by_difference)],
     cases=[
         Case(
             "by hand",

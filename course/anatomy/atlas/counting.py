@@ -58,7 +58,7 @@ class Count:
         return f"{self.name}: {self.counted:,} parameters{beside}. {self.why}"
 
 
-def count(name: str, build: Callable[[Config], nn.Module] | None = None) -> Count:
+def against_published(name: str, build: Callable[[Config], nn.Module] | None = None) -> Count:
     """Parameters of the model of that name against the published number.
 
     build: a class or function that takes the configuration, e.g. your ``Decoder``; it runs on the meta device, where

@@ -112,8 +112,7 @@ def adapted(model: nn.Module, layer: MakeLayer, r: int, alpha: float | None = No
         parent, _, last = name.rpartition(".")
         if last in ADAPTED and isinstance(linear, nn.Linear):
             new = layer(linear.in_features, linear.out_features, r, 2.0 * r if alpha is None else alpha)
-            base = new.base
-            base.load_state_dict(linear.state_dict())
+            new.get_submodule("base").load_state_dict(linear.state_dict())
             setattr(copied.get_submodule(parent), last, new.to(linear.weight.device))
     return copied
 

@@ -5,6 +5,7 @@ up the products (a multiplication and an addition are two).
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -72,42 +73,40 @@ def training_step(d: int = 768, layers: int = 4, length: int = 128, batch: int =
 def architectures(source: int = 512, target: int = 128, d: int = 768, itemsize: int = 2) -> list[dict[str, Any]]:
     """What one request of ``source`` tokens read and ``target`` written costs three models of equal parameters.
 
-    28 layers in one stack, or 12 and 12 with cross-attention: 336·d² either way. FLOPs are counted by running; those of
-    the steps between the first and the last lie on a line. Rows: name, parameters, read and write (FLOPs), cache
-    (bytes at the end). An encoder alone stores nothing: whatever it writes, it reads all of it again.
+    28 layers in one stack, or 12 and 12 with cross-attention: 336·d² either way. FLOPs are counted by running one layer
+    of each kind, since those of a stack are alike; the steps between the first and the last lie on a line. Rows: name,
+    parameters, read and write (FLOPs), cache (bytes at the end). An encoder alone stores nothing: to write a word it
+    reads everything again.
     """
     with torch.device("meta"), torch.no_grad():
-        one = nn.ModuleList(Layer(d) for _ in range(28))
-        encoder, decoder = (nn.ModuleList(Layer(d, cross) for _ in range(12)) for cross in (False, True))
+        plain, crossed = Layer(d), Layer(d, cross=True)
         text, token = torch.empty(1, source, d), torch.empty(1, 1, d)
-        read = flops(lambda: [layer(text) for layer in one])
-        ends = [flops(lambda p=past: [layer(token, p) for layer in one]) for past in (source, source + target - 1)]
-        again = [
-            flops(lambda n=n: [layer(torch.empty(1, n, d)) for layer in one]) for n in range(source + 1, source + 3)
-        ]
-        both = flops(lambda: [layer(text) for layer in encoder])
-        first = flops(lambda: [layer(token, 0, text) for layer in decoder])
-        steps = [flops(lambda p=past: [layer(token, p, None, source) for layer in decoder]) for past in (1, target - 1)]
-    count = lambda *stacks: sum(p.numel() for stack in stacks for p in stack.parameters())
+        reading = flops(lambda: plain(text))
+        ends = [28 * flops(partial(plain, token, past)) for past in (source, source + target - 1)]
+        again = [28 * flops(partial(plain, torch.empty(1, n, d))) for n in range(source + 1, source + 3)]
+        first = 12 * flops(lambda: crossed(token, 0, text))
+        steps = [12 * flops(partial(crossed, token, past, None, source)) for past in (1, target - 1)]
+    read, both = 28 * reading, 12 * reading
+    count = lambda layers, kind: layers * sum(p.numel() for p in kind.parameters())
     per_token = 2 * d * itemsize
     return [
         {
             "name": "encoder-only",
-            "parameters": count(one),
+            "parameters": count(28, plain),
             "read": read,
             "write": _rewritten(read, again, target),
             "cache": 0,
         },
         {
             "name": "decoder-only",
-            "parameters": count(one),
+            "parameters": count(28, plain),
             "read": read,
             "write": target * sum(ends) // 2,
             "cache": 28 * (source + target) * per_token,
         },
         {
             "name": "encoder–decoder",
-            "parameters": count(encoder, decoder),
+            "parameters": count(12, plain) + count(12, crossed),
             "read": both,
             "write": first + (target - 1) * sum(steps) // 2,
             "cache": 12 * (source + target) * per_token,

@@ -8,13 +8,15 @@ import copy
 import html
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from ..experiments import one_thread
 from .families import FAMILIES, configuration
-from .pretrained import Build, Cut, Rename, renamed
+from .pretrained import Build, Cut, Rename, open_checkpoint, renamed
 
 VOCAB, LENGTH, STEPS = 61, 11, 9
 _COMMON = {"vocab_size": VOCAB, "num_hidden_layers": 3, "max_position_embeddings": 64, "pad_token_id": 0}
@@ -74,6 +76,9 @@ _CLASSES = {"bert": "BertForPreTraining", "albert": "AlbertModel", "t5": "T5ForC
 _CLASSES |= {"gpt2": "GPT2LMHeadModel"}
 
 
+NO_TRANSFORMERS = "Hugging Face's transformers isn't installed: pip install transformers"
+
+
 class NoTransformers(Exception):
     """Hugging Face's library isn't installed."""
 
@@ -103,7 +108,7 @@ def their_model(family: str, seed: int = 0, **changes: Any) -> Any:
     try:
         import transformers
     except ImportError:
-        raise NoTransformers("Hugging Face's transformers isn't installed: pip install transformers") from None
+        raise NoTransformers(NO_TRANSFORMERS) from None
     settings = _NO_WORDS | TINY[family] | changes
     if family == "mixtral":
         settings = settings | {"experts_implementation": "eager"}
@@ -137,19 +142,22 @@ def compare(family: str, build: Build, rename: Rename, cut: Cut | None = None, s
     mine.eval()
     ids = torch.randint(1, VOCAB, (2, LENGTH), generator=torch.Generator().manual_seed(seed + 1))
     run = {"bert": _bert, "albert": _albert, "t5": _t5}.get(family, _decoder)
-    pairs, same = run(mine, theirs, ids)
-    gap = max(float((a - b).abs().max()) for a, b in pairs)
-    scale = max(float(b.abs().max()) for _, b in pairs)
-    counts = tuple(sum(p.numel() for p in m.parameters()) for m in (mine, theirs))
-    return Comparison(FAMILIES[family].title, gap, scale, same, (counts[0], counts[1]))
+    return _comparison(FAMILIES[family].title, *run(mine, theirs, ids), (mine, theirs))
 
 
 Pairs = list[tuple[Tensor, Tensor]]
 
 
+def _comparison(title: str, pairs: Pairs, same: bool | None, models: tuple[Any, Any]) -> Comparison:
+    gap = max(float((a - b).abs().max()) for a, b in pairs)
+    scale = max(float(b.abs().max()) for _, b in pairs)
+    mine, theirs = (sum(p.numel() for p in m.parameters()) for m in models)
+    return Comparison(title, gap, scale, same, (mine, theirs))
+
+
 def _decoder(mine: Any, theirs: Any, ids: Tensor) -> tuple[Pairs, bool]:
     """Plain, left-padded, and greedy generation with a cache on both sides."""
-    real = torch.arange(LENGTH) >= torch.tensor([[0], [4]])
+    real = torch.arange(ids.shape[1]) >= torch.tensor([[0], [4]])
     positions = (real.long().cumsum(-1) - 1).clamp(min=0)
     padded = theirs(ids, attention_mask=real.long(), position_ids=positions).logits
     pairs = [(mine(ids)[0], theirs(ids).logits), (mine(ids, real)[0][real], padded[real])]
@@ -230,6 +238,27 @@ def _verdict(r: Comparison) -> str:
     return "equal" if r.equal else "different"
 
 
+@torch.no_grad()
+def compare_checkpoint(mine: Any, folder: Path, ids: Tensor) -> Table:
+    """The learner's decoder beside Hugging Face's, which gets its weights from a checkpoint's files: one row.
+
+    Args: mine, with the same weights loaded; folder, that of the checkpoint; ids (2, T) int64, T > 4: the second row is
+    also read as if its first four tokens were padding.
+    """
+    opened = open_checkpoint(folder)
+    title = FAMILIES[opened.theirs["model_type"]].title
+    try:
+        import transformers
+    except ImportError:
+        return Table([(title, NO_TRANSFORMERS)])
+    made = transformers.AutoConfig.for_model(**opened.theirs, attn_implementation="eager")
+    theirs = transformers.AutoModelForCausalLM.from_config(made).float().eval()
+    # Not strict, because a tied head has no weights in the file. Whatever else were missing shows in the logits.
+    theirs.load_state_dict(opened.state(), strict=False)
+    return Table([_comparison(title, *_decoder(mine, theirs, ids), (mine, theirs))])
+
+
+@one_thread
 def compare_all(
     build: Build, rename: Rename, cut: Cut | None = None, families: Iterable[str] = TINY, seed: int = 0
 ) -> Table:
