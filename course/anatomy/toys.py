@@ -19,8 +19,8 @@ VOCABULARY, WIDTH = 16, 8
 def decoder(ids: Tensor, real: Tensor | None = None, past: Past | None = None) -> tuple[Tensor, Past]:
     """A decoder of 16 tokens: its logits depend on all real tokens so far, and on where they stand.
 
-    Returns: logits (B, T, 16) float32, and the past with the new tokens. Raises: ValueError where ``real`` has not
-    exactly one column for each token of the past and of ``ids``.
+    Returns: logits (B, T, 16) float32, and the past with the new tokens. Raises: ValueError where ``real`` is not
+    boolean, or has not exactly one column for each token of the past and of ``ids``.
     """
     old = 0 if past is None else past[0][0].shape[2]
     seen = torch.ones(len(ids), old + ids.shape[1], dtype=torch.bool) if real is None else real
@@ -29,6 +29,8 @@ def decoder(ids: Tensor, real: Tensor | None = None, past: Past | None = None) -
             f"real has shape {tuple(seen.shape)}, but there are {len(ids)} rows of {old} tokens in the past and "
             f"{ids.shape[1]} new ones"
         )
+    if seen.dtype != torch.bool:
+        raise ValueError(f"real has dtype {seen.dtype}, but True and False are asked for")
     place = (seen.cumsum(1) - 1)[:, old:, None]
     waves = torch.arange(1.0, WIDTH + 1)
     key = torch.sin((ids[..., None] + 1) * waves + 0.7 * place)

@@ -184,6 +184,12 @@ MISTAKES = [
         "All texts get the places of the first one. Each row of real has its own.",
     ),
     Mutant(
+        "wrong_axis",
+        wrong(before=lambda self, past: past[0][0].shape[1] if past else 0),
+        "With a past the number of key-value heads is taken for the number of tokens. Keys are (B, G, S, D): the "
+        "tokens stored are past[0][0].shape[2].",
+    ),
+    Mutant(
         "padding_seen",
         wrong(look=_causal_only),
         "Padding is seen: real does not reach the mask. Hand it to decoder_mask.",

@@ -10,7 +10,7 @@ from autograder.judge.spec import Case, Exercise, Program, Ref, Source
 from autograder.reference.assembly.attention import Attention
 
 from ._attention import MISTAKES
-from .shared import SLIM_LLAMA, Config, bounds, causal, gpt, llama, made
+from .shared import SLIM, SLIM_LLAMA, Config, bounds, causal, gpt, llama, made
 
 
 class HeadByHead(nn.Module):
@@ -28,7 +28,7 @@ class HeadByHead(nn.Module):
         theta = self.base ** (-torch.arange(0, self.D, 2) / self.D)
         angle = positions[..., None] * theta
         angle = angle[:, None] if positions.dim() == 2 else angle
-        pairs = torch.complex(*x.contiguous().chunk(2, dim=-1)) * torch.polar(torch.ones_like(angle), angle)
+        pairs = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angle), angle)
         return torch.cat([pairs.real, pairs.imag], dim=-1)
 
     def prepare(self, q, k, positions):
@@ -42,8 +42,8 @@ class HeadByHead(nn.Module):
             group = h * self.G // self.H
             scores = q[:, h] @ k[:, group].mT * self.D**-0.5
             if mask is not None:
-                m = mask if mask.dim() == 2 else mask.expand(len(q), self.H, -1, -1)[:, h]
-                scores = torch.where(m, scores, torch.tensor(-math.inf))
+                seen = mask.expand(len(q), self.H, -1, -1)[:, h]
+                scores = torch.where(seen, scores, -math.inf)
             out.append(scores.softmax(-1) @ v[:, group])
         return torch.stack(out, dim=1)
 
@@ -53,7 +53,7 @@ class HeadByHead(nn.Module):
         q, k = self.prepare(split(self.q_proj(x), self.H), split(self.k_proj(x), self.G), positions)
         v = split(self.v_proj(x), self.G)
         if past:
-            k, v = (torch.cat(both, dim=-2) for both in zip(past, (k, v), strict=True))
+            k, v = torch.cat((past[0], k), dim=-2), torch.cat((past[1], v), dim=-2)
         out = self.attend(q, k, v, mask)
         return self.o_proj(torch.cat(out.unbind(1), dim=-1)), (k, v)
 
@@ -145,8 +145,8 @@ def _gradients(g: Source) -> Program:
 
 
 def _past_gradients(g: Source) -> Program:
-    old = g.randn(2, 1, 2, 4), g.randn(2, 1, 2, 4)
-    program = _layer(g, llama(**SLIM_LLAMA))
+    old = g.randn(2, 2, 2, 3), g.randn(2, 2, 2, 3)
+    program = _layer(g, gpt(**SLIM))
     return program.call(g.randn(2, 3, 6), causal(2, 5), torch.arange(2, 5), past=old, grad=[0], params=True)
 
 
@@ -176,7 +176,12 @@ EXERCISE = Exercise(
         Case("prepare", "prepare called by itself: queries and keys turned by 4, 5 and 9", _prepare),
         Case("attend", "attend called by itself, with a mask and without", _attend),
         Case("gradients", "gradients reach x, four weights and three biases", _gradients),
-        Case("past gradients", "with a past, gradients reach the new tokens", _past_gradients, weight=0.5),
+        Case(
+            "past gradients",
+            "with a past and without RoPE, gradients reach the new tokens",
+            _past_gradients,
+            weight=0.5,
+        ),
     ],
     mutants=MISTAKES,
 )
