@@ -116,7 +116,7 @@ def bits_per_byte(counts, text, order):
 # Read a tenth of the novels. How many bits do the pages kept back cost?
 
 # %%
-text, kept_back = corpus.training_text()[:400_000], corpus.held_out_text()[:20_000]
+text, kept_back = corpus.training_text()[:400_000], corpus.held_out_text()[:10_000]
 counts = count_contexts(text, 6)
 letters = sorted(counts[""])
 bits = [bits_per_byte(counts, kept_back, order) for order in range(1, 7)]
@@ -214,7 +214,7 @@ def spelled(text):
 spelled("It was a truth"), [vocabulary[name] for name in "Ġtruth"]
 
 # %%
-part, n_merges = text[:20_000], 768
+part, n_merges = text[:16_000], 768
 words = Counter(tuple(vocabulary[name] for name in word) for word in spelled(part))
 mine = train(words, n_merges)
 
@@ -565,7 +565,7 @@ predict("speech.p3", "Which one hurts most?",
         ["the mask is taken away", "queries and keys turn the wrong way", "the two key-value heads are exchanged"])
 
 # %%
-sample = torch.tensor(tokenizer.encode(corpus.held_out_text()[:12_000]).ids)
+sample = torch.tensor(tokenizer.encode(pages[:6_000]).ids)
 faults = ["no mask", "rotated backward", "no rotation", "key-value heads swapped", "no residual", "no norms"]
 loss = {"whole": breaking.loss(model, sample)}
 loss |= {name: breaking.loss(breaking.broken(model, c, name), sample) for name in faults}
@@ -639,7 +639,7 @@ predict("speech.p5", "Read on to four times the trained length, without any cure
         ["lower: there is more text to go by", "the same", "higher"])
 
 # %%
-long = torch.tensor(tokenizer.encode(corpus.held_out_text()[:16_000]).ids)
+long = torch.tensor(tokenizer.encode(pages[:12_000]).ids)
 curves = {"as trained": longer_text.by_place(model, long, 512)}
 with described(f"Loss along 512 tokens: {curves['as trained'][3]:.2f} at the end of the trained length, "
                f"{curves['as trained'][-1]:.2f} at the end."):
@@ -699,9 +699,9 @@ predict("speech.p6", "The smaller number is the limit. Measured, your model writ
 
 # %%
 x, argmax = torch.tensor([[5]]), lambda logits: logits.argmax(-1)
-measured = speed_of_speech.seconds(lambda: generate(model, x, 60, argmax), 60)
+measured = speed_of_speech.seconds(lambda: generate(model, x, 40, argmax), 40)
 hollow = Decoder(speed_of_speech.hollow(c)).eval()
-empty = speed_of_speech.seconds(lambda: generate(hollow, x, 60, argmax), 60)
+empty = speed_of_speech.seconds(lambda: generate(hollow, x, 40, argmax), 40)
 print(f"{1 / measured:,.0f} tokens/s, {speed_of_speech.calls(speed_of_speech.step(model))} calls per token")
 
 # %%
@@ -800,7 +800,7 @@ reveal("speech.p7",
 # > *"Attention can look up what came next in a single layer; more layers only refine it."*
 
 # %%
-alone, flat = induction.train(apply_rope, induction_score, seed=0, layers=1)
+alone, flat = induction.train(apply_rope, induction_score, seed=0, layers=1, every=100)
 print(f"one layer: score {flat[-1][1].score[0]:.2f}, accuracy {flat[-1][1].accuracy:.2f}")
 show_large("induction")
 

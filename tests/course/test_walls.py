@@ -1,11 +1,13 @@
 """The wall between the learner's wing (course/, assets/) and the staff wing (solutions/, autograder/)."""
 
 import ast
+import importlib
 import json
 import re
 import subprocess
 
 import pytest
+from anatomy import evaluate
 
 from autograder import ROOT, exercises
 
@@ -94,10 +96,28 @@ def test_committed_notebooks_have_no_outputs_and_no_widget_state(path):
         assert cell["outputs"] == [] and cell["execution_count"] is None
 
 
-def test_nothing_that_learners_write_stands_in_the_learner_wing():
-    """The package must not define a function or class under a name that an exercise asks for."""
-    asked = {t for e in exercises.all_exercises() for t in e.targets}
-    assert {"apply_rope", "scaled_dot_product_attention"} <= asked
+def namesakes():
+    """(file, exercise, name): what the package defines under a name that an exercise asks for."""
+    asked = {(t, e.id) for e in exercises.all_exercises() for t in e.targets}
+    assert {"apply_rope", "scaled_dot_product_attention"} <= {t for t, _ in asked}
     for path in sorted((ROOT / "course" / "anatomy").rglob("*.py")):
         defined = {n.name for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-        assert not defined & asked, f"{path.relative_to(ROOT)} defines {sorted(defined & asked)}"
+        yield from ((path, exercise, name) for name, exercise in sorted(asked) if name in defined)
+
+
+def test_nothing_that_learners_write_stands_in_the_learner_wing():
+    """``train`` and ``merge`` are words of many things: what bears the name of an answer must not do as one."""
+    for path, exercise, name in namesakes():
+        parts = path.relative_to(ROOT / "course").with_suffix("").parts
+        module = importlib.import_module(".".join(p for p in parts if p != "__init__"))
+        spec = exercises.get(exercise)
+        references = spec.reference if isinstance(spec.reference, tuple) else (spec.reference,)
+        others = dict(zip(spec.targets, references, strict=True))
+        verdict = evaluate(exercise, *(others | {name: getattr(module, name)}).values())
+        assert not verdict.passed, f"{path.relative_to(ROOT)} defines {name}, which solves {exercise}"
+
+
+def test_an_answer_in_the_learner_wing_would_be_found():
+    """The check above on a function that does solve its exercise."""
+    spec = exercises.get("rope.apply_rope")
+    assert evaluate("rope.apply_rope", spec.reference).passed

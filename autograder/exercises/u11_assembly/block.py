@@ -11,7 +11,7 @@ from autograder.reference.assembly.attention import Attention
 from autograder.reference.assembly.block import Block
 from autograder.reference.assembly.pieces import make_ffn, make_norm
 
-from .shared import SLIM_LLAMA, Config, bounds, causal, gpt, llama, made, variant
+from .shared import SLIM_LLAMA, Config, bounds, causal, gpt, llama, made, variant, weights
 
 
 class WrittenOut(nn.Module):
@@ -186,10 +186,14 @@ def _bare(g: Source) -> Program:
     return _new(g, gpt(placement="post", eps=0.2)).call(g.randn(2, 5, 12))
 
 
-def _gradients(placement: str) -> Callable[[Source], Program]:
+def _gradients(*placements: str) -> Callable[[Source], Program]:
     def build(g):
-        new = _new(g, llama(**SLIM_LLAMA, placement=placement, eps=0.1))
-        return new.call(g.randn(2, 3, 6), causal(0, 3), torch.arange(3), grad=[0], params=True)
+        program = Program()
+        for placement in placements:
+            c = llama(**SLIM_LLAMA, placement=placement, eps=0.1)
+            program.new("Block", c, state=weights(g, Block(c)))
+            program.call(g.randn(2, 3, 6), causal(0, 3), torch.arange(3), grad=[0], params=True)
+        return program
 
     return build
 
@@ -228,7 +232,12 @@ EXERCISE = Exercise(
             lambda g: _one_toy(g, ffn=Fn("toy_ffn")),
         ),
         Case("gradients", "gradients reach x and all weights, norms included", _gradients("pre")),
-        Case("four norms learn", "with four norms, gradients reach each of them", _gradients("both"), weight=0.5),
+        Case(
+            "other wirings learn",
+            "the same with four norms, with the norm on the sum, and with it inside",
+            _gradients("both", "post", "inside"),
+            weight=0.5,
+        ),
     ],
     mutants=[
         Mutant(
