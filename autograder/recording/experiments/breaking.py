@@ -23,7 +23,7 @@ from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.assembly.decoder import Decoder
 
-ABOUT = About(seconds=120)
+ABOUT = About(seconds=35)
 
 WHOLE = "whole"
 LEARNING = (WHOLE, "no mask", "no rotation")
@@ -42,7 +42,7 @@ class Setting:
     characters: int | None = None
 
 
-SIZES = {"small": Setting(), "large": Setting(fresh=10)}
+SIZES = {"small": Setting(), "large": Setting(fresh=6)}
 
 
 def short(value: float) -> float:

@@ -18,7 +18,7 @@ from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.language.induction import induction_score
 from autograder.reference.rope import apply_rope
 
-ABOUT = About(seconds=40)
+ABOUT = About(seconds=24)
 
 WAYS: dict[str, dict[str, Any]] = {
     "two layers": {},
@@ -36,7 +36,7 @@ class Setting:
     seeds: int = 5
 
 
-SIZES = {"small": Setting(), "large": Setting(seeds=10)}
+SIZES = {"small": Setting(), "large": Setting(seeds=6)}
 
 
 def rounded(found: induction.Measured) -> Row:

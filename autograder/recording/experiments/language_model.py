@@ -30,7 +30,7 @@ from autograder.reference.language import bpe
 from autograder.reference.language.ngram import NGram
 from autograder.reference.models.decoder import CausalDecoder, parameter_count
 
-ABOUT = About(seconds=200)
+ABOUT = About(seconds=135)
 NAME = "language_model"
 
 
@@ -49,7 +49,7 @@ class Setting:
 
 
 LARGE = Training(
-    d_model=384, n_layers=6, n_heads=6, n_kv_heads=2, d_ff=1024, rows=32, steps=3000, warmup=200, rate=1.5e-3
+    d_model=384, n_layers=6, n_heads=6, n_kv_heads=2, d_ff=1024, rows=32, steps=2000, warmup=200, rate=1.5e-3
 )
 SIZES = {"small": Setting(), "large": Setting(LARGE)}
 

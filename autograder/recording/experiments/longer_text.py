@@ -19,7 +19,7 @@ from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference import rope, rope_scaling
 from autograder.reference.assembly.decoder import Decoder
 
-ABOUT = About(seconds=100)
+ABOUT = About(seconds=20)
 
 STRETCH = 4
 PLAIN, TUNED = "as trained", ("as trained, tuned", "interpolated, tuned")

@@ -21,7 +21,7 @@ from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.lora import LoRALinear
 
-ABOUT = About(seconds=240)
+ABOUT = About(seconds=90)
 STARTS = ("trained", "random")
 FULL = 0  # instead of a rank: every weight is trained
 
@@ -38,7 +38,7 @@ class Setting:
     seeds: int = 3
 
 
-SIZES = {"small": Setting(), "large": Setting(steps=1000, before=1000, seeds=5)}
+SIZES = {"small": Setting(), "large": Setting(steps=600, before=600, seeds=3)}
 
 
 def layer(d_in: int, d_out: int, r: int, alpha: float) -> LoRALinear:
