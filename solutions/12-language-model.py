@@ -3,10 +3,10 @@
 #
 # **You will be able to**
 #
-# - build a language model that only counts, and measure any model in bits per byte;
-# - turn text into tokens as today's models do (BPE), and choose the next one;
+# - build a model that only counts, and measure models in bits per byte;
+# - turn text into tokens (BPE), and choose the next one;
 # - write the loop that generates, with a cache, padded batches and a stop token;
-# - let your own parts speak, break them, stretch them, and say where the time goes;
+# - let your own parts speak, break, stretch and time them;
 # - as an extension: find the head that copies.
 #
 # **Prerequisites:** units 01, 06, 08 and 11. **Time:** {{unit.time}}.
@@ -64,11 +64,11 @@ print(f"{p:.3f}, then {(2 + 1 * p) / (2 + 1):.3f}")
 # The more often a context was seen, the more its own counts weigh. The more *different* things followed it, the less it is believed. An unknown context says nothing, and $p$ stays as it is.
 
 # %% [markdown] statement="ngram.probability"
-# A model of order $N$ looks at groups of $N$ characters: $N - 1$ of context, then one more.
+# A model of order $N$ looks at $N - 1$ characters of context, then one more.
 #
-# - `count_contexts(text, order)`: a dict from each context of 0 to `order` − 1 characters to a dict from character to count. At the text's beginning contexts are as long as there is text. An order below 1 raises a `ValueError`.
-# - `probability(counts, context, char)`: mixes from the empty context to ever longer ends of `context`, and stops at the first that was never seen.
-# - `bits_per_byte(counts, text, order)`: the mean of $-\log_2 p$, each character behind the `order` − 1 before it.
+# - `count_contexts(text, order)`: a dict from each context of 0 to `order` − 1 characters to a dict from character to count. At the beginning contexts are shorter. An order below 1 raises a `ValueError`.
+# - `probability(counts, context, char)`: mixes ever longer ends of `context`, from the empty one to the first never seen.
+# - `bits_per_byte(counts, text, order)`: the mean of $-\log_2 p$, each behind the `order` − 1 before it.
 
 # %% exercise="ngram.probability"
 def count_contexts(text, order):
@@ -154,8 +154,8 @@ for order in (1, 3, 6):
 # Three are equal: (0, 1) is the smallest pair, so **ab** becomes 5, and *abra* is 5 4 0. Now (4, 0) and (5, 4) have 2: **ra** becomes 6. Then *abra* is 5 6, and (5, 6) becomes 7.
 
 # %% [markdown] statement="bpe.train"
-# - `merge(ids, pair, new)` replaces each `pair` of neighbors by `new`, from the left: of 7 7 7 the first two. Returns a list.
-# - `train(words, n_merges, base=256)` returns the list of merged pairs. `words` is a dict from a word's ids, a tuple, to how often it comes. All neighbors inside words count, overlapping ones too. Merge the most frequent pair, of equal ones the smallest, in all words; merge number `i` makes the id `base + i`. When no pair is left, stop.
+# - `merge(ids, pair, new)` replaces each `pair` of neighbors by `new`, from the left: of 7 7 7 the first two. A list.
+# - `train(words, n_merges, base=256)` returns the list of merged pairs. `words` is a dict from a word's ids, a tuple, to how often it comes. All neighbors in words count, overlapping too. Merge the most frequent pair, of equal ones the smallest, in all words; merge number `i` makes the id `base + i`. When no pair is left, stop.
 
 # %% exercise="bpe.train"
 def merge(ids, pair, new):
@@ -171,7 +171,6 @@ def merge(ids, pair, new):
             i += 1
     return out
     ### END SOLUTION
-
 
 def train(words, n_merges, base=256):
     """The pairs in the order in which they were merged."""
@@ -679,9 +678,9 @@ reveal("speech.p5",
        "lower: there is more text to go by" if curves["as trained"][-1] < curves["as trained"][3] - 0.05 else "the same")
 
 # %% [markdown] evidence="recorded: longer_text, control: length read"
-# **Verdict: it runs, and what was learned does not carry over.** The shipped model pays {{longer_text.trained_end:.2f}} nats at the end of its trained length and {{longer_text.as_trained.end:.2f}} at token {{longer_text.tested}}. In {{longer_text.breaks}} of {{longer_text.models}} models (other seeds, trained alike) the long texts cost over 0.1 more than the same texts cut to the trained length. Cured, the last tokens cost: larger base {{longer_text.ntk_aware_base.end:.2f}}, places squeezed {{longer_text.interpolated.end:.2f}}, YaRN {{longer_text.yarn.end:.2f}}, window {{longer_text.window.end:.2f}}. YaRN makes up for the loss in {{longer_text.yarn.holds}} of {{longer_text.models}}, the window in {{longer_text.window.holds}}, the larger base in {{longer_text.ntk_aware_base.holds}}.
+# **Verdict: it runs, and what was learned does not carry over.** The shipped model pays {{longer_text.trained_end:.2f}} nats at the end of its trained length and {{longer_text.as_trained.end:.2f}} at token {{longer_text.tested}}. In {{longer_text.breaks}} of {{longer_text.models}} models long texts cost over 0.1 more than cut ones. Cured, the last tokens cost: larger base {{longer_text.ntk_aware_base.end:.2f}}, places squeezed {{longer_text.interpolated.end:.2f}}, YaRN {{longer_text.yarn.end:.2f}}, window {{longer_text.window.end:.2f}}. YaRN makes up for the loss in {{longer_text.yarn.holds}} of {{longer_text.models}}, the window in {{longer_text.window.holds}}, the larger base in {{longer_text.ntk_aware_base.holds}}.
 #
-# Squeezed places need training: after {{longer_text.tuning_steps}} steps they cost {{longer_text.interpolated_tuned.end:.2f}}. But the same steps without any cure reach {{longer_text.as_trained_tuned.end:.2f}}.
+# After {{longer_text.tuning_steps}} more steps of training, squeezed places cost {{longer_text.interpolated_tuned.end:.2f}}; without any cure {{longer_text.as_trained_tuned.end:.2f}}.
 
 # %% [markdown]
 # ## 8. How fast should it speak?
