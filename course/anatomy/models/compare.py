@@ -238,6 +238,7 @@ def _verdict(r: Comparison) -> str:
     return "equal" if r.equal else "different"
 
 
+@one_thread
 @torch.no_grad()
 def compare_checkpoint(mine: Any, folder: Path, ids: Tensor) -> Table:
     """The learner's decoder beside Hugging Face's, which gets its weights from a checkpoint's files: one row.
