@@ -3,11 +3,11 @@
 #
 # **You will be able to**
 #
-# - put your own parts together into LLaMA, equal number for number to the one that others run;
+# - put your own parts together into LLaMA, equal, up to rounding, to the one that others run;
 # - read a model's configuration, and say from it what is computed and how many numbers it takes;
 # - add a family as one small class, and see where families really differ.
 #
-# **Prerequisites:** units 01 to 04, 06 and 08. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01 to 04, 06 and 08; section 14 also 05. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -58,7 +58,7 @@ predict("assembly.p1", "6,738,415,616 numbers. Which model is it?",
 # | shared key-value heads | 08 | `repeat_kv`, `grouped_attention` |
 
 # %% [markdown]
-# Where do they stand? This takes your answers out of the notebooks beside this one, runs them and judges them:
+# Which of them are done? This takes your answers out of the notebooks beside this one, runs them and judges them:
 
 # %%
 parts.show("norm.rms_norm", "placement.post_and_pre", "placement.variants", "ffn.gated", "rope.apply_rope_half", "cache.grouped")
@@ -243,7 +243,7 @@ for changes in ({}, {"norm": "layer", "gated": False, "ffn_bias": True, "d_ff": 
 # %% [markdown]
 # ### Worked example
 #
-# Four tokens, two numbers each. The ids 3, 1 become two rows, and positions 0, 1 two more:
+# Four tokens, two numbers each. The ids 3, 1 become two rows, and the rows of positions 0, 1 are added:
 
 # %%
 tokens = torch.tensor([[0.0, 0.0], [1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
@@ -251,7 +251,7 @@ positions = torch.tensor([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])
 tokens[[3, 1]] + positions[[0, 1]]
 
 # %% [markdown]
-# At the other end the model must say how well each token fits its last vector. The cheapest way asks the same table again: one product with each row. Such a head is **tied**. It has no weight of its own.
+# At the other end the model must say how well each token of the vocabulary fits its last vector. The cheapest way asks the same table again: one product with each row. Such a head is **tied**. It has no weight of its own.
 
 # %%
 predict("assembly.p2", "30,000 tokens, width 768. ALBERT's tables are 128 wide, and one matrix makes 768 of it. "
@@ -265,11 +265,11 @@ predict("assembly.p2", "30,000 tokens, width 768. ALBERT's tables are 128 wide, 
 # |---|---|---|
 # | `tokens` | `nn.Embedding`, `c["vocab"]` rows | always |
 # | `positions` | `nn.Embedding`, `c["max_positions"]` rows | `c["position"]` is `"learned"` |
-# | `segments` | `nn.Embedding`, `c["n_segments"]` rows | that is not 0 |
+# | `segments` | `nn.Embedding`, `c["n_segments"]` rows | `c["n_segments"]` is not 0 |
 # | `norm` | `nn.LayerNorm` with `c["eps"]`, on the sum | `c["embedding_norm"]` |
 # | `widen` | `nn.Linear` to `c["d_model"]`, last | the widths differ |
 #
-# A position behind the table raises a `ValueError`. `logits` is the tied head.
+# A position beyond the last row of `positions` raises a `ValueError`. Without that table the argument `positions` is not used and may be `None`. `logits` is the tied head.
 
 # %% exercise="assembly.embeddings"
 class Embeddings(nn.Module):
@@ -287,7 +287,7 @@ class Embeddings(nn.Module):
         ### END SOLUTION
 
     def forward(self, ids, positions, segments=None):
-        """ids, positions, segments (B, T) int64 → (B, T, d_model). segments=None: all 0."""
+        """ids, positions, segments (B, T) int64 → (B, T, d_model). segments=None: all 0; positions=None: no table."""
         ### BEGIN SOLUTION
         x = self.tokens(ids)
         if self.positions is not None:
@@ -324,7 +324,7 @@ reveal("assembly.p2",
 # %% [markdown]
 # ## 4. One attention layer
 #
-# The second seam: unit 01's attention knows neither rotary positions nor shared key-value heads, unit 08's cache no weights. One layer has all of it, in five steps:
+# The second seam: unit 01's attention knows neither rotary positions nor shared key-value heads, and unit 08's cache has no weights. One layer has all of it, in five steps:
 #
 # | step | shape |
 # |---|---|
@@ -347,15 +347,15 @@ print(heads.shape, heads[0, 1].tolist(), torch.equal(heads.transpose(1, 2).flatt
 # %% [markdown] statement="assembly.attention"
 # Write the layer: `q_proj`, `k_proj`, `v_proj`, `o_proj` (biases as `c["attention_bias"]` says, for `o_proj` `c["out_bias"]`), and three methods.
 #
-# - `prepare` turns queries and keys with `c["base"]` where `c["position"]` is `"rope"`, else leaves them alone.
+# - `prepare` turns queries and keys with `c["base"]` where `c["position"]` is `"rope"`, else leaves them alone. `positions` are $(T)$ or $(B, T)$.
 # - `attend` is your `grouped_attention`.
-# - `forward` calls both, and returns the result with the pair (all keys, all values): the next call's `past`. Keys are stored turned.
+# - `forward` calls both as methods, since families bring their own, and returns the result with the pair (all keys, all values): the next call's `past`. Keys are stored turned.
 #
 # Families differ in the first two methods alone, so `forward` must go through them.
 
 # %% exercise="assembly.attention"
 class Attention(nn.Module):
-    """x (B, T, d_model), mask (B, 1, T, S), past: two (B, G, S - T, D) → (B, T, d_model), (keys, values)."""
+    """x (B, T, d_model), mask (B, 1, T, S), positions (T) or (B, T), past: two (B, G, S - T, D) → (B, T, d_model), (k, v)."""
     def __init__(self, c):
         super().__init__()
         self.c = c
@@ -519,7 +519,7 @@ class Block(nn.Module):
 # %% [markdown]
 # ### See it
 #
-# Twelve blocks with random weights, in each placement. How long is a token's vector at the end, when it starts at length 1 per number?
+# Twelve blocks with random weights, in each placement. How large are the numbers of a token's vector at the end (root mean square), when they start at about 1?
 
 # %%
 torch.manual_seed(0)
@@ -591,7 +591,7 @@ decoder_mask(real, 2, window=2).int()
 # %% [markdown] statement="assembly.decoder"
 # Write the model. It returns the logits, and a list of each layer's (keys, values): the next call's `past`.
 #
-# - `embeddings`, `blocks` (an `nn.ModuleList` of `c["n_layers"]`), and `final_norm` from `make_norm`; with placement `"post"` there is none (`nn.Identity()`).
+# - `embeddings`, `blocks` (an `nn.ModuleList` of `c["n_layers"]`, with `attention` and `ffn`), and `final_norm` from `make_norm`; with placement `"post"` there is none (`nn.Identity()`).
 # - `head`, an `nn.Linear` without bias, only if `c["tied"]` is false.
 # - `real=None`: nothing is padding. Else it covers past and new tokens.
 # - Layer `i` has the window `c["window"]` where `has_window(c, i)` says so.
@@ -839,9 +839,9 @@ with torch.no_grad():
 tokenizer.decode(text)
 
 # %% [markdown]
-# Every line of that ran through your code. The next unit lets it talk, and takes it apart.
+# Every token of that came out of your code. The next unit lets it talk, and takes it apart.
 #
-# And the big ones? The atlas holds the models that made history, with their papers. *Build* counts a model with **your** `Decoder` and draws its block; *compare* says in words what differs. Look for two of one year with nothing in common.
+# And the big ones? The atlas holds the models that made history, with their papers. *Build* counts a model with **your** `Decoder` and draws its block; *compare* says in words what differs. Look for two of the same year that have little in common.
 
 # %%
 ModelAtlas(Decoder)
@@ -849,10 +849,12 @@ ModelAtlas(Decoder)
 # %% [markdown]
 # ## 8. Their weights under your names
 #
-# A checkpoint is a dict: name → tensor. Hugging Face's LLaMA calls a matrix `model.layers.31.mlp.up_proj.weight`, yours is `blocks.31.ffn.up_proj.weight`. A table of rules leads from one to the other. Each is a regular expression and a new name, in which `\1` stands for what the first group matched.
+# A checkpoint is a dict: name → tensor. Hugging Face's LLaMA calls a matrix `model.layers.31.mlp.up_proj.weight`, yours is `blocks.31.ffn.up_proj.weight`. A table of rules leads from one to the other. Each rule is a regular expression and a new name, in which `\1` stands for what the first group matched.
 
 # %% [markdown]
 # ### Worked example
+#
+# One rule, and the name of a matrix in layer 31. Then a pattern that matches only a piece of that name:
 
 # %%
 pattern, new = r"model\.layers\.(\d+)\.mlp\.(.*)", r"blocks.\1.ffn.\2"
@@ -1115,7 +1117,7 @@ compare_all(build, rename, families=["bert", "albert"])
 # | Gemma 2 | $1 + w$ in norms, caps, scaled embeddings | `attend`, both ends |
 # | DeepSeek | keys and values from one narrow latent | attention |
 #
-# Each cell is all that is new.
+# Each cell below is all that is new in a family.
 
 # %%
 class WholeNorm(Attention):  # OLMo 2: one norm over all heads of a token
@@ -1319,7 +1321,7 @@ def to_interleaved_rows(weight, n_heads):
 # %% [markdown] hints="assembly.rotary_rows"
 # 1. In the example a row of six becomes three pairs, and a transpose does the rest. With heads, which axis stays in front?
 # 2. `unflatten(0, (n_heads, -1, 2))` has axes head, pair, member. Exchange the last two of these and flatten all three. On the way back the head's rows are two halves: `(n_heads, 2, -1)`.
-# 3. `return weight.unflatten(0, (n_heads, -1, 2)).transpose(1, 2).flatten(0, 2)`; for the way back the same with `(n_heads, 2, -1)`.
+# 3. `return weight.unflatten(0, (n_heads, -1, 2)).transpose(…).flatten(0, 2)`; for the way back the same with `(n_heads, 2, -1)`.
 
 # %% [markdown] worth="assembly.rotary_rows"
 # Values and `o_proj` are left alone: only queries and keys turn. And nothing is lost by it: a score is a sum over a head's numbers, and a sum has no order.
@@ -1384,7 +1386,7 @@ class Experts(nn.Module):
 # %% [markdown] hints="assembly.experts"
 # 1. `topk` gives shares and experts per token. Turn the question around: for expert $i$, which tokens have chosen it, and with which share?
 # 2. `share, chosen = p.topk(k)`, both $(B, T, k)$; divide the shares by their sum. For each expert, `torch.where(chosen == i)` lists text, token and place. Run the expert on `x[b, t]`, multiply by `share[b, t, place]`, and add into a tensor of zeros.
-# 3. In the loop: `b, t, place = torch.where(chosen == i)`, then `out = out.index_put((b, t), expert(x[b, t]) * share[b, t, place][:, None], accumulate=True)`.
+# 3. In the loop: `b, t, place = torch.where(chosen == i)`, then `out = out.index_put((b, t), expert(x[b, t]) * …[:, None], accumulate=True)`.
 
 # %% [markdown] worth="assembly.experts"
 # Nothing here keeps the router from sending all tokens to one expert, and in training it tends to. Mixtral's ancestors add a loss for even use ([2101.03961](https://arxiv.org/abs/2101.03961)); DeepSeek-V3 moves a bias per expert instead ([2412.19437](https://arxiv.org/abs/2412.19437)).
@@ -1445,7 +1447,7 @@ x, memory = torch.randn(1, 2, 4), torch.randn(1, 3, 4)
 print((x @ memory.mT).softmax(-1).shape, ((x @ memory.mT).softmax(-1) @ memory).shape)
 
 # %% [markdown] statement="assembly.cross_block"
-# `CrossAttention` has the weights of `T5Attention` and another `forward`: queries from `x`, keys and values from `memory`, or from `past` where there is one; then the memory is not read. It goes through `self.attend`, and returns the result with the pair (keys, values).
+# `CrossAttention` has the weights of `T5Attention` and another `forward`: queries from `x`, keys and values from `memory`, or from `past` where there is one; then the memory is not read. `self.attend` scores as T5 does. `forward` returns the result with the pair (keys, values).
 #
 # `CrossBlock` is Pre-LN with three sublayers: `attention` (a `T5Attention`), `cross_attention`, `ffn`. Norms: `attention_norm`, `cross_norm`, `ffn_norm`. Its `past`, and the second thing that it returns, is a pair of pairs: its own keys and values, the memory's.
 
@@ -1480,7 +1482,7 @@ class CrossBlock(nn.Module):
 # %% [markdown] hints="assembly.cross_block"
 # 1. `CrossAttention.forward` is your attention's without `prepare`, and with two sources. In the block each sublayer reads the stream through its norm, and adds to it.
 # 2. Cut heads as before. `k, v = past` where there is a past, else both projected from `memory`. The block takes `past` apart first, and calls `self.attention(norm(x), mask, None, own)`, then cross-attention, then `ffn`.
-# 3. `k, v = past or (cut(self.k_proj(memory)), cut(self.v_proj(memory)))`. In the block: `out, own = self.attention(self.attention_norm(x), mask, None, own)`, `x = x + out`, the same with `cross_attention`, and `return x + self.ffn(self.ffn_norm(x)), (own, other)`.
+# 3. `k, v = past or (cut(self.k_proj(memory)), cut(self.v_proj(memory)))`. In the block: `out, own = self.attention(self.attention_norm(x), mask, None, own)`, `x = x + out`, the same with `cross_attention`, and `return x + self.ffn(…), (own, other)`.
 
 # %% [markdown] worth="assembly.cross_block"
 # The same block writes text about images: the memory may be anything that is a row of vectors. Whisper's is sound, thirty seconds of it in 1,500 vectors ([2212.04356](https://arxiv.org/abs/2212.04356)).
@@ -1509,7 +1511,8 @@ def blocked(bias, mask):
 
 # %% [markdown] statement="assembly.encoder_decoder"
 # - `encode`: every block gets the same mask, `t5_bias` of `encoder_bias.weight`, blocked at padding; `encoder_norm` last.
-# - `decode`: the bias of `decoder_bias.weight`, one-sided, blocked at the future. Its last $T$ rows belong to the new tokens. The memory's padding is blocked too. Returns logits and each layer's caches.
+# - `decode`: the bias of `decoder_bias.weight`, not bidirectional, blocked at the future. Its last $T$ rows belong to the new tokens. The memory's padding is blocked too. Returns logits, and a list of what each block returns as its caches.
+# - `real=None`: nothing is padding.
 # - A tied head gets the normed stream divided by $\sqrt{d_{model}}$; a head of its own gets it as it is.
 
 # %% exercise="assembly.encoder_decoder"
@@ -1560,7 +1563,7 @@ beside(["t5-small"], [count(EncoderDecoder, config(**T5))])
 # %% [markdown]
 # ## 15. Extension: thirteen families, one table
 #
-# Everything that you wrote, beside everything that they wrote. A family whose exercise is open yet says so in its row.
+# Everything that you wrote, beside everything that they wrote. A family whose exercise is still open says so in its row.
 
 # %%
 def build(c):
@@ -1577,7 +1580,7 @@ everything = compare_all(build, rename, unfuse)
 everything
 
 # %% [markdown]
-# How large would a difference be that is a mistake? One constant of LLaMA, RoPE's base, is set wrong here. Nothing in the file contradicts:
+# How large is a difference that comes from a mistake? Here one constant of LLaMA, RoPE's base, is set wrong, and the weights load all the same:
 
 # %%
 wrong = compare_all(lambda c: build(c | {"base": 500_000.0}), rename, families=["llama"])
@@ -1595,7 +1598,7 @@ if shown:
         plt.xlabel("largest difference / largest output"), plt.legend()
 
 # %% [markdown]
-# Thirteen bars are rounding, carried through three layers. The last one is a wrong number in a configuration.
+# All bars but the last are rounding, carried through three layers. The last one is a wrong number in a configuration.
 
 # %% [markdown]
 # ## Recap

@@ -41,7 +41,7 @@ predict("scale.p1", "175 billion parameters, 300 billion tokens, 1,024 GPUs at 1
 # %% [markdown]
 # ## 1. A width, read off a count
 #
-# A GPT layer of width $d$ holds four attention matrices ($4d^2$ numbers), two feed-forward matrices, to width $4d$ and back ($8d^2$), and biases and norms ($13d$). Below the $L$ layers lie tables of $V$ words and $P$ positions, above them one norm ($2d$). The head uses the table of words again:
+# A GPT layer of width $d$ holds four attention matrices ($4d^2$ numbers), two feed-forward matrices, to width $4d$ and back ($8d^2$), biases ($9d$) and two norms ($4d$). Below the $L$ layers lie tables of $V$ words and $P$ positions, above them one norm ($2d$). The head uses the table of words again:
 #
 # $$N = L\,(12 d^2 + 13 d) + (V + P)\, d + 2d$$
 
@@ -57,7 +57,7 @@ a, b, N = 12, 23, 94
 (-b + math.sqrt(b**2 + 4 * a * N)) / (2 * a)
 
 # %% [markdown] statement="scale.hidden_size"
-# Write the count, and the way back: the width whose count is nearest to `parameters`. Published counts are rounded, so round the root to the nearest multiple of `multiple`. Both results are integers.
+# Write the count, and the way back: the width that a count of `parameters` belongs to. Published counts are rounded, so the root is no whole number: round it to the nearest multiple of `multiple`. Both results are integers.
 
 # %% exercise="scale.hidden_size"
 def gpt_parameters(d_model, n_layers, vocab, positions):
@@ -88,7 +88,7 @@ def hidden_size(parameters, n_layers, vocab, positions, multiple=64):
 #
 # > *"Hidden size: GPT-1 3072, GPT-2 6400, GPT-3 49152."*
 #
-# Unit 04 tried this claim forwards. Now decode it: from nothing but published counts, layers and tables.
+# Unit 04 tried this claim forward, from widths to counts. Now go back: from nothing but published counts, layers and tables.
 
 # %%
 published = {"GPT-1": (117_000_000, 12, 40478, 512), "GPT-2 XL": (1_558_000_000, 48, 50257, 1024),
@@ -132,7 +132,7 @@ print("H·D below d:", [n for n, (_, heads, _) in ratios.items() if heads < 0.99
 # %% [markdown]
 # ## 2. What a training run computes
 #
-# A weight that meets a token makes one multiplication and one addition: 2 FLOPs. Forward, that is $2ND$ for $N$ parameters and $D$ tokens. Backward, each matrix product becomes two: one for the gradient of its input, one for that of its weight: $4ND$. Together
+# A weight that meets a token makes one multiplication and one addition: 2 FLOPs (floating-point operations). Forward, that is $2ND$ for $N$ parameters and $D$ tokens. Backward, each matrix product becomes two: one for the gradient of its input, one for that of its weight: $4ND$. Together
 #
 # $$C = 6 N D$$
 #
@@ -144,7 +144,7 @@ print("H·D below d:", [n for n, (_, heads, _) in ratios.items() if heads < 0.99
 # 10 parameters, 5 tokens: $2 \cdot 10 \cdot 5 = 100$ FLOPs forward, 200 backward, 300 in all; recomputed, 400. A device that reaches 5 FLOP/s needs 60 seconds for the 300, two devices 30.
 
 # %% [markdown] statement="scale.flops"
-# Write both. `achieved` is what each device really gets done, in FLOP per second; days are a float.
+# Write the FLOPs of a training run, with the forward pass twice where `recompute` is true, and the days that it takes. `achieved` is what each of the `devices` really gets done, in FLOP per second; days are a float.
 
 # %% exercise="scale.flops"
 def training_flops(parameters, tokens, recompute=False):
@@ -225,7 +225,7 @@ predict("scale.p2", "The budget grows 100 times. The best model grows about…",
 
 # %% [markdown] statement="scale.allocation"
 # - `fit_power_law` returns $(a, b)$ as floats: least squares of $\log y$ over $\log x$. Compute in float64.
-# - `allocate` divides a budget: $N = a\,C^b$, and the tokens that $C = 6ND$ leaves for it.
+# - `allocate` divides a budget $C$: it returns $N = a\,C^b$, and the tokens $D$ that $C = 6ND$ leaves for it.
 
 # %% exercise="scale.allocation"
 def fit_power_law(x, y):
@@ -262,6 +262,7 @@ def allocate(flops, coefficient, exponent):
 sizes = torch.tensor([0.4, 1, 10, 67, 175, 280, 520, 1000, 10_000], dtype=torch.float64) * 1e9
 budgets = {"1, training curves": [1.92e19, 1.21e20, 1.23e22, 5.76e23, 3.85e24, 9.90e24, 3.43e25, 1.27e26, 1.30e28],
            "2, fixed budgets": [1.84e19, 1.20e20, 1.32e22, 6.88e23, 4.54e24, 1.18e25, 4.19e25, 1.59e26, 1.75e28],
+           # Table A3 prints 1.26e24 at 175 billion, less than for 67; its own 12.0 trillion tokens make it 1.26e25.
            "3, fitted loss": [2.21e19, 1.62e20, 2.46e22, 1.71e24, 1.26e25, 3.52e25, 1.36e26, 5.65e26, 8.55e28]}
 laws = {name: fit_power_law(torch.tensor(C, dtype=torch.float64), sizes) for name, C in budgets.items()}
 for name, law in laws.items():
@@ -301,7 +302,7 @@ for name, (N, D) in trained.items():
 #
 # $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}$$
 #
-# Along $6ND = C$ the smallest loss lies where doubling $N$ wins as much as halving $D$ loses, $\alpha A / N^\alpha = \beta B / D^\beta$:
+# Along $6ND = C$ the smallest loss lies where one percent more of $N$ wins as much as one percent less of $D$ loses, $\alpha A / N^\alpha = \beta B / D^\beta$:
 #
 # $$N = \left(\frac{\alpha A}{\beta B}\right)^{\frac{1}{\alpha + \beta}} \left(\frac{C}{6}\right)^{\frac{\beta}{\alpha + \beta}}$$
 
@@ -348,7 +349,7 @@ for name, fit in fits.items():
           f"loss at half, best and twice the size: {', '.join(f'{x:.3f}' for x in losses)}")
 
 # %% [markdown]
-# The first fit, as printed, asks for between four and five times the tokens per parameter that Chinchilla got. The refit asks for about what it got.
+# Chinchilla got 20 tokens per parameter. The first fit, as its paper prints it, asks for between four and five times as many, the refit for about as many.
 
 # %% [markdown]
 # ## 5. Adapt a large model
@@ -357,7 +358,7 @@ for name, fit in fits.items():
 #
 # $$y = W x + \frac{\alpha}{r}\, B\,(A\,x)$$
 #
-# $A$ is $(r, d_{in})$ and starts random, $B$ is $(d_{out}, r)$ and starts at 0, so that training begins with the given model. $\alpha$ is a constant.
+# $A$ is $(r, d_{in})$ and starts random, $B$ is $(d_{out}, r)$ and starts at 0, so that training begins with the given model. The rank $r$ is small, and $\alpha$ is a constant.
 
 # %% [markdown]
 # ### Worked example
@@ -367,7 +368,7 @@ for name, fit in fits.items():
 # The matrix $BA$ was never made. At width 4,096 it would have 16.8 million numbers; $A$ and $B$ of rank 8 have 65,536.
 
 # %% [markdown] statement="lora.forward"
-# Write the difference for inputs of any leading shape, without forming $BA$; the check counts operations. Then the layer: freeze all of `base`, and add the difference to what it gives. Gradients must still reach `x` through the base.
+# Write the difference alone, $\frac{\alpha}{r} B (A x)$, for inputs of any leading shape, without forming $BA$; the check counts operations. Then the layer: freeze all of `base`, and add the difference to what it gives. Gradients must still reach `x` through the base.
 
 # %% exercise="lora.forward"
 def low_rank(x, A, B, alpha):
@@ -558,7 +559,7 @@ reveal("scale.p4",
 #
 # $$\text{bytes} = b\,(W + B \cdot S \cdot 2 L G D) \qquad \text{FLOPs} = B\,(2W + 4 L H D \cdot S)$$
 #
-# with $L$ layers, $H$ heads, $G$ key-value heads, $D$ numbers per head (no longer tokens), $b$ bytes per number.
+# with $L$ layers, $H$ heads, $G$ key-value heads, $D$ numbers per head ($D$ no longer counts tokens), $b$ bytes per number.
 
 # %% [markdown]
 # ### Worked example
@@ -568,7 +569,7 @@ reveal("scale.p4",
 # A chip that fetches 10 bytes and computes 40 FLOPs per second needs 44 s for the one and 27 s for the other: the step waits for memory, 44 s.
 
 # %% [markdown] statement="serve.step_seconds"
-# Write both. `model` is a dict with `weights` (numbers in all matrices), `n_layers`, `n_heads`, `n_kv_heads` and `head_dim`. `step_cost` returns (FLOPs, bytes) as integers; `step_seconds` the least time when fetching and computing overlap. `bandwidth` is in bytes, `peak` in FLOPs per second.
+# Write both formulas, and the time. `model` is a dict with `weights` (numbers in all matrices), `n_layers`, `n_heads`, `n_kv_heads` and `head_dim`; `itemsize` is $b$. `step_cost` returns (FLOPs, bytes) as integers; `step_seconds` the least time when fetching and computing overlap. `bandwidth` is in bytes, `peak` in FLOPs per second.
 
 # %% exercise="serve.step_seconds"
 def step_cost(model, users, tokens, itemsize=2):
@@ -607,7 +608,7 @@ a100 = 2.0e12, 312e12
 users = [2**n for n in range(11)]
 last = [users[-1] / step_seconds(llama, users[-1], tokens, *a100) for tokens in (0, 4096)]
 with described("Tokens per second of all users against their number, for 0, 512 and 4,096 cached tokens: without a cache "
-               f"it rises to about 160 users and stays at {last[0]:,.0f}; with 4,096 tokens it bends early, to {last[1]:,.0f}."):
+               f"it rises, then stays at {last[0]:,.0f}; with 4,096 tokens it bends early, to {last[1]:,.0f}."):
     for tokens in (0, 512, 4096):
         rates = [n / step_seconds(llama, n, tokens, *a100) for n in users]
         plt.loglog(users, rates, "o-", ms=3, label=f"{tokens:,} tokens cached")
@@ -623,10 +624,10 @@ with described("Tokens per second of all users against their number, for 0, 512 
 #
 # 100 weights in 2 bytes at 10 bytes per second: 20 s, for any number of users. One user adds 6 s of computing and 2 s of fetching. So $6B \ge 20 + 2B$ from $B = 5$ on.
 #
-# If a user added 6 s of computing and 7 s of fetching, no number would be enough.
+# If a user added 6 s of computing and 7 s of fetching, or 6 s of each, no number would be enough.
 
 # %% [markdown] statement="serve.compute_bound"
-# Write the smallest whole number of users at which computing takes as long as fetching or longer; `None` where there is none. `step_cost` may help.
+# Return the smallest whole number of users at which computing takes as long as fetching or longer; `None` where there is none. `step_cost` may help.
 
 # %% exercise="serve.compute_bound"
 def compute_bound_users(model, tokens, bandwidth, peak, itemsize=2):
@@ -655,7 +656,7 @@ for tokens in (0, 100, 400, 700, 800, 4096):
 # %% [markdown]
 # Beyond some 750 tokens *no* batch is large enough: every user brings more bytes than FLOPs can hide. That is why caches are shared, shortened and quantized, and why a chip that only computes faster would not help.
 #
-# Now with real memory. The calculator takes its bytes from **your** `step_cost`. 14 users of 32,768 tokens fit: which change of the attention makes it 64?
+# Now with real memory. The calculator takes its bytes from **your** `step_cost`. 14 users of 32,768 tokens fit: which change of the attention makes room for 64?
 
 # %%
 def kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2):
@@ -683,7 +684,7 @@ for r in rows:
     print(f"{r['users']:5}{r['tokens']:8,}{r['predicted']:9.1f} ms{r['measured']:8.1f} ms  {r['ratio']:5.1f} times")
 
 # %% [markdown]
-# For one user, bytes explain most of the time. For batches the prediction is a bound, not a forecast: a product with few rows does not run at the speed of a large one.
+# Compare one user with many. For one, bytes should explain most of the time. For batches the prediction is a bound, not a forecast: a product with few rows does not run at the speed of a large one.
 #
 # Now a model {{serving.shrunk:.0f}} times smaller, of the same make.
 
@@ -723,7 +724,7 @@ show_large("serving")
 # %% [markdown]
 # ## 10. Extension: experts that sleep
 #
-# A mixture of experts keeps $E$ feed-forward layers side by side, and each token uses $k$ of them. Parameters that store, and parameters that work, are then two numbers. But a step fetches every expert that *any* user's token chose.
+# A mixture of experts keeps $E$ feed-forward layers side by side, and each token uses $k$ of them. So the parameters that are stored and those that work for a token are two numbers. But a step fetches every expert that *any* user's token chose.
 
 # %% [markdown]
 # ### Worked example
@@ -765,12 +766,12 @@ for users in (1, 2, 4, 8, 16, 32):
     print(f"{users:3} users: {experts_read(8, 2, users):.1f} experts, {read / 1e9:.1f} billion weights fetched")
 
 # %% [markdown]
-# One user gets the speed of a 13-billion model. A batch of 16 fetches nearly all 46.7 billion, and only its arithmetic stays small: experts save FLOPs, and bytes only for few.
+# One user gets the speed of a 13-billion model. A batch of 16 fetches nearly all 46.7 billion, and only its arithmetic stays small: experts save FLOPs, and bytes only for few users.
 
 # %% [markdown]
 # ## 11. Which architecture would you choose?
 #
-# Three models of equal parameters: one stack of 28 layers, as encoder or as decoder, and 12 + 12 layers with cross-attention. One request reads 512 tokens and writes 128. Torch counts their FLOPs:
+# Three models with equally many parameters: one stack of 28 layers, as encoder or as decoder, and 12 + 12 layers with cross-attention. One request reads 512 tokens and writes 128. Torch counts their FLOPs:
 
 # %%
 print(f"{'':17}{'read':>9}{'write':>11}{'cache':>12}")

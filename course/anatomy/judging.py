@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import codec, cost, diagnosis, laws, naming, runner
+from . import codec, cost, diagnosis, laws, naming, runner, torch_settings
 from .codec import Memory, Tensors
 from .compare import Difference, difference, show
 from .records import CaseRecord, ExerciseRecord
@@ -134,7 +134,7 @@ def outcome_difference(
         which = next((c for c in ("the dict", "the list") if c in changed), "")
         container = f"your code changes {which} that it was given; work on a copy of it: {which[4:]}(…)"
         tensor = "your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)"
-        return Difference("mutated", container if which else tensor)
+        return Difference("mutated", torch_settings.advice(changed) or (container if which else tensor))
     return _cost_difference(case.program["steps"], have["results"])
 
 

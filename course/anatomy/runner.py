@@ -5,7 +5,8 @@ functions, the recorder. It compares nothing and holds no expected values.
 
 A program is JSON: ``{"steps": [step]}`` with::
 
-    step := {"new": fn, "args": tree, "kwargs": tree, "state": {name: tensor name} | null, "train": bool}
+    step := {"new": fn, "args": tree, "kwargs": tree, "state": {name: tensor name} | null, "train": bool,
+             "methods": left out, or {name: function that a class derived from fn has in its place}}
           | {"call": fn | null, "on": step | null, "method": name | null, "args": tree, "kwargs": tree,
              "grad": null | {"wrt": {label: tensor name}, "params": bool, "cotangent": tensor name | null},
              "law": left out, or what the numbers are drawn from (``anatomy.laws``),
@@ -33,7 +34,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from . import codec, symbolic, toys
+from . import codec, symbolic, torch_settings, toys
 from .codec import Tensors
 from .cost import Account
 
@@ -66,6 +67,8 @@ FUNCTION_TEXTS = {
     "smallest": "lambda logits: logits.argmin(-1)",
     "toy_attention": "toys.Attention",
     "toy_ffn": "toys.ffn",
+    "toy_prepare": "toys.prepare",
+    "toy_attend": "toys.attend",
     "toy_decoder": "toys.decoder",
     "toy_rounding_decoder": "toys.rounding_decoder",
     "toy_stack": "toys.Stack",
@@ -163,7 +166,10 @@ class Execution:
         return [a.to_sympy() if isinstance(a, symbolic.Expression) else a for a in args], kwargs
 
     def _new(self, step, args, kwargs):
-        module = self.functions[step["new"]](*args, **kwargs)
+        made = self.functions[step["new"]]
+        if methods := step.get("methods"):
+            made = type(step["new"], (made,), {name: FUNCTION_ARGUMENTS[fn] for name, fn in methods.items()})
+        module = made(*args, **kwargs)
         if step.get("state") is not None:
             module.load_state_dict({k: self.inputs[t] for k, t in step["state"].items()}, strict=True)
         if hasattr(module, "train"):
@@ -251,10 +257,12 @@ def run_program(
 
     Returns:
         ``(outcome, out_tensors)``; outcome has ``results``, ``used`` (forbidden names that ran) and ``mutated``
-        (labels of input tensors that the learner's code changed in place, and kinds of containers, as "the dict").
+        (labels of input tensors that the learner's code changed in place, kinds of containers, as "the dict", and of
+        settings, as "the default device").
     """
-    with _seeded(program):
-        return _outcome(program, tensors, functions, forbidden)
+    with _seeded(program), torch_settings.kept() as changed:
+        outcome, out = _outcome(program, tensors, functions, forbidden)
+        return outcome | {"mutated": sorted(changed().union(outcome["mutated"]))}, out
 
 
 @contextlib.contextmanager
@@ -305,7 +313,7 @@ def _outcome(
     for number, counts in execution.account.close().items():
         if "raises" not in results[number]:
             results[number]["cost"] = counts
-    return {"results": results, "used": sorted(watch.used), "mutated": sorted(changed | execution.rewritten)}, out
+    return {"results": results, "used": sorted(watch.used), "mutated": [*changed, *execution.rewritten]}, out
 
 
 def _describe(error):

@@ -94,7 +94,7 @@ class _Writer:
         return name
 
     def _new(self, i, step):
-        made = _broken(step["new"], self._inside(step))
+        made = _broken(_class_text(step), self._inside(step))
         if i == self.at and step.get("state") is None:
             return [made]
         self.names[i] = name = self._name("m")
@@ -202,6 +202,14 @@ def _references(trees):
         elif isinstance(tree, list):
             found |= _references(tree)
     return found
+
+
+def _class_text(step):
+    """The class that a step constructs: the learner's, or one derived from it with methods of its own."""
+    if not step.get("methods"):
+        return step["new"]
+    methods = ", ".join(f'"{name}": {FUNCTION_TEXTS[fn]}' for name, fn in step["methods"].items())
+    return f'type("{step["new"]}", ({step["new"]},), {{{methods}}})'
 
 
 def _broken(name, inside, brackets="()"):

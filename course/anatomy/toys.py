@@ -101,6 +101,16 @@ class Attention(nn.Module):
         return out[:, 0] + turned, (keys, values)
 
 
+def prepare(layer: nn.Module, q: Tensor, k: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """Stands for a family's own way with queries and keys (B, H, T, D), as the method of an attention layer."""
+    return 0.5 * q + positions[..., None], k.sin()
+
+
+def attend(layer: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Stands for a family's own attention, as the method of a layer: (B, H, T, D), to which one head's values add."""
+    return q + k[:, :1, -1:] * v[:, :1].mean(2, keepdim=True)
+
+
 def ffn(c: dict[str, Any]) -> nn.Module:
     """Stands for a feed-forward layer made from a configuration: tanh, and no weights."""
     return nn.Tanh()

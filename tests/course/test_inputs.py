@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from anatomy import runner
+from anatomy import runner, torch_settings
 
 from autograder.judge.spec import Program, Ref
 
@@ -69,6 +69,37 @@ def test_a_list_or_a_dict_that_was_given_is_left_as_it_is(function, expected):
     assert changed(function, *give()) == expected
     tensors, options = give()
     assert changed(function, tensors, options=options) == expected
+
+
+def default_device(tensors, options):
+    torch.set_default_device("meta")
+
+
+def default_dtype(tensors, options):
+    torch.set_default_dtype(torch.float64)
+
+
+@pytest.mark.parametrize(
+    "function, kind, instead",
+    [
+        (default_device, "the default device", "with torch.device(…):"),
+        (default_dtype, "the default dtype", "dtype=…"),
+    ],
+)
+def test_torchs_settings_are_left_as_they_are(function, kind, instead):
+    assert changed(function, *give()) == [kind]
+    assert torch.empty(0).device.type == "cpu" and torch.empty(0).dtype == torch.float32
+    said = torch_settings.advice(["argument 0", kind])
+    assert kind in said and instead in said and torch_settings.advice(["the dict"]) is None
+
+
+@pytest.mark.parametrize("inside", [torch.device("meta"), torch.no_grad()])
+def test_a_setting_that_ends_with_its_block_is_none_of_the_judges(inside):
+    def function(tensors, options):
+        with inside:
+            return torch.ones(2)
+
+    assert changed(function, *give()) == []
 
 
 def test_a_tensor_inside_one_is_a_tensor_that_was_given():

@@ -358,8 +358,9 @@ def test_beside_the_running_notebook(tmp_path, monkeypatch):
 LESS_EXACT = {LAYER: {"offset"}}
 
 
-@pytest.mark.parametrize("exercise_id", OWN)
-def test_torchs_own_gives_what_the_exercise_asks_for(exercise_id):
+@pytest.mark.parametrize("taught", [exercises.get(i) for i in OWN], ids=lambda e: e.id)
+def test_torchs_own_gives_what_the_exercise_asks_for(taught):
+    exercise_id = taught.id
     own, record = OWN[exercise_id], records.load(exercise_id)
     names = {}
     exec(own.code, names)

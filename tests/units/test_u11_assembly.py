@@ -195,6 +195,16 @@ def test_the_answers_are_hugging_faces_models(answers, family):
     assert found.equal, found
 
 
+def test_a_count_leaves_the_default_device_as_it_was():
+    def count(build, c):
+        torch.set_default_device("meta")
+        return sum(p.numel() for p in build(c).parameters())
+
+    verdict = evaluate("assembly.parameters", count)
+    assert not verdict.passed and "changes the default device" in verdict.text()
+    assert torch.empty(0).device.type == "cpu"
+
+
 def test_a_variant_is_one_method(answers):
     """Qwen 3 by the subclass that the text shows."""
     pytest.importorskip("transformers")

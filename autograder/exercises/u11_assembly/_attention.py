@@ -139,11 +139,39 @@ def _no_past_gradient(self, old, new):
     return torch.cat([old.detach(), new.detach()], dim=2)
 
 
+def _prepared_inside(self, q, k, positions, past):
+    """Right numbers, from forward's own lines: a family's prepare is never asked."""
+    return Attention.prepare(self, q, k, positions)
+
+
+class AttendsInside(Steps):
+    """Right numbers, from forward's own line: a family's attend is never asked."""
+
+    def forward(self, x, mask=None, positions=None, past=None):
+        q, k, v = self.cut(self.q_proj(x)), self.cut(self.k_proj(x)), self.cut(self.v_proj(x))
+        q, k = self.prepare(q, k, positions)
+        if past is not None:
+            k, v = self.joined(past[0], k), self.joined(past[1], v)
+        return self.o_proj(self.merged(grouped_attention(q, k, v, mask))), (k, v)
+
+
 MISTAKES = [
     Mutant(
         "not_turned",
         wrong(turned=lambda self, q, k, positions, past: (q, k)),
         "prepare is right, but forward never calls it: queries and keys stay as they are. Call self.prepare.",
+    ),
+    Mutant(
+        "prepared_inside",
+        wrong(turned=_prepared_inside),
+        "forward prepares queries and keys with lines of its own. It calls self.prepare, so that a class derived from "
+        "yours can bring its own.",
+    ),
+    Mutant(
+        "attends_inside",
+        AttendsInside,
+        "forward computes attention with lines of its own. It calls self.attend, so that a class derived from yours "
+        "can bring its own.",
     ),
     Mutant(
         "nothing_turns",

@@ -1,16 +1,17 @@
 """One attention layer: projections, key-value heads, rotary positions, a mask and a past."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
-from autograder.judge.spec import Case, Exercise, Program, Ref, Source
+from autograder.judge.spec import Case, Exercise, Fn, Program, Ref, Source
 from autograder.reference.assembly.attention import Attention
 
 from ._attention import MISTAKES
-from .shared import SLIM, SLIM_LLAMA, Config, bounds, causal, gpt, llama, made
+from .shared import SLIM, SLIM_LLAMA, Config, bounds, causal, gpt, llama, made, weights
 
 
 class HeadByHead(nn.Module):
@@ -139,6 +140,18 @@ def _attend(g: Source) -> Program:
     return _layer(g, llama()).call(q, k, v, causal(3, 5), method="attend").call(q, k, v, None, method="attend")
 
 
+def _exchanged(method: str) -> Callable[[Source], Program]:
+    """A family's own ``prepare`` or ``attend``, in a class derived from the learner's."""
+
+    def build(g: Source) -> Program:
+        new = Program().new(
+            "Attention", llama(), state=weights(g, Attention(llama())), methods={method: Fn("toy_" + method)}
+        )
+        return new.call(g.randn(2, 3, 12), causal(0, 3), torch.arange(3))
+
+    return build
+
+
 def _gradients(g: Source) -> Program:
     program = _layer(g, llama(**SLIM_LLAMA, attention_bias=True))
     return program.call(g.randn(2, 3, 6), causal(0, 3), torch.arange(3), grad=[0], params=True)
@@ -175,6 +188,16 @@ EXERCISE = Exercise(
         Case("shifted", "a text at places 0 to 3, then at 7 to 10: the same result, other keys to store", _shifted),
         Case("prepare", "prepare called by itself: queries and keys turned by 4, 5 and 9", _prepare),
         Case("attend", "attend called by itself, with a mask and without", _attend),
+        Case(
+            "own prepare",
+            "a class derived from yours has a prepare of its own, as some families do: forward calls that one",
+            _exchanged("prepare"),
+        ),
+        Case(
+            "own attend",
+            "a class derived from yours has an attend of its own, as some families do: forward calls that one",
+            _exchanged("attend"),
+        ),
         Case("gradients", "gradients reach x, four weights and three biases", _gradients),
         Case(
             "past gradients",

@@ -221,7 +221,7 @@ EXERCISE = Exercise(
         _prob(
             "long_first",
             mixing(ends=lambda c: [c[k:] for k in range(len(c) + 1)]),
-            "Long contexts come first, so the last word is the empty one's. Begin with the empty context and end with "
+            "Long contexts are mixed in first, so the empty one weighs most. Begin with the empty context and end with "
             "the longest.",
         ),
         _prob(

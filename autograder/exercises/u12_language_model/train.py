@@ -160,7 +160,7 @@ EXERCISE = Exercise(
         _merge(
             "overlapping",
             overlapping,
-            "An id is used twice: in 7 7 7 the middle one goes into two pairs. Behind a pair go on two ids later.",
+            "An id is used twice: in 7 7 7 the middle one goes into two pairs. After a pair, go on two ids later.",
         ),
         _merge(
             "from_right",

@@ -105,7 +105,8 @@ function atlasWidget(ui) {
         ui.readout.dataset.good = good === undefined ? "plain" : String(good);
       }
       ui.readout.classList.toggle("ta-word", view === 2);
-      ui.root.dataset.key = `${view},${i},${k}`;
+      const chosen = spec.filters.map(([trait]) => ui.get(trait));
+      ui.root.dataset.key = [view, i, k, ui.get("since"), ui.get("until"), ...chosen, models.filter(passes).length].join();
     },
   };
 }

@@ -1,0 +1,36 @@
+"""Settings of torch that outlive a call: an answer may use them inside, and leaves them as they were."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+# Kind → (reads it, sets it, what an answer does instead).
+_SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
+    "the default device": (torch.get_default_device, torch.set_default_device, "with torch.device(…):"),
+    "the default dtype": (torch.get_default_dtype, torch.set_default_dtype, "dtype=… where a tensor is made"),
+}
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[Callable[[], set[str]]]:
+    """Gives a function that says which kinds were changed inside; afterwards all are as before."""
+    before = {kind: read() for kind, (read, _, _) in _SETTINGS.items()}
+
+    def changed() -> set[str]:
+        return {kind for kind, (read, _, _) in _SETTINGS.items() if read() != before[kind]}
+
+    try:
+        yield changed
+    finally:
+        for kind in changed():
+            _SETTINGS[kind][1](before[kind])
+
+
+def advice(kinds: list[str]) -> str | None:
+    """One sentence to a learner whose answer changed one of these kinds; None where none is a setting."""
+    for kind, (_, _, instead) in _SETTINGS.items():
+        if kind in kinds:
+            return f"your code changes {kind} for all that comes after it; use {instead}"
+    return None
