@@ -92,29 +92,24 @@ class Program:
     def _tree(self, value: Any) -> Tree:
         return codec.encode(value, self.tensors, prefix="i")
 
-    def new(
-        self,
-        fn: str,
-        *args: Any,
-        state: Tensors | None = None,
-        train: bool = False,
-        methods: dict[str, Fn] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Constructs a module; later calls go to it.
-
-        state: dict of tensors to load with strict=True. methods: what a class derived from ``fn`` has in place of its
-        methods, by name: so it is seen whether the others go through them.
-        """
+    def new(self, fn: str, *args: Any, state: Tensors | None = None, train: bool = False, **kwargs: Any) -> Self:
+        """Constructs a module; later calls go to it. ``state``: dict of tensors to load with strict=True."""
         names = None
         if state is not None:
             names = {k: self._tree(v)["tensor"] for k, v in state.items()}
         self.steps.append(
             {"new": fn, "args": self._tree(list(args)), "kwargs": self._tree(kwargs), "state": names, "train": train}
         )
-        if methods:
-            self.steps[-1]["methods"] = {name: function.name for name, function in methods.items()}
         self._module = len(self.steps) - 1
+        return self
+
+    def derived(self, **methods: Fn) -> Self:
+        """The module made last is of a class derived from the learner's, with methods of its own.
+
+        So it is seen whether the learner's other methods go through these.
+        """
+        assert self._module is not None, "only a class that was constructed can be derived from"
+        self.steps[self._module]["methods"] = {name: function.name for name, function in methods.items()}
         return self
 
     def call(

@@ -11,7 +11,7 @@ from autograder.judge.spec import Case, Exercise, Fn, Program, Ref, Source
 from autograder.reference.assembly.attention import Attention
 
 from ._attention import MISTAKES
-from .shared import SLIM, SLIM_LLAMA, Config, bounds, causal, gpt, llama, made, weights
+from .shared import SLIM, SLIM_LLAMA, Config, bounds, causal, gpt, llama, made
 
 
 class HeadByHead(nn.Module):
@@ -144,10 +144,8 @@ def _exchanged(method: str) -> Callable[[Source], Program]:
     """A family's own ``prepare`` or ``attend``, in a class derived from the learner's."""
 
     def build(g: Source) -> Program:
-        new = Program().new(
-            "Attention", llama(), state=weights(g, Attention(llama())), methods={method: Fn("toy_" + method)}
-        )
-        return new.call(g.randn(2, 3, 12), causal(0, 3), torch.arange(3))
+        program = _layer(g, llama()).derived(**{method: Fn(f"toy_{method}")})
+        return program.call(g.randn(2, 3, 12), causal(0, 3), torch.arange(3))
 
     return build
 
