@@ -14,7 +14,7 @@ from autograder.judge.spec import Exercise
 from autograder.sandbox.limits import mapped_bytes
 
 from .subjects import subjects
-from .survivors import KILLED, Result, Tally, Trials
+from .survivors import KILLED, Result, Tally, Trials, Wanted
 
 WORKERS = 2
 MEMORY = 2 << 30  # beyond what is mapped already: what grading grants a submission
@@ -23,14 +23,14 @@ SILENCE = 120.0  # seconds without a word from a process that must have hung, in
 _fork = multiprocessing.get_context("fork")  # the specs and torch are loaded once
 
 
-def _work(exercise: Exercise, start: int, out: Connection) -> None:
+def _work(exercise: Exercise, wanted: Wanted, start: int, out: Connection) -> None:
     begun = time.process_time()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # mutants give rise to many
     for stream in (1, 2):  # libraries complain past Python's own streams
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     try:
-        trials = Trials(exercise)
+        trials = Trials(exercise, wanted=wanted)
         out.send(trials.problems)
         limit = mapped_bytes() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -44,13 +44,14 @@ def _work(exercise: Exercise, start: int, out: Connection) -> None:
 class _Worker:
     """The process that is at one exercise."""
 
-    def __init__(self, exercise: Exercise) -> None:
-        self.exercise, self.tally = exercise, Tally(exercise.id)
+    def __init__(self, exercise: Exercise, wanted: Wanted) -> None:
+        self.exercise, self.wanted, self.tally = exercise, wanted, Tally(exercise.id)
         self._start()
 
     def _start(self) -> None:
         self.results, theirs = _fork.Pipe(duplex=False)
-        self.process = _fork.Process(target=_work, args=(self.exercise, self.tally.mutants, theirs), daemon=True)
+        begin = self.exercise, self.wanted, self.tally.mutants, theirs
+        self.process = _fork.Process(target=_work, args=begin, daemon=True)
         self.process.start()
         theirs.close()
         self.heard = time.monotonic()
@@ -100,8 +101,10 @@ class _Worker:
         return True
 
 
-def tallies(exercises: Sequence[Exercise], workers: int = WORKERS) -> Iterator[Tally]:
-    """The tally of each exercise, as they are done."""
+def tallies(
+    exercises: Sequence[Exercise], workers: int = WORKERS, wanted: Wanted = lambda key: True
+) -> Iterator[Tally]:
+    """The tally of each exercise, as they are done. wanted: which mutants are tried, by their keys; default all."""
     torch.set_num_threads(1)
     for exercise in exercises:
         if exercise.unit not in _loaded:  # the cells of a unit run here, once for all processes
@@ -111,7 +114,7 @@ def tallies(exercises: Sequence[Exercise], workers: int = WORKERS) -> Iterator[T
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_Worker(waiting.pop(0)))
+                running.append(_Worker(waiting.pop(0), wanted))
             said = wait([w.results for w in running], timeout=5.0)
             for worker in [w for w in running if w.results in said]:
                 if worker.read():

@@ -2,7 +2,7 @@
 
 import difflib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -39,6 +39,7 @@ class Survivor:
 
 KILLED, WITHOUT_EFFECT = "killed", "without effect"
 Result = str | Survivor
+Wanted = Callable[[str], bool]
 
 
 @dataclass
@@ -75,12 +76,14 @@ def count(exercise: Exercise) -> int:
 class Trials:
     """The mutants of one exercise, one after the other.
 
-    answers: what is changed, without them the solution and the alternatives. problems: sentences on answers that do not
-    pass as they are; their mutants are left out.
+    answers: what is changed, without them the solution and the alternatives. wanted: which mutants, by their keys;
+    default all. problems: sentences on answers that do not pass as they are; their mutants are left out.
     """
 
-    def __init__(self, exercise: Exercise, answers: Sequence[Subject] | None = None) -> None:
-        self.exercise = exercise
+    def __init__(
+        self, exercise: Exercise, answers: Sequence[Subject] | None = None, wanted: Wanted = lambda key: True
+    ) -> None:
+        self.exercise, self.wanted = exercise, wanted
         self.cases = drawn(exercise)
         self.problems: list[str] = []
         self._seconds: dict[tuple[str, str], float] = {}  # (subject, kind of cases) → what a mutant gets
@@ -102,7 +105,7 @@ class Trials:
 
     def run(self, start: int = 0) -> Iterator[Result]:
         """Results of all mutants from one on, in an order that is always the same."""
-        everything = chain.from_iterable(((s, m) for m in s.mutants()) for s in self.subjects)
+        everything = chain.from_iterable(((s, m) for m in s.mutants() if self.wanted(m.key)) for s in self.subjects)
         for i, (subject, mutant) in enumerate(everything):
             if i >= start:
                 yield self.result(subject, mutant)

@@ -52,7 +52,7 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
         MissingRecording: unknown exercise, or recordings that are not there; the message says what to do.
         TypeError: another number of functions than the exercise asks for.
     """
-    record = records.load(exercise_id, with_mistakes=False)
+    record = records.recent(exercise_id, with_mistakes=False)
     named = _named(record, functions)
     problem = runner.calling_problem(named, record.signature)
     start = time.perf_counter()
@@ -64,7 +64,7 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
             outcomes = [runner.run_program(c.program, c.tensors, named, record.forbidden) for c in record.cases]
     seconds = time.perf_counter() - start
     if not judging.passes(record, outcomes):
-        record = records.load(exercise_id)
+        record = records.recent(exercise_id)
     verdict = judging.judge(record, outcomes, seconds)
     if not verdict.passed:
         probing.add_findings(record, named, verdict)
@@ -87,7 +87,8 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
     """
     shell = _shell()
     if shell is not None:
-        stale = session.current.stale(_named(records.load(exercise_id), functions), shell.user_ns)
+        named = _named(records.recent(exercise_id, with_mistakes=False), functions)
+        stale = session.current.stale(named, shell.user_ns)
         if stale is not None:
             markup, text = loop.not_checked(stale)
             _display(shell, markup, text, {})
@@ -107,7 +108,7 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
     # Nothing follows where no widget was imported.
     following = sys.modules.get(f"{__package__}.widgets.tools.following")
     if following is not None:
-        following.after_check(verdict, _named(records.load(exercise_id), functions))
+        following.after_check(verdict, _named(records.recent(exercise_id, with_mistakes=False), functions))
     if not verdict.passed:
         raise CheckFailed(verdict)
 
