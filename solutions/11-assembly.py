@@ -349,7 +349,7 @@ print(heads.shape, heads[0, 1].tolist(), torch.equal(heads.transpose(1, 2).flatt
 #
 # - `prepare` turns queries and keys with `c["base"]` where `c["position"]` is `"rope"`, else leaves them alone. `positions` are $(T)$ or $(B, T)$.
 # - `attend` is your `grouped_attention`.
-# - `forward` calls both as methods, since families bring their own, and returns the result with the pair (all keys, all values): the next call's `past`. Keys are stored turned.
+# - `forward` calls both, and returns the result with the pair (all keys, all values): the next call's `past`. Keys are stored turned.
 #
 # Families differ in the first two methods alone, so `forward` must go through them.
 

@@ -32,6 +32,15 @@ def own_home(tmp_path, monkeypatch):
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "anatomy-home"))
 
 
+@pytest.fixture(scope="session")
+def share(request):
+    """One in how many of the costliest trials is made: every one where a unit or an exercise is asked for.
+
+    That is what ``make exercise`` and ``make test-changed`` do. A run of all tests takes the same third each time.
+    """
+    return 1 if request.config.getoption("exercise") or request.config.getoption("unit") else 3
+
+
 @pytest.fixture(scope="module")
 def browser():
     """Chromium, through Playwright's synchronous interface.

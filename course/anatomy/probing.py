@@ -24,7 +24,7 @@ from .records import CaseRecord, ExerciseRecord
 from .runner import Functions
 from .verdict import Mistake, Verdict
 
-SECONDS = 0.15  # for all calls together
+SECONDS = 0.15  # of processor time, for all calls together: on a busy machine too
 # (exercise, argument) that no right answer depends on: the number of heads changes no count.
 FREE = {("attention.families", "H")}
 _NUMBERS = ("partly", "values", "order", "nearly", "slices", "unchanged", "shifted", "offset", "factor", "relation")
@@ -42,7 +42,7 @@ def add_findings(record: ExerciseRecord, functions: Functions, verdict: Verdict)
             return
         passed = [c.passed for c in verdict.cases]
         with contextlib.redirect_stdout(io.StringIO()):
-            end = time.perf_counter() + SECONDS
+            end = time.process_time() + SECONDS
             found = _exchanged(record, functions, passed, end - SECONDS / 2) or _ignored(record, functions, passed, end)
         if found:
             verdict.mistakes.insert(1, found)
@@ -65,7 +65,7 @@ def _ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool
 def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool], end: float = math.inf) -> list[str]:
     """Names of the arguments of the function that failed first whose values change nothing in any case.
 
-    Tensors get other entries, numbers and flags the values that other cases give them. end: of ``time.perf_counter``;
+    Tensors get other entries, numbers and flags the values that other cases give them. end: of ``time.process_time``;
     what is not known by then is not said.
     """
     cases = _same_function(record, passed)
@@ -80,7 +80,7 @@ def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool]
                 v for c in cases if c is not case for a in given[id(c)] if a.name == argument.name for v in a.values
             ]
             for change in _other_values(argument, [*others, argument.default]):
-                if time.perf_counter() > end:
+                if time.process_time() > end:
                     return []
                 plain = plain or _result(case, functions)
                 if plain[2]:  # what raises says nothing of its arguments
@@ -220,7 +220,7 @@ def _exchanged(
     if not cases or len(cases) < 2 and numbers < 4:  # one number comes out right by chance
         return None
     for words, changed in _exchanges(cases[0], functions):
-        if time.perf_counter() > end:
+        if time.process_time() > end:
             return None
         if all(_comes_out_right(c, changed, functions) for c in cases):
             where = "" if len(cases) == len(_same_function(record, passed)) else "Where it fails, your"

@@ -35,10 +35,13 @@ def test_right_answers_get_full_marks(exercise, define):
         assert verdict.passed and verdict.score == exercise.points, f"{expression}: {verdict.text()}"
 
 
-def test_every_mutant_fails_and_is_named(exercise, define):
-    """The first through another process, and all of an exercise that asks for more than this one could bear."""
+def test_every_mutant_fails_and_is_named(exercise, define, share):
+    """The first through another process, and all of an exercise that asks for more than this one could bear.
+
+    A run of all tests takes a third: tests/test_grade_matrix.py judges every one on inputs as fresh as these.
+    """
     wrong, far = [], asks_for_more_in_grading(exercise)
-    for i, mutant in enumerate(exercise.mutants):
+    for i, mutant in [*enumerate(exercise.mutants)][::share]:
         by_process = far or not i
         session = define(exercise, f"E.mutants[{i}].fn") if by_process else InThisProcess(exercise.functions(mutant.fn))
         verdict = verdict_of(exercise, session)

@@ -13,18 +13,8 @@ def entries():
     return {u: explained.read(explained.path_of(u)) for u in exercises.units()}
 
 
-# All mutants of the course take a quarter of an hour. A run of all tests tries the same third of each exercise's, and
-# those that have a reason. All are tried where a unit or an exercise is asked for, as ``make exercise`` and
-# ``make test-changed`` do, and by ``make mutate``.
-SHARE = 3
-
-
-@pytest.fixture
-def share(request):
-    return 1 if request.config.getoption("exercise") or request.config.getoption("unit") else SHARE
-
-
 def test_every_survivor_is_explained(exercise, entries, share):
+    """A third in a run of all tests, and all that have a reason; ``make mutate`` tries every one."""
     known = entries[exercise.unit].get(exercise.id, {})
     (tally,) = processes.tallies([exercise], workers=1, wanted=lambda key: key in known or int(key, 16) % share == 0)
     assert not tally.problems, "\n".join(tally.problems)

@@ -97,7 +97,7 @@ class OneCard(TorchFunctionMode):
         for g in (*args, *kwargs.values()):
             if isinstance(g, _Generator) and isinstance(g, CudaGenerator) != (there is CUDA):
                 raise RuntimeError(f"Expected a '{there.type}' device type for generator but found '{g.device.type}'")
-        if asked is not None:
+        if _is_cuda(asked):  # "meta" stays what it is: nothing is allocated there
             kwargs = {**kwargs, "device": CPU}
         out = func(*args, **kwargs)
         return tree_map(_wrap, out) if there is CUDA else out

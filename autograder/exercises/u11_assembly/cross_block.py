@@ -15,18 +15,18 @@ from .shared import causal, made
 
 
 class ByEinsum(CrossAttention):
-    """Right: heads as an axis of einsum, the softmax written out."""
+    """Right: heads as an axis of einsum, the softmax as a logarithm's exponential."""
 
     def forward(self, x, memory, mask=None, past=None):
         cut = lambda y: y.reshape(*y.shape[:2], self.c["n_heads"], self.c["head_dim"])
         if past is None:
-            past = tuple(cut(p(memory)).permute(0, 2, 1, 3) for p in (self.k_proj, self.v_proj))
+            past = [cut(p(memory)).permute(0, 2, 1, 3) for p in (self.k_proj, self.v_proj)]
         keys, values = past
         scores = torch.einsum("bthd,bhsd->bhts", cut(self.q_proj(x)), keys)
         if mask is not None:
             scores = scores + mask
-        e = (scores - scores.amax(-1, keepdim=True)).exp()
-        out = torch.einsum("bhts,bhsd->bthd", e / e.sum(-1, keepdim=True), values)
+        weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
+        out = torch.einsum("bhts,bhsd->bthd", weights, values)
         return self.o_proj(out.reshape(*x.shape[:2], -1)), (keys, values)
 
 

@@ -25,39 +25,36 @@ class OnePass(nn.Module):
         super().__init__()
         self.n, self.w, self.every = c["n_layers"], c["window"], c["window_every"]
         self.embeddings = Embeddings(c)
-        self.blocks = nn.ModuleList([Block(c, attention=attention, ffn=ffn) for _ in range(self.n)])
+        self.blocks = nn.ModuleList([Block(each, attention=attention, ffn=ffn) for each in [c] * self.n])
         self.final_norm = None if c["placement"] == "post" else make_norm(c)
         self.head = None if c["tied"] else nn.Linear(c["d_model"], c["vocab"], bias=False)
 
     def forward(self, ids, real=None, past=None):
         B, T = ids.shape
-        S = T if past is None else T + past[0][1].shape[-2]
+        S = T if past is None else T + {v.shape[-2] for _, v in past}.pop()  # all layers hold as many
         real = torch.ones((B, S), dtype=torch.bool) if real is None else real
-        place = torch.relu(torch.cumsum(real.int(), 1) - 1)[:, -T:]
+        place = torch.relu(torch.cumsum(real, 1) - 1)[:, -T:]
         columns = torch.arange(S)
         gap = columns[-T:, None] - columns
         x = self.embeddings(ids, place)
         pairs = []
         for i in range(self.n):
             w = self.w if self.w is not None and i % self.every == 0 else S
-            mask = (gap >= 0) & (gap < w) & real[:, None, None] | (gap == 0)
+            mask = (gap >= 0) & (gap < w) & (real[:, None, None] | (gap == 0))
             x, pair = self.blocks[i](x, mask, place, None if past is None else past[i])
             pairs += [pair]
         x = x if self.final_norm is None else self.final_norm(x)
         return x @ (self.embeddings.tokens if self.head is None else self.head).weight.T, pairs
 
 
-class TokenByToken(OnePass):
+class TokenByToken(Decoder):
     """Correct, and slow: one column after the other, each with the past of those before."""
 
     def forward(self, ids, real=None, past=None):
-        T = ids.shape[1]
-        seen = past[0][0].shape[2] if past else 0
-        if real is None:
-            real = torch.ones(len(ids), seen + T).bool()
         out = []
-        for t in range(T):
-            logits, past = super().forward(ids[:, t : t + 1], real[:, : seen + t + 1], past)
+        for t, token in enumerate(ids.T):
+            so_far = None if real is None else real[:, : real.shape[1] - ids.shape[1] + t + 1]
+            logits, past = super().forward(token[:, None], so_far, past)
             out.append(logits)
         return torch.cat(out, dim=1), past
 
@@ -88,7 +85,7 @@ def _chunks(c: Config, plan: list[int], is_padded: bool = False) -> Callable[[So
 
     def build(g):
         program, T = _new(g, c), sum(plan)
-        real = left_padded(g.integers(T - 3, T, 2), T)
+        real = left_padded(torch.tensor([T - 3, T - 1]), T)
         for i, (a, b) in enumerate(bounds(plan)):
             given = {"real": real[:, :b]} if is_padded else {}
             given |= {"past": Ref(i, 1)} if i else {}
@@ -109,13 +106,13 @@ def _toys(g: Source) -> Program:
 
 def _toy_ffn(g: Source) -> Program:
     """Attention by default, the other sublayer from outside."""
-    c = llama()
+    c = llama(n_layers=1)
     state = {n: t for n, t in _weights_of(g, c).items() if ".ffn." not in n}
     return Program().new("Decoder", c, ffn=Fn("toy_ffn"), state=state).call(_ids(g, c, 2, 4))
 
 
 def _toy_attention(g: Source) -> Program:
-    c = llama()
+    c = llama(n_layers=1)
     state = {n: t for n, t in _weights_of(g, c).items() if ".attention." not in n}
     return Program().new("Decoder", c, attention=Fn("toy_attention"), state=state).call(_ids(g, c, 2, 4))
 
@@ -143,7 +140,8 @@ def _gradients(c: Config) -> Callable[[Source], Program]:
 
 def _too_long(g: Source) -> Program:
     """Nine places, ten tokens."""
-    return _new(g, gpt()).call(_ids(g, gpt(), 2, 10))
+    c = gpt(n_layers=1)
+    return _new(g, c).call(_ids(g, c, 2, 10))
 
 
 def _long_with_padding(g: Source) -> Program:
@@ -170,12 +168,16 @@ EXERCISE = Exercise(
         Case("by hand", "layers that add nothing: vectors become (−1, 1) or (1, −1), logits are products", _by_hand),
         Case("llama", "two blocks with RMSNorm, RoPE and a gate; 4 query heads on 2; tied", _whole(llama()), weight=2),
         Case("gpt", "learned positions, LayerNorm, biases, no gate; tied", _whole(gpt())),
-        Case("own head", "the head has weights of its own; one text of one token", _whole(llama(tied=False), 1, 1)),
-        Case("post", "Post-LN: no norm after the last block", _whole(gpt(placement="post", eps=0.1))),
-        Case("olmo", "norms inside, then a last norm", _whole(llama(placement="inside", tied=False), 1, 4)),
+        Case(
+            "own head",
+            "the head has weights of its own; one text of one token",
+            _whole(llama(tied=False, n_layers=1), 1, 1),
+        ),
+        Case("post", "Post-LN: no norm after the last block", _whole(gpt(placement="post", n_layers=1, eps=0.1))),
+        Case("olmo", "norms inside, then a last norm", _whole(llama(placement="inside", tied=False, n_layers=1), 1, 4)),
         Case("gemma", "four norms per block", _whole(llama(placement="both", n_layers=1))),
         Case("left", "three texts padded on the left, RoPE", _padded(llama(**THIN_LLAMA), left_padded)),
-        Case("right", "three texts padded on the right, learned positions", _padded(gpt(**THIN), right_padded)),
+        Case("right", "three texts padded on the right, learned positions", _padded(gpt(**SLIM), right_padded)),
         Case(
             "left places",
             "three texts padded on the left, learned positions",
@@ -188,10 +190,17 @@ EXERCISE = Exercise(
             _chunks(llama(**THIN_LLAMA), [2, 3, 1]),
             weight=2,
         ),
-        Case("gpt in chunks", "1, 1 and 3 tokens with learned positions", _chunks(gpt(**THIN), [1, 1, 3])),
-        Case("padded chunks", "3, 2 and 1 tokens, padded on the left", _chunks(gpt(**THIN), [3, 2, 1], True), weight=2),
+        Case("gpt in chunks", "1 and 3 tokens, one layer with learned positions", _chunks(gpt(**SLIM), [1, 3])),
+        Case(
+            "padded chunks",
+            "3 and 2 tokens; the first three of one text are padding",
+            _chunks(gpt(**THIN), [3, 2], True),
+            weight=2,
+        ),
         Case("windows", "three layers, the first and the third see two keys", _whole(WINDOWS, 2, 6)),
-        Case("windows in chunks", "the same, 3 and 3 tokens, padded", _chunks(WINDOWS, [3, 3], True)),
+        Case(
+            "windows in chunks", "two layers, 3 and 3 tokens, padded", _chunks({**WINDOWS, "n_layers": 2}, [3, 3], True)
+        ),
         Case("window in every layer", "both layers see three keys", _whole(llama(window=3), 1, 6)),
         Case("toys", "sublayers made by the two functions that are handed in, with a past", _toys),
         Case("toy ffn", "only the feed-forward layer is handed in", _toy_ffn, weight=0.5),

@@ -20,7 +20,7 @@ class ByRows(EncoderDecoder):
 
     def bias(self, table, query, key, bidirectional):
         distance = key[None] - query[:, None]
-        return table.weight[t5_relative_bucket(distance, bidirectional)].permute(2, 0, 1).unsqueeze(0)
+        return table.weight[t5_relative_bucket(distance, bidirectional)].permute(2, 0, 1)
 
     def encode(self, ids, real=None):
         places = torch.arange(ids.shape[1])
@@ -33,13 +33,14 @@ class ByRows(EncoderDecoder):
         return self.encoder_norm(x)
 
     def decode(self, ids, memory, real=None, past=None):
-        seen = past[0][0][0].shape[2] if past is not None else 0
+        seen = {k.shape[2] for (k, _), _ in past}.pop() if past else 0  # all layers hold as many
         key = torch.arange(seen + ids.shape[1])
         query = key[seen:]
         mask = self.bias(self.decoder_bias, query, key, False)
         mask = mask.masked_fill(key[None] > query[:, None], -math.inf)
         x, caches = self.embeddings.tokens(ids), []
-        for block, old in zip(self.decoder, past or [None] * len(self.decoder), strict=True):
+        for i, block in enumerate(self.decoder):
+            old = None if past is None else past[i]
             x, new = block(x, memory, mask, None if real is None else hidden(real), old)
             caches.append(new)
         x = self.decoder_norm(x)
@@ -53,7 +54,8 @@ class ByParts(EncoderDecoder):
 
     def encode(self, ids, real=None):
         real = torch.ones_like(ids, dtype=torch.bool) if real is None else real
-        mask = t5_bias(self.encoder_bias.weight, *[ids.shape[1]] * 2) + hidden(real)
+        S = ids.shape[1]
+        mask = t5_bias(self.encoder_bias.weight, S, S) + hidden(real)
         x = self.embeddings(ids, None)
         for i in range(len(self.encoder)):
             x, _ = self.encoder[i](x, mask)
@@ -61,7 +63,7 @@ class ByParts(EncoderDecoder):
 
     def decode(self, ids, memory, real=None, past=None):
         old = [None] * self.c["n_layers"] if past is None else past
-        S = ids.shape[1] + (0 if past is None else past[0][0][1].shape[2])
+        S = ids.shape[1] + ({v.shape[2] for (_, v), _ in past}.pop() if past else 0)
         whole = t5_bias(self.decoder_bias.weight, S, S, False) + torch.full((S, S), -math.inf).triu(1)
         real = torch.ones(memory.shape[:2], dtype=torch.bool) if real is None else real
         x, new = self.embeddings(ids, None), []
@@ -96,7 +98,7 @@ def _padded(g: Source) -> Program:
 
 def _decoded(g: Source) -> Program:
     """A memory that no encoder made, and that padding hides in part."""
-    program = made(g, "EncoderDecoder", EncoderDecoder, t5_later())
+    program = made(g, "EncoderDecoder", EncoderDecoder, t5_later(n_layers=1))
     return program.call(_tokens(g, 2, 4), g.randn(2, 5, 12), REAL, method="decode")
 
 
@@ -120,8 +122,11 @@ def _long(g: Source) -> Program:
 
 def _gradients(g: Source) -> Program:
     program = made(g, "EncoderDecoder", EncoderDecoder, t5(**SLIM_T5))
-    program.call(g.integers(0, 7, 2, 5), g.integers(0, 7, 2, 3), REAL, params=True)
-    program.call(g.integers(0, 7, 1, 3), method="encode")
+    return program.call(g.integers(0, 7, 2, 5), g.integers(0, 7, 2, 3), REAL, params=True)
+
+
+def _gradients_of_memory(g: Source) -> Program:
+    program = made(g, "EncoderDecoder", EncoderDecoder, t5_later(**SLIM_T5))
     return program.call(g.integers(0, 7, 1, 2), g.randn(1, 4, 6), method="decode", grad=[1])
 
 
@@ -154,7 +159,8 @@ EXERCISE = Exercise(
         Case("decode", "logits on a memory that is given, two of whose vectors are padding", _decoded),
         Case("in pieces", "three tokens, then two, which go on from the caches", _in_pieces, weight=2),
         Case("long", "twenty tokens on both sides, then one more: wide buckets, counted from the right place", _long),
-        Case("gradients", "gradients reach all weights, both tables of biases and the memory", _gradients),
+        Case("gradients", "gradients reach all weights, and both tables of biases", _gradients),
+        Case("gradients, memory", "gradients reach the memory, through a head of its own", _gradients_of_memory),
     ],
     mutants=MISTAKES,
 )

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
 from autograder.reference.assembly.experts import Experts
-from autograder.reference.assembly.pieces import make_ffn
 
 from .shared import Config, llama, made, variant, weights
 
@@ -36,35 +35,28 @@ class ByIndexAdd(Experts):
 
     def forward(self, x):
         tokens = x.flatten(0, 1)
-        scores, chosen = self.router(tokens).topk(self.n_active, dim=-1)
+        scores, chosen = self.router(tokens).topk(self.n_active)
         share, out = scores.softmax(-1), torch.zeros_like(tokens)
-        for i in range(len(self.experts)):
+        for i, expert in enumerate(self.experts):
             token, place = (chosen == i).nonzero(as_tuple=True)
-            if token.numel():
-                out.index_add_(0, token, self.experts[i](tokens[token]) * share[token, place].unsqueeze(-1))
+            out.index_add_(0, token, expert(tokens[token]) * share[token, place].unsqueeze(-1))
         return out.view_as(x)
 
 
-class ByOrder(nn.Module):
+class ByOrder(Experts):
     """Right: pairs of token and expert, sorted by expert, cut where the expert changes."""
 
-    def __init__(self, c):
-        super().__init__()
-        self.c, self.router = c, nn.Linear(c["d_model"], c["n_experts"], bias=False)
-        self.experts = nn.ModuleList([make_ffn(c) for _ in range(c["n_experts"])])
-
     def forward(self, x):
-        k, tokens = self.c["n_active"], x.reshape(-1, x.shape[-1])
+        k, tokens = self.n_active, x.reshape(-1, x.shape[-1])
         p = self.router(tokens).softmax(-1)
-        chosen = p.argsort(-1, descending=True)[:, :k]
+        chosen = p.argsort(descending=True)[:, :k]
         share = p.gather(1, chosen)
         share = (share / share.sum(1, keepdim=True)).flatten()
         order = chosen.flatten().argsort()
-        counts = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
+        counts = chosen.flatten().bincount().tolist()
         parts = []
-        for expert, pairs in zip(self.experts, order.split(counts), strict=True):
-            if len(pairs):
-                parts.append(expert(tokens[pairs // k]) * share[pairs, None])
+        for i, pairs in enumerate(order.split(counts)):
+            parts.append(self.experts[i](tokens[pairs // k]) * share[pairs, None])
         out = torch.zeros_like(tokens)
         return out.index_add(0, order // k, torch.cat(parts)).view_as(x)
 

@@ -8,18 +8,13 @@ from autograder.reference.assembly.loading import CONV1D, PARTS, unfuse
 
 def in_two_steps(state):
     """First all matrices are turned, then the fused ones are cut."""
-    turned = {n: t.T.contiguous() if n.endswith(tuple(f"{c}.weight" for c in CONV1D)) else t for n, t in state.items()}
-    out = {}
-    for name, tensor in turned.items():
-        start, fused, end = name.partition("c_attn")
-        if not fused:
-            out[name] = tensor
-        elif tensor.shape[0] % 3:
+    out = {n: t.T if n.endswith(tuple(f"{c}.weight" for c in CONV1D)) else t for n, t in state.items()}
+    for name in [n for n in out if "c_attn" in n]:
+        whole = out.pop(name)
+        if whole.shape[0] % 3:
             raise ValueError("three parts of different sizes")
-        else:
-            out.update(
-                {f"{start}{part}{end}": t for part, t in zip(PARTS, tensor.split(len(tensor) // 3), strict=True)}
-            )
+        for i, rows in enumerate(whole.tensor_split(3)):
+            out[name.replace("c_attn", PARTS[i])] = rows
     return out
 
 
@@ -139,16 +134,16 @@ EXERCISE = Exercise(
         Case("by hand", "numbers 0 to 11 in two rows of six: three matrices of 2 × 2, three biases of 2", _by_hand),
         Case(
             "other layers",
-            "one layer, d = 4, feed-forward 10: biases, norms, both c_proj",
-            lambda g: call(layer(g, 3, 4, 10)),
+            "one layer, d = 5, feed-forward 10: biases, norms, both c_proj; c_attn has 15 columns",
+            lambda g: call(layer(g, 3, 5, 10)),
         ),
         Case(
             "model", "a whole model in two precisions: embeddings are no Conv1D, and are not turned", _model, weight=2
         ),
         Case(
             "no three parts",
-            "a c_attn with 7 columns: ValueError",
-            lambda g: call({"h.0.attn.c_attn.weight": g.randn(2, 7)}),
+            "a c_attn with 8 columns: ValueError",
+            lambda g: call({"h.0.attn.c_attn.weight": g.randn(2, 8)}),
             weight=0.5,
         ),
     ],

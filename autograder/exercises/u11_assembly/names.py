@@ -278,8 +278,8 @@ EXERCISE = Exercise(
         Mutant(
             "template",
             renaming(new=lambda pattern, template, name: template),
-            "The new name is the rule's text as it stands, with \\1 in it. Let re.sub(pattern, new, name) put in what "
-            "the groups matched.",
+            "The new name is the rule's text as it stands, with the marks for groups still in it. Let "
+            "re.sub(pattern, new, name) put in what they matched.",
         ),
         Mutant(
             "none_as_name",

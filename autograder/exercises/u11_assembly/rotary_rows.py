@@ -12,11 +12,9 @@ BOTH = (to_half_rows, to_interleaved_rows)
 
 def _places(rows, n_heads):
     """For each row of the half-split layout the row that it was in the interleaved one."""
-    D = rows // n_heads
-    if rows % n_heads or D % 2:
+    if rows % (2 * n_heads):
         raise ValueError(f"{rows} rows, {n_heads} heads")
-    one = torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)])
-    return torch.cat([head * D + one for head in range(n_heads)])
+    return torch.arange(rows).view(n_heads, -1, 2).mT.flatten()
 
 
 def half_by_index(weight, n_heads):
@@ -30,11 +28,11 @@ def interleaved_by_index(weight, n_heads):
 
 
 def half_by_heads(weight, n_heads):
-    """One head at a time, evens before odds."""
-    if len(weight) % n_heads or len(weight) // n_heads % 2:
+    """One head at a time, evens before odds. Where heads differ in size, it is by one row: some are odd."""
+    heads = weight.tensor_split(n_heads)
+    if any(len(head) % 2 for head in heads):
         raise ValueError("heads of pairs")
-    heads = weight.split(len(weight) // n_heads)
-    return torch.cat([half for head in heads for half in (head[0::2], head[1::2])])
+    return torch.cat([half for head in heads for half in (head[::2], head[1::2])])
 
 
 def interleaved_by_writing(weight, n_heads):
@@ -94,16 +92,20 @@ def _heads_by_columns(weight, H, D):
     return _half(weight, D) if H % 2 == 0 else _half(weight, H)
 
 
-def unchecked_half(weight, n_heads):
-    D = len(weight) // n_heads
-    one = torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)])
-    return weight[torch.cat([head * D + one for head in range(n_heads)])]
+def accepting(odd, uneven):
+    """Both functions by index. odd: heads of three rows pass. uneven: rows that are left over are lost."""
 
+    def moving(order):
+        def wrong(weight, n_heads):
+            D, rest = divmod(len(weight), n_heads)
+            if (rest and not uneven) or (D % 2 and not odd):
+                raise ValueError(f"{len(weight)} rows, {n_heads} heads")
+            one = order(torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)]))
+            return weight[torch.cat([head * D + one for head in range(n_heads)])]
 
-def unchecked_interleaved(weight, n_heads):
-    D = len(weight) // n_heads
-    one = torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)]).argsort()
-    return weight[torch.cat([head * D + one for head in range(n_heads)])]
+        return wrong
+
+    return moving(lambda places: places), moving(torch.argsort)
 
 
 def to_float(weight, H, D):
@@ -156,13 +158,20 @@ EXERCISE = Exercise(
             "odd",
             "12 rows and 4 heads leave three rows each, no pairs: ValueError",
             lambda g: call(g.randn(12, 2), 4),
-            weight=0.5,
+            weight=0.25,
         ),
         Case(
             "odd, back",
-            "10 rows are no 4 heads: ValueError",
+            "three rows to a head on the way back: ValueError",
+            lambda g: call(g.randn(12, 2), 4, fn="to_interleaved_rows"),
+            weight=0.25,
+        ),
+        Case("uneven", "10 rows are no 4 heads: ValueError", lambda g: call(g.randn(10, 2), 4), weight=0.25),
+        Case(
+            "uneven, back",
+            "10 rows for 4 heads on the way back: ValueError",
             lambda g: call(g.randn(10, 2), 4, fn="to_interleaved_rows"),
-            weight=0.5,
+            weight=0.25,
         ),
     ],
     mutants=[
@@ -247,14 +256,19 @@ EXERCISE = Exercise(
         ),
         Mutant(
             "odd_accepted",
-            (unchecked_half, to_interleaved_rows),
-            "Three rows to a head were accepted by to_half_rows. Raise ValueError: the last has no partner.",
+            accepting(odd=True, uneven=False),
+            "Three rows to a head were accepted. Raise ValueError: the last has no partner.",
         ),
         Mutant(
             "uneven_accepted",
-            (to_half_rows, unchecked_interleaved),
-            "Rows that do not divide among the heads were accepted by to_interleaved_rows, and the last ones are lost. "
-            "Raise ValueError.",
+            accepting(odd=False, uneven=True),
+            "Rows that do not divide among the heads were accepted, and the last ones are lost. Raise ValueError.",
+        ),
+        Mutant(
+            "unchecked",
+            accepting(odd=True, uneven=True),
+            "Any number of rows was accepted. Of 12 rows, 4 heads get three each, and the last has no partner; of 10, "
+            "two are lost. Raise ValueError.",
         ),
     ],
 )

@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
     todo = {"model": (s.d_model, pairs), "tiny model": (s.tiny, [(users, 1) for users in s.users])}
     kept = Rows("serving", options, dataclasses.asdict(s), len(todo))
     rows = [kept.row(name, lambda: measure(*sizes, s, options.device)) for name, sizes in todo.items()]
-    save("serving", {"rows": rows, "setting": dataclasses.asdict(s)}, options, ())
+    save("serving", {"rows": rows, "setting": dataclasses.asdict(s)}, options, [0])
     kept.finish()
 
 
