@@ -1,0 +1,35 @@
+"""How slow the processor is just now: limits on processor time are those of an idle core, and tests rarely have one.
+
+Two threads that share a core take up to twice the processor time that each takes alone, and other processors are slower
+throughout. So a fixed training of a small network, of the kind that notebooks run, is timed beside what is judged.
+"""
+
+import time
+
+import torch
+from torch import nn
+
+NOMINAL = 0.11  # seconds of processor time that ``_work`` takes on the idle core for which limits are written
+
+
+def slowness() -> float:
+    """By how much longer than on that core work takes now; 1.0 on one that is as fast or faster."""
+    return max(1.0, min(_seconds(), _seconds()) / NOMINAL)
+
+
+def _seconds() -> float:
+    begun = time.thread_time()
+    _work()
+    return time.thread_time() - begun
+
+
+def _work() -> None:
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(64, 64, generator=g)
+    weights = [nn.Parameter(torch.randn(64, 64, generator=g) / 8) for _ in range(2)]
+    optimizer = torch.optim.AdamW(weights)
+    for _ in range(100):
+        optimizer.zero_grad()
+        loss = (nn.functional.gelu(x @ weights[0]) @ weights[1]).square().mean()
+        loss.backward()
+        optimizer.step()
