@@ -129,7 +129,8 @@ class Case:
 
     def __repr__(self) -> str:
         try:
-            given = [show(a, 8) for a in self.args] + [f"{k}={show(v, 8)}" for k, v in self.kwargs.items()]
+            given = [_short(show(a, 8)) for a in self.args]
+            given += [f"{k}={_short(show(v, 8))}" for k, v in self.kwargs.items()]
         except ValueError:
             given = ["…"]
         last = self._steps[-1]
@@ -139,9 +140,9 @@ class Case:
             f"  call     {name}({', '.join(given)})",
         ]
         if self.state:
-            lines.append("  weights  " + ", ".join(f"{k} {tuple(t.shape)}" for k, t in self.state.items()))
+            lines.append("  weights  " + _short(", ".join(f"{k} {tuple(t.shape)}" for k, t in self.state.items())))
         lines += [
-            f"  expected {show(self.expected, 8)}",
+            f"  expected {_short(show(self.expected, 8))}",
             f"  Look at .args, .kwargs, .state, .expected, or .run({', '.join(self._record.targets)}).",
         ]
         return "\n".join(lines)
@@ -162,6 +163,11 @@ def case(exercise_id: str, number: int) -> Case:
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= count:
         raise records.MissingRecording(f"{exercise_id} has the cases 1 to {count}; there is no case {number!r}.")
     return Case(record, number)
+
+
+def _short(text, most=500):
+    """A whole model's weights are more than anybody reads: the rest is in the case's attributes."""
+    return text if len(text) <= most else text[:most].rpartition(", ")[0] + ", …"
 
 
 def _plain(value):

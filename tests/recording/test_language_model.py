@@ -196,7 +196,7 @@ def test_the_manifest_says_how_it_was_made():
     made = MANIFEST["made"]
     assert made["device"] in ("cpu", "cuda") and made["name"] and made["seed"] == 0 and made["date"] and made["torch"]
     assert made["command"].startswith("python -m autograder.recording.experiments.language_model --device")
-    assert {p.name for p in FOLDER.iterdir()} == {*MANIFEST["files"], "manifest.json", "README.md"}
+    assert {p.name for p in FOLDER.iterdir()} == {*MANIFEST["files"], "manifest.json", "README.md", "seeds"}
     assert MANIFEST["held_out_bits_per_byte"] == RECORDED["stored"]
     assert abs(RECORDED["stored"] - RECORDED["rows"][0]["held_out"]) < 0.002, "float16 costs next to nothing"
 
