@@ -92,11 +92,18 @@ def known_exercises(unit: str | None = None) -> list[str]:
 
 @cache
 def _asked(folder: str) -> dict[str, str]:
-    return {target: i for i, (_, e) in _index(folder).items() for target in e["targets"]}
+    asked: dict[str, str] = {}
+    for exercise_id, (_, entry) in _index(folder).items():
+        for target in entry["targets"]:
+            asked.setdefault(target, exercise_id)
+    return asked
 
 
 def exercise_of(target: str) -> str | None:
-    """Id of the exercise that asks for a function or class of that name, or None. No name is asked for twice."""
+    """Id of the exercise that asks for a function or class of that name, or None.
+
+    Unit 11 asks again for parts of earlier units: such a name belongs to the exercise that asked first.
+    """
     return _asked(str(assets_dir() / "recordings")).get(target)
 
 
