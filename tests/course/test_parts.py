@@ -378,11 +378,13 @@ def test_torchs_own_gives_what_the_exercise_asks_for(taught):
     assert callable(torchs) and own.name.split(".")[-1] in own.code
 
 
-@pytest.mark.parametrize("again", ["assembly.parts", "assembly.wirings", "assembly.t5_parts"])
+@pytest.mark.parametrize(
+    "again", map(exercises.get, ["assembly.parts", "assembly.wirings", "assembly.t5_parts"]), ids=lambda e: e.id
+)
 def test_a_part_that_is_asked_for_again_belongs_to_the_exercise_that_asked_first(again):
     """Widgets of units 02 to 08 go by it: whose check speaks of a learner's rms_norm?"""
-    first = {t: records.exercise_of(t) for t in exercises.get(again).targets}
-    assert again not in first.values() and all(t in exercises.get(i).targets for t, i in first.items())
+    first = {t: records.exercise_of(t) for t in again.targets}
+    assert again.id not in first.values() and all(t in exercises.get(i).targets for t, i in first.items())
 
 
 def test_no_stand_in_does_more_than_call_torch():
