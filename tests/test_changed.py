@@ -27,7 +27,6 @@ def chosen():
         "assets/units/04-ffn-and-gating.json",
         "assets/recordings/04-ffn-and-gating.json",
         "assets/recordings/04-ffn-and-gating.safetensors",
-        "autograder/exercises/u04_ffn_and_gating/__init__.py",
         "autograder/exercises/u04_ffn_and_gating/new.py",
         "assets/experiments/unit_health.json",
         "autograder/recording/experiments/unit_health.py",
@@ -35,6 +34,13 @@ def chosen():
 )
 def test_a_units_files_ask_for_that_unit(path, chosen):
     assert chosen(path).units == {"04-ffn-and-gating"} and not chosen(path).everything
+
+
+def test_exercises_that_another_unit_asks_again_ask_for_both(chosen):
+    """Unit 11 takes cases of unit 04's exercises."""
+    said = chosen("autograder/exercises/u04_ffn_and_gating/__init__.py")
+    assert said.units == {"04-ffn-and-gating", "11-assembly"} and not said.everything
+    assert chosen("autograder/exercises/u10_stability/__init__.py").units == {"10-stability"}
 
 
 @pytest.mark.parametrize("path", ["tests/grading/test_reply.py", "tests/units/test_u04_ffn_and_gating.py"])
