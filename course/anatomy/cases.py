@@ -167,7 +167,9 @@ def case(exercise_id: str, number: int) -> Case:
 
 def _short(text, most=500):
     """A whole model's weights are more than anybody reads: the rest is in the case's attributes."""
-    return text if len(text) <= most else text[:most].rpartition(", ")[0] + ", …"
+    if len(text) <= most:
+        return text
+    return (text[:most].rpartition(", ")[0] or text[:most]) + ", …"
 
 
 def _plain(value):
