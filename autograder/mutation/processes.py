@@ -1,5 +1,6 @@
 """Runs the mutants of exercises in processes of their own, with a bound on memory; a process that dies costs one."""
 
+import faulthandler
 import multiprocessing
 import os
 import resource
@@ -26,6 +27,7 @@ _fork = multiprocessing.get_context("fork")  # the specs and torch are loaded on
 def _work(exercise: Exercise, wanted: Wanted, start: int, out: Connection) -> None:
     begun = time.process_time()
     torch.set_num_threads(1)
+    faulthandler.disable()  # a mutant that ends the process is killed, and nobody asks for its stack
     warnings.simplefilter("ignore")  # mutants give rise to many
     for stream in (1, 2):  # libraries complain past Python's own streams
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)

@@ -8,7 +8,7 @@ import torch
 
 # Kind → (reads it, sets it, what an answer does instead).
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
-    "the default device": (torch.get_default_device, torch.set_default_device, "with torch.device(…):"),
+    "the default device": (torch.get_default_device, torch.set_default_device, "a block under torch.device(…)"),
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype, "dtype=… where a tensor is made"),
 }
 
