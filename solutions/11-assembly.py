@@ -1404,6 +1404,11 @@ print(f"{stored:,} stored; with two experts in a block, as a token meets it, {us
 # %% [markdown] statement="assembly.t5_parts"
 # Bring your `t5_bias` and `t5_attention` from unit 05: run the cell twice, as in section 1. `T5Attention` is given. What stands for its mask is a number that is added, −∞ where nobody may look.
 
+# %% setup=true
+def t5_bias(*args, **kwargs):
+    raise NotImplementedError("assembly.t5_parts: your code goes here")
+t5_attention = t5_bias  # until yours are below
+
 # %% exercise="assembly.t5_parts" bring="position.t5_bias"
 ### BEGIN SOLUTION
 def t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):

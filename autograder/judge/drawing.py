@@ -132,10 +132,14 @@ def _tolerances(
     outcome, tensors = expected
     floats = {n for n, t in tensors.items() if t.is_floating_point() or t.is_complex()}
     wide_inputs = {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()}
+    before = torch.get_default_dtype()
     try:
+        torch.set_default_dtype(torch.float64)  # modules are made with it, else they could not take wide inputs
         _, wide = _run(exercise, exercise.reference, steps, wide_inputs, device)
     except Exception:
         wide = {}
+    finally:
+        torch.set_default_dtype(before)
     result = {}
     for name in sorted(floats):
         t = tensors[name]

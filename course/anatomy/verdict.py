@@ -10,7 +10,7 @@ from .texts import escaped, short
 MAX_MESSAGE = 1_600  # characters of a mistake's message; what an honest answer leads to has a few hundred
 MAX_TEXT = 1_200  # of each text of a case
 MAX_NAME = 120  # of a slug, and of what a case is called
-MAX_BYTES = 12_000  # of all that a verdict says of what came back, in UTF-8: in JSON at most three times as many
+MAX_BYTES = 10_000  # of all that a verdict says of what came back, in UTF-8: in JSON at most three times as many
 LEFT_OUT = "(not shown: what stands above is too long already)"
 
 GOOD, BAD, CALM = "var(--jp-success-color1,#1b7f3b)", "var(--jp-error-color1,#c62828)", "var(--jp-warn-color1,#b45f06)"

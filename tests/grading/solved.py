@@ -38,8 +38,10 @@ class Notebook(InThisProcess):
         names = {"__name__": "notebook"}
         for cell in book(unit)["cells"]:
             source, name = "".join(cell["source"]), cell["metadata"].get("nbgrader", {}).get("grade_id", "")
-            if name.startswith("solve-"):
-                exec(solves.get(name, source), names)
+            if name.startswith("solve-") or "setup" in cell["metadata"].get("tags", []):
+                # As in a kernel: what an answer leaves out breaks a later cell where that needs it at once.
+                with contextlib.suppress(NameError) if solves else contextlib.nullcontext():
+                    exec(solves.get(name, source), names)
             elif cell["cell_type"] == "code":  # the course's own: helpers are needed, plots are not
                 for node in ast.parse(source).body:
                     if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef):

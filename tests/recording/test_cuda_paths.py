@@ -1,6 +1,7 @@
 """What runs with ``--device cuda``, run without a GPU: on a device that is only pretended, which refuses to mix."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,12 +72,31 @@ def test_distances_on_another_device():
         assert there == precision.measure(exercise), name
 
 
-@pytest.mark.parametrize("name", widgets.WIDGETS)
+# The atlas counts on the meta device, where there is no other one; see the test after this.
+@pytest.mark.parametrize("name", [n for n in widgets.WIDGETS if n != "atlas"])
 def test_widgets_tables_on_another_device(name):
     with pretend_cuda():
         there = widgets.recording(name, "cuda")
     for key, value in widgets.recording(name).items():
         assert np.array_equal(there[key], value, equal_nan=True), key
+
+
+def test_what_a_widget_counts_on_the_meta_device_is_allocated_nowhere(monkeypatch):
+    """A model of 405 billion parameters would not fit on any device."""
+    places = []
+
+    class Counting:
+        @staticmethod
+        def measure(build, inputs):
+            with torch.device("meta"):
+                places.append(build({"vocab": 3}).device.type)
+            return {}
+
+    recorder = replace(widgets.WIDGETS["atlas"], widget=Counting, reference=lambda c: torch.empty(c["vocab"]))
+    monkeypatch.setitem(widgets.WIDGETS, "atlas", recorder)
+    with pretend_cuda():
+        widgets.recording("atlas", "cuda")
+    assert places == ["meta"]
 
 
 def test_make_record_on_cuda_says_so_and_keeps_the_cpus_distances(tmp_path, monkeypatch):

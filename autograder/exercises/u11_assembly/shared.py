@@ -46,15 +46,20 @@ def gpt(**changes: Any) -> Config:
     return config(**{**GPT, **changes})
 
 
-def weights(g: Source, module: nn.Module, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
-    """A random value for each weight of a module: factors of norms near 1, matrices that keep sizes, biases not 0."""
+def weights(
+    g: Source, module: nn.Module, dtype: torch.dtype = torch.float32, spread: float = 1.5
+) -> dict[str, Tensor]:
+    """A random value for each weight of a module: factors of norms near 1, matrices that keep sizes, biases not 0.
+
+    spread: of matrices; 1 keeps a vector's length. Less where a softmax over unscaled scores would be too sharp.
+    """
     drawn = {}
     for name, tensor in module.state_dict().items():
         if tensor.dim() == 1:
             is_factor = name.rpartition(".")[2] == "weight"
             drawn[name] = g.uniform(len(tensor), low=0.5, high=1.5) if is_factor else g.randn(len(tensor), scale=0.5)
         else:
-            drawn[name] = g.randn(*tensor.shape, scale=1.5 * tensor.shape[1] ** -0.5)
+            drawn[name] = g.randn(*tensor.shape, scale=spread * tensor.shape[1] ** -0.5)
     return {name: tensor.to(dtype) for name, tensor in drawn.items()}
 
 
