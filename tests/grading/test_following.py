@@ -33,8 +33,8 @@ class Told(Work):
         self.told.append(followed)
 
 
-# Whole models, put together from the learner's own layers: by functions that return modules, from classes that are handed
-# on. No table of calls holds those, so these keep their own score; the guide for instructors says so.
+# Whole models, put together from the learner's own layers: by functions that return modules, from classes that are
+# handed on. No table of calls holds those, so these keep their own score; the guide for instructors says so.
 OF_OWN_LAYERS = {f"assembly.{name}" for name in ("decoder", "encoder", "experts", "cross_block", "encoder_decoder")}
 
 

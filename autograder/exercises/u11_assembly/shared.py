@@ -46,9 +46,7 @@ def gpt(**changes: Any) -> Config:
     return config(**{**GPT, **changes})
 
 
-def weights(
-    g: Source, module: nn.Module, dtype: torch.dtype = torch.float32, spread: float = 1.5
-) -> dict[str, Tensor]:
+def weights(g: Source, module: nn.Module, dtype: torch.dtype = torch.float32, spread: float = 1.5) -> dict[str, Tensor]:
     """A random value for each weight of a module: factors of norms near 1, matrices that keep sizes, biases not 0.
 
     spread: of matrices; 1 keeps a vector's length. Less where a softmax over unscaled scores would be too sharp.
