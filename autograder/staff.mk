@@ -31,9 +31,12 @@ record: $(VENV)/.ready ## run the references and write assets/recordings (UNIT=0
 experiments: $(VENV)/.ready ## measure all experiments and draw their figures (DEVICE=cuda or cpu; ARGS="--only length")
 	$(BIN)/python -m autograder.recording.experiments --device $(DEVICE) $(ARGS)
 
-test: lint ## run every test (UNIT=06-rope for one unit's; ARGS="-k rope" for some)
+test: lint ## run the tests, of the costliest a share (UNIT=06-rope for all of one unit's; ARGS="-k rope" for some)
 	$(BIN)/python -m autograder.build --check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(UNIT),--unit $(UNIT)) $(ARGS)
+
+test-all: ## run every test with everything that a usual run leaves out: some hours
+	$(MAKE) test ARGS="--all $(ARGS)"
 
 test-changed: $(VENV)/.ready-staff ## run the tests of what differs from main; if nothing does, of the last commit (BASE=commit)
 	$(BIN)/python -m tests.changed $(if $(BASE),--base $(BASE)) -- -n $(WORKERS) --dist loadgroup $(ARGS)

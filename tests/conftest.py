@@ -19,6 +19,7 @@ sys.dont_write_bytecode = False
 
 WHOLE = pytest.StashKey[list[Path]]()
 UNITS = pytest.StashKey[set[str]]()
+_terminal = {}  # the reporter of the process that a person watches
 
 # For the processes that tests start as well.
 LIGHTER = str(Path(__file__).parent / "lighter")
@@ -32,13 +33,15 @@ def own_home(tmp_path, monkeypatch):
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "anatomy-home"))
 
 
+def every_one(config) -> bool:
+    """Are the costliest trials all made? That is so where a unit or an exercise is asked for, and for ``--all``."""
+    return bool(config.getoption("all") or config.getoption("exercise") or config.getoption("unit"))
+
+
 @pytest.fixture(scope="session")
 def share(request):
-    """One in how many of the costliest trials is made: every one where a unit or an exercise is asked for.
-
-    That is what ``make exercise`` and ``make test-changed`` do. A run of all tests takes the same third each time.
-    """
-    return 1 if request.config.getoption("exercise") or request.config.getoption("unit") else 3
+    """One in how many of the costliest trials is made within a test. A usual run takes the same third each time."""
+    return 1 if every_one(request.config) else 3
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +68,21 @@ def browser():
 def pytest_addoption(parser):
     parser.addoption("--unit", action="append", help="only the tests of this unit, e.g. 06-rope or 06 (repeatable)")
     parser.addoption("--exercise", action="append", help="of the tests that run for every exercise, only this one's")
+    parser.addoption("--all", action="store_true", help="also what a usual run leaves out (mark some): hours of trials")
     parser.addoption("--whole", action="append", help="with --unit: this file or folder too, all of it (repeatable)")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "unit(name): belongs to this unit; most tests get it from what they run with")
+    config.addinivalue_line("markers", "some(n): of what it is run with, a usual run tries one in n; with --all, each")
     try:
         config.stash[UNITS] = {selection.full_name(u) for u in config.getoption("unit") or ()}
     except exercises.UnknownName as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[WHOLE] = [(config.rootpath / p).resolve() for p in config.getoption("whole") or ()]
     processes.guard()
+    if not hasattr(config, "workerinput"):
+        _terminal["reporter"] = config.pluginmanager.get_plugin("terminalreporter")
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -120,8 +127,18 @@ def pytest_collection(session):
 def pytest_collection_modifyitems(config, items):
     """Marks each test with its unit, keeps what --unit asks for, and puts long tests first, so that none ends alone."""
     selection.mark_units(items)
-    if units := config.stash[UNITS]:
-        kept = [i for i in items if selection.selected(i, units, config.stash[WHOLE])]
-        config.hook.pytest_deselected(items=[i for i in items if i not in set(kept)])
+    units = config.stash[UNITS]
+    kept = [i for i in items if selection.selected(i, units, config.stash[WHOLE])] if units else items[:]
+    if not every_one(config):
+        kept = selection.one_in_some(kept)
+    if len(kept) < len(items):
+        chosen = set(kept)
+        config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
         items[:] = kept
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_runtest_logreport(report):
+    """A failure has its line at once: a run that is ended from outside has said it."""
+    if report.failed and (terminal := _terminal.get("reporter")):
+        terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}, {report.duration:.0f} s)", red=True)

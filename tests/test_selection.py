@@ -38,7 +38,17 @@ def collect(*arguments):
 @pytest.fixture(scope="module")
 def everything():
     """{test: its units}, of the whole suite."""
-    return collect()[0]
+    return collect("--all")[0]
+
+
+def test_a_usual_run_takes_some_of_the_costliest(everything):
+    usual = set(collect("tests/mutation", "tests/grading/test_trusted_matrix.py")[0])
+    survivors = {t for t in everything if "test_every_survivor_is_explained" in t}
+    lazy = {t for t in everything if "test_lazy_answers_get_nothing" in t}
+    assert len(survivors & usual) == -(-len(survivors) // 6) and len(lazy & usual) == -(-len(lazy) // 4)
+    whole = {t for t in everything if t.startswith("tests/grading/test_trusted_matrix.py") and "right_answers" in t}
+    assert whole and whole <= usual
+    assert {t.rpartition("-")[2] for t in lazy & usual} == {t.rpartition("-")[2] for t in lazy}  # each kind of answer
 
 
 def test_each_test_is_of_known_units_or_of_none(everything):

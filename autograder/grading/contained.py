@@ -46,7 +46,7 @@ TOO_COMPLICATED = (
 )
 _OUT_OF_TIME = "The time for this submission was used up before this exercise could be judged."
 
-_warmed: dict[str, set[str]] = {}  # unit → exercises whose known mistakes were run
+_warmed: set[str] = set()  # units
 
 
 def grade_bytes(
@@ -107,16 +107,14 @@ def _attempts(
     settled: dict[str, Verdict] = {}
     skipped: set[str] = set()
     better: dict[str, Followed] = {}
-    _warm(unit)
+    prepare(unit)
     if follow:
         builds_on(unit)
     deadline = time.monotonic() + TOTAL_SECONDS
     while (left := deadline - time.monotonic()) > 0:
         try:
             work = _Attempt(read, (unit, student, key, follow), settled, skipped, better)
-            graded = _in_a_child(work, session_factory, replace(BUDGET, wall_seconds=left))
-            _warm(unit, {v.exercise for v in graded.verdicts if v.cases and not v.passed})
-            return graded
+            return _in_a_child(work, session_factory, replace(BUDGET, wall_seconds=left))
         except BadSubmission as error:
             return ungraded(unit, student, error.name, str(error))
         except ChildEnded as end:
@@ -199,16 +197,6 @@ def _read(answer: bytes) -> dict[str, Any]:
 
 def prepare(unit: str) -> None:
     """Makes in this process what every later fork of it would otherwise make anew. Raises UnknownUnit."""
-    _warm(unit)
-
-
-def prepare_mistakes(unit: str) -> None:
-    """Besides: runs the known mistakes of all exercises, a second of work that wrong answers ask for."""
-    _warm(unit, {e.id for e in master(unit).exercises})
-
-
-def _warm(unit: str, failed: Collection[str] = ()) -> None:
-    """Makes in this process what every child would otherwise make anew."""
-    if unit not in _warmed or not _warmed[unit].issuperset(failed):
-        warm(master(unit).exercises, failed)
-        _warmed.setdefault(unit, set()).update(failed)
+    if unit not in _warmed:
+        warm(master(unit).exercises)
+        _warmed.add(unit)

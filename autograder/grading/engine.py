@@ -28,7 +28,7 @@ from .pool import Nursery, Pool
 from .rebuild import Note
 from .stamps import parse_stamp
 
-# So many submissions of a unit hold wrong answers enough that the known mistakes are run once for all workers.
+# For so many submissions of a unit it is prepared once for all workers.
 MANY = 4
 INTERRUPTED = "Interrupted. What is graded is stored; run the same command again for the rest."
 _LOST = (
@@ -210,7 +210,7 @@ def _cluster(
         nursery = nursery or Nursery()
         for unit, count in units.items():
             if count >= MANY:
-                nursery.expect_mistakes(unit)
+                nursery.expect(unit)
         return Pool(workers, nursery)
     from .cluster import Cluster  # Dask takes a while to import
 

@@ -25,14 +25,14 @@ from autograder.sandbox.disposable import Budget
 from autograder.sandbox.zygote import Forked
 
 from .collect import Submission
-from .contained import prepare, prepare_mistakes
+from .contained import prepare
 from .jobs import WATCHDOG_SECONDS, Graded, Job, NoWorkers, WorkerLost, answer, pack, result_of, unpack
 
 HEADER = struct.Struct(">I")
 MAX_ANSWER = 2 * Budget().reply_bytes
 MAX_JOB = 1 << 30
 READY = b"ready"
-_WORKER, _MISTAKES = b"w", b"m"  # what a nursery is asked for
+_WORKER, _UNIT = b"w", b"u"  # what a nursery is asked for
 START_SECONDS = 60.0  # a worker that has not said a word by then will not
 MOST_STARTS = 5  # that fail in a row
 # A worker ends itself after WATCHDOG_SECONDS; one that cannot even do that (a stopped process) is left alone then.
@@ -105,8 +105,8 @@ def _nurse(control: socket.socket, units: Iterable[str]) -> None:
             _bury(time.monotonic() + _LAST_SECONDS)
             return
         _bury()
-        if data == _MISTAKES:
-            prepare_mistakes(receive(control, 1000).decode())
+        if data == _UNIT:
+            prepare(receive(control, 1000).decode())
             gc.freeze()
             continue
         sock = socket.socket(fileno=fds[0])
@@ -179,10 +179,10 @@ class Nursery:
                 socket.send_fds(self._control, [_WORKER], [theirs.fileno()])
         return ours
 
-    def expect_mistakes(self, unit: str) -> None:
-        """Has it know the mistakes of a unit before it forks the next worker."""
+    def expect(self, unit: str) -> None:
+        """Has it prepare a unit before it forks the next worker."""
         with self._lock, contextlib.suppress(OSError):  # without it, all is slower and the same
-            self._control.sendall(_MISTAKES)
+            self._control.sendall(_UNIT)
             send(self._control, unit.encode())
 
     def close(self) -> None:

@@ -7,8 +7,9 @@ is ever shown.
 """
 
 import json
+import math
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import torch
 from anatomy import judging, runner
 from anatomy.codec import Tensors
 from anatomy.naming import functions_of
-from anatomy.records import CaseRecord, ExerciseRecord
+from anatomy.records import CaseRecord, ExerciseRecord, MissingRecording, load
 from anatomy.runner import Outcome, Outcomes
 from anatomy.verdict import CaseResult, Mistake, Verdict
 from safetensors.torch import save
@@ -31,9 +32,12 @@ from autograder.sandbox import AskTimeout, Session, SessionError, StudentError
 ASKED = (Path(__file__).parent / "asked.py").read_text(encoding="utf-8")
 SECONDS = 10.0  # for all cases of one exercise; honest answers take milliseconds
 TOGETHER_SECONDS = 6.0  # for all exercises of a unit in one question; the slow ones are then asked alone
+# For trying the known mistakes on one submission's own inputs: less than a child of the grader is allowed.
+NAMING_SECONDS = 4.0
 SPARE_BYTES = 16 << 20  # a wrong shape is larger than the right one, and still deserves a verdict
 
-Begin = Callable[[str], None]  # told the id of each exercise whose reply is about to be looked at
+Begin = Callable[[str], None]  # told the id of each exercise whose reply is about to be looked at, or one of these:
+INPUTS, REPLIES = "inputs", "replies"
 Done = Callable[[Verdict], None]  # told each verdict when nothing about it changes any more
 Answer = bytes | StudentError | MalformedReply  # what came of one exercise's question
 
@@ -61,7 +65,11 @@ def judge_exercises(
     """
     if not exercises:
         return []
-    records = [draw_record(e, key, device, with_mutants=False, graded=True) for e in exercises]
+    records = []
+    for exercise in exercises:
+        begin(INPUTS)  # an allowance of time for each exercise's inputs, which are nobody's fault
+        records.append(draw_record(exercise, key, device, with_mutants=False, graded=True))
+    begin(REPLIES)
     together = min(timeout, TOGETHER_SECONDS)
     try:
         answers = _ask(records, session, together)
@@ -205,7 +213,7 @@ def worded(
         if _run_mutants(public, exercise, device):  # else ``shown`` has seen them
             shown = judging.judge(public, public_outcomes, verdict.seconds)
         return _shown_by_examples(verdict, shown)
-    _run_mutants(fresh, exercise, device)
+    _run_mutants(fresh, exercise, device, NAMING_SECONDS)
     named = judging.judge(*_drawn_alone(fresh, public, outcomes)).mistakes
     return without_details(verdict, [_beyond_examples(m, verdict) for m in named[:1]])
 
@@ -221,18 +229,31 @@ def _drawn_alone(fresh: ExerciseRecord, public: ExerciseRecord, outcomes: Outcom
 def public_record(exercise: Exercise, device: str = "cpu") -> ExerciseRecord:
     """The public cases' record, made once per process (it does not depend on the student)."""
     if (exercise.id, device) not in _public:
-        _public[exercise.id, device] = draw_record(exercise, None, device, with_mutants=False)
+        record = _public[exercise.id, device] = draw_record(exercise, None, device, with_mutants=False)
+        _take_recorded_mutants(record)
     return _public[exercise.id, device]
 
 
-def warm(exercises: Sequence[Exercise], failed: Container[str] = (), device: str = "cpu") -> None:
-    """Makes beforehand what judging these exercises needs and what does not depend on a submission: the public cases,
-    and for those whose ids are in ``failed`` the known mistakes' outcomes on them."""
+def _take_recorded_mutants(record: ExerciseRecord) -> None:
+    """Adds what the known mistakes gave when the exercise was recorded: seconds of work for a whole model's. An
+    exercise that is being written has no recording, or one of other cases."""
+    try:
+        recorded = {c.name: c for c in load(record.id).cases}
+    except MissingRecording:
+        return
+    for case in record.cases:
+        known = recorded.get(case.name)
+        if known is None or known.program != case.program:
+            continue
+        if all(torch.equal(t, known.tensors[n]) for n, t in case.tensors.items()):
+            case.outcomes |= {m: o for m, o in known.outcomes.items() if m in record.mistakes}
+
+
+def warm(exercises: Sequence[Exercise], device: str = "cpu") -> None:
+    """Makes beforehand what judging these exercises needs and what does not depend on a submission."""
     for exercise in exercises:
         ban_of(exercise.forbidden)
-        record = public_record(exercise, device)
-        if exercise.id in failed:
-            _run_mutants(record, exercise, device)
+        public_record(exercise, device)
 
 
 def zero(exercise: Exercise | ExerciseRecord, name: str, sentence: str, seconds: float = 0.0) -> Verdict:
@@ -288,16 +309,18 @@ def payload_of(record: ExerciseRecord) -> bytes:
     return save(tensors, metadata={"request": json.dumps(request)})
 
 
-def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str) -> bool:
+def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str, seconds: float = math.inf) -> bool:
     """Adds the known mistakes' outcomes to a record, where it lacks some; says whether it did. Only an answer that
-    fails is worth their time."""
-    added = False
-    for case in record.cases:
-        for mutant in exercise.mutants:
-            if mutant.name not in case.outcomes and not case.is_large:
-                inputs = {n: t.to(device) for n, t in case.tensors.items()}
-                case.outcomes[mutant.name] = runner.run_program(case.program, inputs, exercise.functions(mutant.fn))
-                added = True
+    fails is worth their time. seconds: of the processor; a mistake whose turn comes later is not among those named."""
+    added, until = False, time.process_time() + seconds
+    for mutant in exercise.mutants:
+        missing = [c for c in record.cases if mutant.name not in c.outcomes and not c.is_large]
+        if missing and time.process_time() > until:
+            break
+        for case in missing:
+            inputs = {n: t.to(device) for n, t in case.tensors.items()}
+            case.outcomes[mutant.name] = runner.run_program(case.program, inputs, exercise.functions(mutant.fn))
+            added = True
     return added
 
 

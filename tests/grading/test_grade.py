@@ -1,18 +1,21 @@
 """One submission from bytes to verdicts: in which order cells count, and what a hang, a crash or a flood costs."""
 
 import json
+import time
 
 import pytest
 from nbgrader.utils import determine_grade
 
-from autograder import ROOT
-from autograder.grading import feedback
+from autograder import ROOT, exercises
+from autograder.grading import contained, feedback
 from autograder.grading.execution import order_matters
 from autograder.grading.grade import GradedNotebook, grade_bytes, grade_notebook
 from autograder.grading.masters import gradable_units, master
 from autograder.grading.signs import evades_ban, signs_of
 from autograder.grading.standing import Standing
-from autograder.judge.drawing import student_key
+from autograder.judge import trusted
+from autograder.judge.drawing import draw_record, student_key
+from autograder.sandbox.disposable import Budget
 
 from .cheats.base import ATTENTION, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
 
@@ -34,14 +37,29 @@ def with_answer(source, *before, after=()):
 
 
 @pytest.mark.parametrize("unit", gradable_units())
-def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, sandbox):
+def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, sandbox, monkeypatch):
+    """In a third of the grader's time: a machine that is slower, or busy, must not cost a learner points."""
+    whole = Budget()
+    monkeypatch.setattr(contained, "BUDGET", Budget(whole.step_seconds / 3, whole.cpu_seconds // 3))
     key = student_key("secret", "ada", unit)
-    solved = grade_bytes((ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes(), unit, "ada", key, sandbox)
+    data = (ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes()
+    solved = contained.grade_bytes(data, unit, "ada", key, sandbox)
     assert all(v.passed for v in solved.verdicts), [v.text() for v in solved.verdicts if not v.passed]
     assert solved.score == sum(e.points for e in master(unit).exercises) and solved.max_score == master(unit).points
     assert not solved.signs and not solved.notes
-    blank = grade_bytes(json.dumps(released(unit)).encode(), unit, "ada", key, sandbox)
+    blank = contained.grade_bytes(json.dumps(released(unit)).encode(), unit, "ada", key, sandbox)
     assert blank.score == 0 and {v.mistakes[0].name for v in blank.verdicts} == {"generic.not_written"}
+
+
+def test_naming_a_mistake_on_fresh_inputs_has_an_end():
+    """Each of a whole model's known mistakes is a model to run: those that fit are tried, the others not at all."""
+    exercise = exercises.get("assembly.decoder")
+    record = draw_record(exercise, b"ada", with_mutants=False, graded=True)
+    began = time.process_time()
+    assert trusted._run_mutants(record, exercise, "cpu", seconds=0.5)
+    assert time.process_time() - began < 4
+    tried = [set(c.outcomes) for c in record.cases if not c.is_large]
+    assert 1 < len(tried[0]) < len(exercise.mutants) and all(names == tried[0] for names in tried)
 
 
 def test_a_regrade_gives_the_same_result(sandbox):

@@ -116,18 +116,18 @@ def test_another_nursery_is_made_where_one_was_ended(tried):
         assert len(list(results)) == 7
 
 
-def test_known_mistakes_are_run_once_for_all_workers(tried, tmp_path, monkeypatch):
+def test_a_unit_is_prepared_once_for_all_workers(tried, tmp_path, monkeypatch):
     def prepare(unit):
         with open(tmp_path / "prepared", "a") as file:
             file.write(f"{unit} {os.getpid()}\n")
 
-    monkeypatch.setattr(pool, "prepare_mistakes", prepare)
+    monkeypatch.setattr(pool, "prepare", prepare)
     nursery = pool.Nursery()
-    nursery.expect_mistakes(START)
+    nursery.expect(START)
     with pool.Pool(2, nursery) as workers:
         assert len(list(workers.results(hand_in("a", "b", "c"), make))) == 3
     assert (tmp_path / "prepared").read_text() == f"{START} {nursery._process.pid}\n"
-    nursery.expect_mistakes(START)  # nobody is there any more: no error
+    nursery.expect(START)  # nobody is there any more: no error
 
 
 def test_workers_that_end_at_once_end_the_run_with_a_sentence(tried, monkeypatch):

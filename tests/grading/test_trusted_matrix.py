@@ -35,6 +35,7 @@ def test_right_answers_get_full_marks(exercise, define):
         assert verdict.passed and verdict.score == exercise.points, f"{expression}: {verdict.text()}"
 
 
+@pytest.mark.some(3)
 def test_every_mutant_fails_and_is_named(exercise, define, share):
     """The first through another process, and all of an exercise that asks for more than this one could bear.
 
@@ -62,6 +63,7 @@ LAZY = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("lazy", LAZY)
 def test_lazy_answers_get_nothing(exercise, lazy, define):
     verdict = verdict_of(exercise, define(exercise, same_for_all(exercise, LAZY[lazy])))

@@ -13,6 +13,7 @@ def entries():
     return {u: explained.read(explained.path_of(u)) for u in exercises.units()}
 
 
+@pytest.mark.some(6)
 def test_every_survivor_is_explained(exercise, entries, share):
     """A third in a run of all tests, and all that have a reason; ``make mutate`` tries every one."""
     known = entries[exercise.unit].get(exercise.id, {})
@@ -27,8 +28,13 @@ def test_every_survivor_is_explained(exercise, entries, share):
 
 
 def test_few_survivors_need_a_reason(entries):
-    reasons = sum(len(known) for unit in entries.values() for known in unit.values())
-    assert reasons < 0.05 * sum(map(count, exercises.all_exercises()))
+    """One in twenty at most; there are many more mutants than need to be counted to see it."""
+    reasons, mutants = sum(len(known) for unit in entries.values() for known in unit.values()), 0
+    for exercise in exercises.all_exercises():
+        mutants += count(exercise)
+        if reasons < 0.05 * mutants:
+            return
+    pytest.fail(f"{reasons} reasons for {mutants} mutants")
 
 
 def test_entries_are_of_exercises_that_there_are(entries):

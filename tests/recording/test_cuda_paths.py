@@ -22,6 +22,7 @@ def test_every_experiment_is_tried():
     assert set(TINY) == set(NAMES) == recorded - set(READ) and set(READ) == set(figures.TABLES)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_stays_on_its_device(name, tmp_path, monkeypatch):
     with pretend_cuda():

@@ -131,14 +131,17 @@ def _stopping(
 
     while True:
         ids, real = _prompt(g, len(at), T, padding)
-        stop = g.integer(0, 16)
+        stops = [g.integer(0, 16)]
         if in_prompt:
-            ids[:, -2] = stop
-        new = generate(toys.decoder, ids, steps, lambda logits: logits.argmax(-1), real)[:, T:]
-        first = [row.tolist().index(stop) if stop in row else steps for row in new]
-        pad = (stop + 1 + g.integer(0, 14)) % 16
-        if tuple(first) == at and not (new == pad).any() and pad:
-            return ids, real, stop, pad
+            ids[:, -2] = stops[0]
+        else:  # a text is dear to write: every token may be the one that ends it
+            stops = [(stops[0] + i) % 16 for i in range(16)]
+        new = generate(toys.decoder, ids, steps, lambda logits: logits.argmax(-1), real)[:, T:].tolist()
+        for stop in stops:
+            first = tuple(row.index(stop) if stop in row else steps for row in new)
+            pad = (stop + 1 + g.integer(0, 14)) % 16
+            if first == at and not any(pad in row for row in new) and pad:
+                return ids, real, stop, pad
 
 
 def _padded(g: Source, model: Fn) -> Program:
