@@ -86,10 +86,11 @@ def test_before_a_commit_the_same_tools_run_as_in_lint():
 
 
 def test_public_hosts_run_what_every_other_machine_runs():
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
-    job = workflow["jobs"]["test"]
-    assert [s["run"] for s in job["steps"] if "run" in s][-1] == ".ci/run"
-    assert "bookworm" in job["container"]["image"] and "3.11" in job["container"]["image"]
+    for name, command in (("test", ".ci/run"), ("all", ".ci/run --all")):
+        workflow = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text())
+        job = workflow["jobs"]["test"]
+        assert [s["run"] for s in job["steps"] if "run" in s][-1] == command
+        assert "bookworm" in job["container"]["image"] and "3.11" in job["container"]["image"]
 
 
 def test_the_formatter_leaves_out_the_units_sources_only():

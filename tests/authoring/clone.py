@@ -49,4 +49,5 @@ class Clone:
 
     def tests(self, *arguments: str, fails: bool = False) -> str:
         """Output of pytest on the copy's own tests."""
-        return self.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:warnings", *arguments, fails=fails)
+        quiet = ("-q", "-p", "no:cacheprovider", "-p", "no:warnings")
+        return self.python("-m", "pytest", "--all", *quiet, *arguments, fails=fails)

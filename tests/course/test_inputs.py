@@ -82,7 +82,7 @@ def default_dtype(tensors, options):
 @pytest.mark.parametrize(
     "function, kind, instead",
     [
-        (default_device, "the default device", "with torch.device(…):"),
+        (default_device, "the default device", "a block under torch.device(…)"),
         (default_dtype, "the default dtype", "dtype=…"),
     ],
 )
