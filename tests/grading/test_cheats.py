@@ -89,7 +89,6 @@ def spent():
     [pytest.param(c, marks=pytest.mark.slow if c.slow else ()) for c in CHEATS],
     ids=lambda c: c.name.replace(" ", "-"),
 )
-@pytest.mark.some(2)
 def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, listener, treasure, before, monkeypatch):
     port, hits = listener
     monkeypatch.setenv("ANATOMY_SECRET", "in the grader's environment")

@@ -1,9 +1,14 @@
 """One submission from bytes to verdicts: in which order cells count, and what a hang, a crash or a flood costs."""
 
 import json
+import math
+import os
+import subprocess
+import sys
 import time
 
 import pytest
+import torch
 from nbgrader.utils import determine_grade
 
 from autograder import ROOT, exercises
@@ -49,6 +54,29 @@ def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, san
     assert not solved.signs and not solved.notes
     blank = contained.grade_bytes(json.dumps(released(unit)).encode(), unit, "ada", key, sandbox)
     assert blank.score == 0 and {v.mistakes[0].name for v in blank.verdicts} == {"generic.not_written"}
+
+
+@pytest.mark.parametrize("capability", ["default", "avx2"])
+def test_known_mistakes_are_read_and_not_run_on_every_processor(capability):
+    """To run those of a whole model takes longer than a child of the grader may."""
+    script = (
+        "from autograder import exercises\nfrom autograder.judge.trusted import public_record\n"
+        "for e in exercises.of_unit('11-assembly') + exercises.of_unit('09-sparse-attention'):\n"
+        "    for c in public_record(e).cases:\n"
+        "        missing = {m.name for m in e.mutants} - c.outcomes.keys()\n"
+        "        assert c.is_large or not missing, (e.id, c.name, missing)\n"
+    )
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "course")])
+    env = {**os.environ, "ATEN_CPU_CAPABILITY": capability, "PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_inputs_of_another_draw_are_not_taken_for_the_recorded_ones():
+    x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
+    assert trusted._nearly(x, torch.nextafter(x, x + 1)) and trusted._nearly(x * math.nan, x * math.nan)
+    for other in (x + 1e-3, x.double(), x[:2], x.flip(0)):
+        assert not trusted._nearly(x, other)
 
 
 def test_naming_a_mistake_on_fresh_inputs_has_an_end():

@@ -51,7 +51,6 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize("name, role, label, moved, key, state", MOVES, ids=[f"{m[0]}-{m[2]}" for m in MOVES])
 def test_keyboard_moves_every_control_and_the_picture(stage, name, role, label, moved, key, state):
     """The focus can be seen; a key changes the trait, the picture and what is read out, and is saved once."""
