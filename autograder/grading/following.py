@@ -30,6 +30,7 @@ from safetensors.torch import save
 from autograder.judge import trusted
 from autograder.judge.ban import ban_of, note_refusals
 from autograder.judge.drawing import draw_record
+from autograder.judge.examples import public_record
 from autograder.judge.reply import MalformedReply, parse_reply, split_replies
 from autograder.judge.spec import Exercise
 from autograder.judge.values import STOP, Call, Entry, Given, parse_calls, value_of
@@ -109,7 +110,7 @@ def given_for(exercises: Sequence[Exercise]) -> dict[str, Given]:
     """Name → the course's own function, of all targets of these exercises."""
     found: dict[str, Given] = {}
     for exercise in exercises:
-        results = [r for c in trusted.public_record(exercise).cases for r in c.outcomes["expected"][0]["results"]]
+        results = [r for c in public_record(exercise).cases for r in c.outcomes["expected"][0]["results"]]
         refusals = frozenset(r["raises"][0] for r in results if "raises" in r)
         found |= {n: Given(f, refusals) for n, f in exercise.functions(exercise.reference).items()}
     return found
@@ -126,7 +127,7 @@ class _Rerun:
     def better(self, own: Verdict, key: bytes) -> Followed | None:
         """What it earns, where that is more than before. Raises SessionError or MalformedReply."""
         fresh = draw_record(self.exercise, key, with_mutants=False, graded=True)
-        public = trusted.public_record(self.exercise)
+        public = public_record(self.exercise)
         forbidden = any(m.name == "forbidden_builtin" for m in own.mistakes)
         right = [] if forbidden else [i for i, c in enumerate(own.cases) if c.passed]
         outcomes = self._outcomes(fresh, right)

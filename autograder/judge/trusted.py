@@ -17,13 +17,14 @@ import torch
 from anatomy import judging, runner
 from anatomy.codec import Tensors
 from anatomy.naming import functions_of
-from anatomy.records import CaseRecord, ExerciseRecord, MissingRecording, load
+from anatomy.records import CaseRecord, ExerciseRecord
 from anatomy.runner import Outcome, Outcomes
 from anatomy.verdict import CaseResult, Mistake, Verdict
 from safetensors.torch import save
 
 from autograder.judge.ban import ban_of, note_refusals
 from autograder.judge.drawing import draw_record
+from autograder.judge.examples import is_drawn, public_record
 from autograder.judge.reasons import reason
 from autograder.judge.reply import MalformedReply, parse_reply, split_replies
 from autograder.judge.spec import Exercise
@@ -40,8 +41,6 @@ Begin = Callable[[str], None]  # told the id of each exercise whose reply is abo
 INPUTS, REPLIES = "inputs", "replies"
 Done = Callable[[Verdict], None]  # told each verdict when nothing about it changes any more
 Answer = bytes | StudentError | MalformedReply  # what came of one exercise's question
-
-_public: dict[tuple[str, str], ExerciseRecord] = {}
 
 
 def _nothing(about: object) -> None:
@@ -226,49 +225,6 @@ def _drawn_alone(fresh: ExerciseRecord, public: ExerciseRecord, outcomes: Outcom
     return (fresh, outcomes) if judging.passes(*chosen) else chosen
 
 
-def public_record(exercise: Exercise, device: str = "cpu") -> ExerciseRecord:
-    """The public cases' record, made once per process (it does not depend on the student)."""
-    if (exercise.id, device) not in _public:
-        drawn = draw_record(exercise, None, device, with_mutants=False)
-        _public[exercise.id, device] = replace(drawn, cases=_as_recorded(drawn))
-    return _public[exercise.id, device]
-
-
-def _as_recorded(drawn: ExerciseRecord) -> list[CaseRecord]:
-    """The cases of the instant check, with what the known mistakes gave there: seconds of work for a whole model's.
-    A case that is being written stays as it is drawn, for its recording is none or another one."""
-    try:
-        recorded = {c.name: c for c in load(drawn.id).cases}
-    except MissingRecording:
-        return drawn.cases
-    return [
-        replace(
-            recorded[case.name],
-            outcomes={k: v for k, v in recorded[case.name].outcomes.items() if k == "expected" or k in drawn.mistakes},
-        )
-        if case.name in recorded and _drawn_alike(case, recorded[case.name])
-        else case
-        for case in drawn.cases
-    ]
-
-
-def _drawn_alike(live: CaseRecord, recorded: CaseRecord) -> bool:
-    """The same draw: another processor may compute other last digits of it."""
-    if live.program != recorded.program or live.weight != recorded.weight or live.shows != recorded.shows:
-        return False
-    return live.tensors.keys() == recorded.tensors.keys() and all(
-        _nearly(t, recorded.tensors[n]) for n, t in live.tensors.items()
-    )
-
-
-def _nearly(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    a, b = a.to(torch.complex128), b.to(torch.complex128)
-    largest = torch.nan_to_num(b.abs(), posinf=0.0).amax().item() if b.numel() else 0.0
-    return torch.allclose(a, b, rtol=0.0, atol=1e-5 * largest, equal_nan=True)
-
-
 def warm(exercises: Sequence[Exercise], device: str = "cpu") -> None:
     """Makes beforehand what judging these exercises needs and what does not depend on a submission."""
     for exercise in exercises:
@@ -366,14 +322,6 @@ def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: Exer
     start = "No points yet: " if not verdict.score else ""
     sentence = f"{start}{which} fixed numbers, and count once a case with other numbers passes too."
     verdict.mistakes.append(Mistake("generic.examples_alone", sentence[:1].upper() + sentence[1:]))
-
-
-def is_drawn(fresh: CaseRecord, public: CaseRecord) -> bool:
-    """Would the public case's right answer be wrong here? Other inputs alone do not make it so."""
-    right, shown = fresh.outcomes["expected"], public.outcomes["expected"]
-    if any("raises" in r for r in right[0]["results"]):
-        return False
-    return judging.outcome_difference(fresh, right, shown, fresh.atol, fresh.rtol) is not None
 
 
 def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:

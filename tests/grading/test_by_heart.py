@@ -9,8 +9,9 @@ from anatomy import judging
 from autograder import exercises
 from autograder.authoring import by_heart
 from autograder.judge.drawing import draw_record, student_key
+from autograder.judge.examples import is_drawn
 from autograder.judge.spec import Case, call
-from autograder.judge.trusted import is_drawn, no_points_for_examples
+from autograder.judge.trusted import no_points_for_examples
 
 
 def test_the_recorded_answers_earn_nothing_on_fresh_inputs(exercise):

@@ -18,7 +18,7 @@ from autograder.grading.grade import GradedNotebook, grade_bytes, grade_notebook
 from autograder.grading.masters import gradable_units, master
 from autograder.grading.signs import evades_ban, signs_of
 from autograder.grading.standing import Standing
-from autograder.judge import trusted
+from autograder.judge import examples, trusted
 from autograder.judge.drawing import draw_record, student_key
 from autograder.sandbox.disposable import Budget
 
@@ -60,7 +60,7 @@ def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, san
 def test_known_mistakes_are_read_and_not_run_on_every_processor(capability):
     """To run those of a whole model takes longer than a child of the grader may."""
     script = (
-        "from autograder import exercises\nfrom autograder.judge.trusted import public_record\n"
+        "from autograder import exercises\nfrom autograder.judge.examples import public_record\n"
         "for e in exercises.of_unit('11-assembly') + exercises.of_unit('09-sparse-attention'):\n"
         "    for c in public_record(e).cases:\n"
         "        missing = {m.name for m in e.mutants} - c.outcomes.keys()\n"
@@ -74,9 +74,9 @@ def test_known_mistakes_are_read_and_not_run_on_every_processor(capability):
 
 def test_inputs_of_another_draw_are_not_taken_for_the_recorded_ones():
     x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
-    assert trusted._nearly(x, torch.nextafter(x, x + 1)) and trusted._nearly(x * math.nan, x * math.nan)
+    assert examples._nearly(x, torch.nextafter(x, x + 1)) and examples._nearly(x * math.nan, x * math.nan)
     for other in (x + 1e-3, x.double(), x[:2], x.flip(0)):
-        assert not trusted._nearly(x, other)
+        assert not examples._nearly(x, other)
 
 
 def test_naming_a_mistake_on_fresh_inputs_has_an_end():
