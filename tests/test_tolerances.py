@@ -1,10 +1,14 @@
 """How far an answer may be off: measured against the same run in float64, of functions and of modules."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from autograder import exercises
 from autograder.judge import drawing
+from autograder.judge.drawing import draw_record
+from autograder.judge.spec import Case, call
 
 MODULES = ("attention.multi_head", "placement.block", "cache.latent", "assembly.cross_block", "assembly.encoder")
 
@@ -29,3 +33,50 @@ def test_a_module_has_a_twin_in_float64(module, monkeypatch):
     for here, wide in twins:
         assert here.keys() == wide.keys() and set(wide.values()) <= {torch.float64}
     assert torch.get_default_dtype() is torch.float32
+
+
+# What changes with the dtype on purpose, and why.
+CHANGES = {
+    ("position.learned", "drawn"): "numbers drawn at random; they are judged by their law",
+    ("sparse.gradient_reach", "float64, float32"): "the text says that the answer depends on the dtype",
+}
+
+
+def jumps(exercise, keys):
+    """{case: largest difference} where the expected answer is another one in float64, by more than rounding."""
+    found = {}
+    for key in keys:
+        for case in draw_record(exercise, key, with_mutants=False).cases:
+            _, here = case.outcomes["expected"]
+            wide = {} if case.is_large else drawing.twin(exercise, case.program, case.tensors)
+            # Gradients that are zero but for rounding are measured by what stands beside them.
+            largest = max(map(_largest, here.values()), default=0.0)
+            for name, t in here.items():
+                if name in wide and wide[name].shape == t.shape and t.dtype.itemsize != 2:
+                    gap = t.to(torch.complex128) - wide[name].to(torch.complex128)
+                    if _largest(gap) > 1e-3 * max(largest, 1e-30) or not torch.equal(gap.isfinite(), t.isfinite()):
+                        found[case.name] = max(found.get(case.name, 0.0), _largest(gap))
+    return found
+
+
+def _largest(t):
+    t = t.to(torch.complex128)
+    return t[t.isfinite()].abs().max().item() if t.isfinite().any() else 0.0
+
+
+def test_no_right_answer_hangs_on_a_rounding(exercise):
+    """A tie, or a sum that meets its bound, decides by its last digit: whoever adds in another order is wrong there."""
+    found = jumps(exercise, [None, *(bytes([i]) * 32 for i in range(1, 4))])
+    assert not {case: gap for case, gap in found.items() if (exercise.id, case) not in CHANGES}
+
+
+def test_a_bound_that_is_met_by_chance_is_found():
+    halves = torch.tensor([0.5, 0.25, 0.125, 0.125]).log()
+    case = Case("met", "", lambda g: call(halves + g.number(-3, 3), top_p=0.5))
+    hanging = replace(exercises.get("generate.distribution"), cases=[case], mutants=[])
+    assert jumps(hanging, [bytes([i]) * 32 for i in range(24)])
+
+
+@pytest.mark.parametrize(("of", "case"), CHANGES)
+def test_what_changes_with_the_dtype_still_does(of, case):
+    assert case in jumps(exercises.get(of), [None])

@@ -124,6 +124,19 @@ def _check_device(what: str, device: str, there: tuple[Outcome, Tensors], on_cpu
             raise RuntimeError(f"{what}: on {device} {a or 'no error'}, on the CPU {b or 'no error'}")
 
 
+def twin(exercise: Exercise, steps: Program, inputs: Tensors, device: str = "cpu") -> Tensors:
+    """What the reference gives for the same inputs in float64; empty where it cannot take them."""
+    wide = {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()}
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)  # modules are made with it, else they could not take wide inputs
+        return _run(exercise, exercise.reference, steps, wide, device)[1]
+    except Exception:
+        return {}
+    finally:
+        torch.set_default_dtype(before)
+
+
 def _tolerances(
     exercise: Exercise, steps: Program, inputs: Tensors, expected: tuple[Outcome, Tensors], device: str
 ) -> dict[str, float]:
@@ -131,24 +144,16 @@ def _tolerances(
     than 32 rounding steps of the largest entry (another order of summation moves the last digits)."""
     outcome, tensors = expected
     floats = {n for n, t in tensors.items() if t.is_floating_point() or t.is_complex()}
-    wide_inputs = {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()}
-    before = torch.get_default_dtype()
-    try:
-        torch.set_default_dtype(torch.float64)  # modules are made with it, else they could not take wide inputs
-        _, wide = _run(exercise, exercise.reference, steps, wide_inputs, device)
-    except Exception:
-        wide = {}
-    finally:
-        torch.set_default_dtype(before)
+    wide = twin(exercise, steps, inputs, device)
     result = {}
     for name in sorted(floats):
         t = tensors[name]
         finite = t.double()[t.isfinite()]
         scale = finite.abs().max().item() if finite.numel() else 0.0
         tolerance = 32 * torch.finfo(t.dtype).eps * scale
-        twin = wide.get(name)
-        if twin is not None and twin.shape == t.shape and t.dtype != torch.float64:
-            gap = (t.double() - twin.double()).abs()
+        precise = wide.get(name)
+        if precise is not None and precise.shape == t.shape and t.dtype != torch.float64:
+            gap = (t.double() - precise.double()).abs()
             gap = gap[gap.isfinite()]
             # Half-precision inputs may overflow in one run and not in the other; that is not rounding.
             if gap.numel():

@@ -67,8 +67,9 @@ _ADVICE = [
             "It is called with fewer arguments than it demands: a parameter is too many, or needs a default value.",
         ),
         (
-            r"takes (?:from )?\d+.* positional arguments? but \d+ w",
-            "It is called with more arguments than it takes. Compare its first line with the text (self too).",
+            r"([\w.<>]+)\(\) takes (?:from )?\d+.* positional arguments? but \d+ w",
+            "{1}() is called with more arguments than it takes without their names. Compare the call with the first "
+            "line of {1} (self too).",
         ),
         (
             r"NameError: name '(\w+)' is not defined",

@@ -83,7 +83,8 @@ class _Failure:
         if kind == "nan":
             return Mistake(
                 "generic.nan",
-                _sentence(self.problem.sentence) + " Look for 0/0, ∞ − ∞, or the exponential of a large number.",
+                _sentence(self.problem.sentence)
+                + " Look for 0/0, ∞ − ∞ (a softmax over nothing but −∞), or the exponential of a large number.",
             )
         if self.problem.gradient is not None:
             return Mistake("generic.gradients", self._gradients())

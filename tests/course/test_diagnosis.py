@@ -1,5 +1,7 @@
 """Generic messages claim only what holds in every failed case of the function that failed."""
 
+import textwrap
+
 import pytest
 import torch
 from anatomy import advice, contrast, probing, records, relations
@@ -146,6 +148,8 @@ def test_an_ignored_argument_is_named():
         (lambda: [1][4], "Indices run from 0"),
         (lambda: None.shape, "None here"),
         (lambda: (lambda a: a)(b=1), "called with b="),
+        (lambda: torch.zeros(3).sort(-1, descending=True, stable=True), "the first line of sort"),
+        (lambda: textwrap.dedent("a", "b"), "dedent() is called with more arguments than it takes"),
         (lambda: undefined_name, "undefined_name is not known here"),  # noqa: F821
         (lambda: bool(torch.zeros(3) > 0), "torch.where"),
         (lambda: torch.zeros(3, dtype=torch.int64).mean(), "Integers have no mean"),

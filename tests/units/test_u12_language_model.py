@@ -10,14 +10,16 @@ from types import SimpleNamespace
 import pytest
 import tokenizers
 import torch
-from anatomy import toys
+from anatomy import judging, records, runner, toys
 from anatomy.experiments import induction, recorded
 from anatomy.language import corpus, shipped
 from anatomy.models.compare import compare_checkpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder import exercises
 from autograder.build import numbers
+from autograder.judge.drawing import draw_record
 from autograder.recording.experiments.austen import shipped_model
 from autograder.reference.language import bpe, generating
 from autograder.reference.language import induction as induction_reference
@@ -158,6 +160,48 @@ def test_a_distribution_keeps_a_front_that_is_just_long_enough(answers, seed, t,
     kept = top[both > 0].sort().values
     assert kept.sum() >= p - 1e-9 and kept[1:].sum() < p + 1e-9, "without the last one it would not reach p"
     assert (top[both == 0] <= kept[0]).all()
+
+
+WAYS_TO_CUT = {
+    "sum less share": lambda share, p: share.cumsum(-1) - share >= p,
+    "moved on by one": lambda share, p: torch.nn.functional.pad(share.cumsum(-1)[..., :-1], (1, 0)) >= p,
+    "from the end": lambda share, p: 1 - share.flip(-1).cumsum(-1).flip(-1) >= p,
+    "in float64": lambda share, p: share.double().cumsum(-1) - share.double() >= p,
+    "counted": lambda share, p: torch.arange(share.shape[-1]) > (share.cumsum(-1) < p).sum(-1, keepdim=True),
+}
+
+
+def cutting(cut):
+    """The exercise for sorted logits, with one way to tell which tokens top-p removes."""
+
+    def distribution(logits, temperature=1.0, top_k=None, top_p=None):
+        if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+            raise ValueError("a setting is out of its range")
+        x, order = torch.sort(logits / (temperature or 1), descending=True, stable=True)
+        if temperature == 0:
+            return torch.zeros_like(logits).scatter(-1, order[..., :1], 1.0)
+        x[..., top_k:] = x[..., top_k:] if top_k is None else -torch.inf
+        if top_p is not None:
+            x = x.masked_fill(cut(x.softmax(-1), top_p), -torch.inf)
+        return torch.zeros_like(logits).scatter(-1, order, x.softmax(-1))
+
+    return distribution
+
+
+@pytest.mark.parametrize("way", WAYS_TO_CUT)
+def test_every_way_to_add_is_right(way):
+    exercise, right = exercises.get("generate.distribution"), {"distribution": cutting(WAYS_TO_CUT[way])}
+    for i in range(40):
+        record = draw_record(exercise, bytes([i]) * 32, with_mutants=False)
+        outcomes = [runner.run_program(c.program, c.tensors, right) for c in record.cases]
+        assert judging.scored(record, outcomes, 0.0).passed, i
+
+
+def test_the_token_that_is_lost_is_named_however_it_is_added():
+    record = records.load("generate.distribution")
+    lost = {"distribution": cutting(lambda share, p: share.cumsum(-1) > p)}
+    outcomes = [runner.run_program(c.program, c.tensors, lost) for c in record.cases]
+    assert judging.judge(record, outcomes, 0.0).mistakes[0].name == "crossing_lost_all"
 
 
 @given(seed=seeds, T=st.integers(1, 6), padding=st.integers(0, 4))

@@ -51,6 +51,11 @@ def before(x):
     return (share.cumsum(-1) - share).gather(-1, rank(x))
 
 
+def through(x):
+    """Probability of the tokens up to each one, with it: as learners sum, so that it rounds as theirs does."""
+    return x.softmax(-1).gather(-1, order(x)).cumsum(-1).gather(-1, rank(x))
+
+
 def ties_kept(x, k):
     kth = x.topk(min(k, x.shape[-1])).values[..., -1:]
     return x.masked_fill(x < kth, -INF)

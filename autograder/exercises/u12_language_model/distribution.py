@@ -19,6 +19,7 @@ from ._sampling_mistakes import (
     softmaxed_twice,
     sorted_out,
     strict_topk,
+    through,
     tie_shared,
     ties_kept,
     unsorted,
@@ -73,12 +74,23 @@ def _tied(g: Source) -> torch.Tensor:
 
 
 def _crossing(g: Source) -> Program:
-    """Half, a quarter and two eighths, shuffled: p = 0.6 is crossed by the second, 0.5 reached by the first."""
+    """Half, a quarter and two eighths, shuffled: p = 0.6 is crossed by the second. It is reached where four logits are
+    0: each share is a quarter then, however it is computed, and no right answer hangs on a rounding."""
     p = torch.tensor([0.5, 0.25, 0.125, 0.125]).log()
     program = Program()
-    for top_p in (0.6, 0.5, 0.8, 0.3, g.number(0.51, 0.74)):
+    for top_p in (0.6, 0.8, 0.3, g.number(0.51, 0.74)):
         program.call(p[torch.randperm(4, generator=g.generator)] + g.number(-3, 3), top_p=top_p)
-    return program
+    return program.call(torch.zeros(4), top_p=0.5)
+
+
+def _below_one(g: Source) -> torch.Tensor:
+    """Two rows of shares that add up to a little less than 1, by id and by rank: who waits for the sum runs off the
+    end. More than 1 would be a mistake's undoing in one order and not in the other, and then it would have no name."""
+    while True:
+        logits = _logits(g, 2, 6)
+        shares = torch.stack([logits, logits.sort(descending=True).values]).softmax(-1)
+        if all((t.cumsum(-1)[..., -1] < 1).all() for t in (shares, shares.double())):
+            return logits
 
 
 SHARES = (0.5, 0.25, 0.125, 0.125)
@@ -130,11 +142,11 @@ EXERCISE = Exercise(
         ),
         Case(
             "crossing",
-            "shuffled shares 1/2, 1/4, 1/8, 1/8: the token with which the sum reaches p stays",
+            "shares 1/2, 1/4, 1/8, 1/8, shuffled, and four of 1/4: the token with which the sum reaches p is the last",
             _crossing,
             weight=2,
         ),
-        Case("all", "top_p 1: nothing is cut", lambda g: call(_logits(g, 2, 6), top_p=1.0), weight=0.5),
+        Case("all", "top_p 1: nothing is cut", lambda g: call(_below_one(g), top_p=1.0), weight=0.5),
         Case(
             "k then p",
             "top_k 3, then p = 0.6 of what is left",
@@ -182,12 +194,12 @@ EXERCISE = Exercise(
         ),
         Mutant(
             "crossing_lost",
-            sampling(cut_p=lambda x, p: x.masked_fill((before(x) + x.softmax(-1) > p) & (rank(x) > 0), -INF)),
+            sampling(cut_p=lambda x, p: x.masked_fill((through(x) > p) & (rank(x) > 0), -INF)),
             "The token with which the sum passes p is removed. It stays: cut those before which the sum has reached p.",
         ),
         Mutant(
             "crossing_lost_all",
-            sampling(cut_p=lambda x, p: x.masked_fill(before(x) + x.softmax(-1) > p, -INF)),
+            sampling(cut_p=lambda x, p: x.masked_fill(through(x) > p, -INF)),
             "The token with which the sum passes p is removed, even if it is the first, and then nothing is left. It "
             "stays.",
         ),
