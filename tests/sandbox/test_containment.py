@@ -16,6 +16,8 @@ from autograder.sandbox import CELL_TIMEOUT, AskDied, AskFailed, DeadSession, Li
 from tests.waiting import PATIENCE, wait_until
 
 KINDS = ["bubblewrap", "zygote"]
+# Storms use every core: beside another one on two cores a watcher comes late, and measures that one too.
+pytestmark = pytest.mark.xdist_group("storms")
 MIB = 1 << 20
 
 

@@ -14,6 +14,8 @@ from autograder import ROOT
 from autograder.sandbox import DeadSession, Limits, cgroups, usage
 from tests.waiting import PATIENCE, wait_until
 
+# Storms use every core: beside another one on two cores a watcher comes late, and measures that one too.
+pytestmark = pytest.mark.xdist_group("storms")
 MIB = 1 << 20
 KINDS = ["zygote", "bubblewrap", "local"]
 #: A tenth of a processor: more than that any machine gives, however busy.
