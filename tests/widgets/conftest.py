@@ -49,7 +49,7 @@ window.ready = true;
 
 def state_of(widget):
     """The traits that the page reads, with tables in base64."""
-    state = {name: getattr(widget, name) for name in ("spec", "notice", "mistake", *widget.controls)}
+    state = {name: getattr(widget, name) for name in ("spec", "notice", "mistake", "step", *widget.controls)}
     return {**state, "tables": tables_of(widget)}
 
 

@@ -34,3 +34,10 @@ def backward_rope(x, position_ids, base=10000.0):
 def deaf_rope(x, position_ids, base=10000.0):
     """Ignores the position ids."""
     return right_rope(x, torch.arange(x.shape[-2])[None], base)
+
+
+def half_rope(x, position_ids, base=10000.0):
+    """Feature i turns with feature i + D/2, as checkpoints in the other layout do."""
+    a = angles(x, position_ids, base)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * a.cos() - second * a.sin(), first * a.sin() + second * a.cos()], dim=-1)

@@ -9,7 +9,7 @@ from anatomy.widgets import (
 )
 from anatomy.widgets.rope import BASES, DIMS, POSITIONS, TOLERANCE
 
-from .learners import backward_rope, deaf_rope, right_rope, sign_rope
+from .learners import backward_rope, deaf_rope, half_rope, right_rope, sign_rope
 
 
 def array(widget, name, *shape):
@@ -49,7 +49,24 @@ def test_mistakes_show_in_the_invariants(fn, broken):
     assert {k for k, v in found.items() if v > TOLERANCE} == broken
     for name in broken:
         assert found[name] > 0.1  # far from the limit, not by a hair
-    assert ("broken" in widget.alt) == bool(broken)
+    assert ("broken" in widget.alt or "differs" in widget.alt) == bool(broken)
+
+
+@pytest.mark.parametrize(
+    "fn, cause",
+    [
+        (sign_rope, "differs"),
+        (backward_rope, "differs: turns the other way"),
+        (half_rope, "differs: pairs the halves"),
+        (lambda x, position_ids, base=1e4: right_rope(x, position_ids, 10.0), "differs: other speeds"),
+        (lambda x, position_ids, base=1e4: right_rope(x, 2 * position_ids, base), "differs: other speeds"),
+        (lambda x, position_ids, base=1e4: x, "differs"),
+    ],
+)
+def test_how_it_differs_is_said(fn, cause):
+    for dim in DIMS:
+        widget = RopeExplorer(fn, dim=dim)
+        assert widget.cause() == cause and f"({cause})" in widget.alt
 
 
 def test_base_ignored_shows_at_another_base():

@@ -14,6 +14,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from .story import STORY
 
 POSITIONS = 64
 DIMS = (4, 8, 16)
@@ -21,6 +22,8 @@ BASES = (100.0, 1e3, 1e4, 1e5, 5e5)
 # float32 angles up to 63 rad miss by 4e-6, so a right function stays near 1e-5; wrong ones miss by tenths.
 TOLERANCE = 1e-4
 INVARIANTS = ("shift", "norm", "reference")
+# Said of a function that differs from the reference; the index is in the table ``cause``.
+CAUSES = ("differs", "differs: turns the other way", "differs: pairs the halves", "differs: other speeds")
 
 
 class RopeExplorer(TableWidget):
@@ -37,6 +40,7 @@ class RopeExplorer(TableWidget):
 
     recording, function_name = "rope", "apply_rope"
     controls = ("m", "n", "base", "dim")
+    story = STORY
 
     m = t.Int(9, min=0, max=POSITIONS - 1).tag(sync=True)
     n = t.Int(4, min=0, max=POSITIONS - 1).tag(sync=True)
@@ -70,7 +74,10 @@ class RopeExplorer(TableWidget):
                     for name, turned in zip("qk", (q, k), strict=True)
                 ]
                 values[i, j] = [np.abs(a).max() for a in (S[1:, 1:] - S[:-1, :-1], np.stack(lengths), S - right)]
-        return {"invariants": values}
+        return {
+            "invariants": values,
+            "cause": np.array([[_cause(mine, inputs, D, j) for j in range(len(BASES))] for D in DIMS]),
+        }
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
@@ -79,6 +86,7 @@ class RopeExplorer(TableWidget):
             "dims": list(DIMS),
             "bases": list(BASES),
             "tolerance": TOLERANCE,
+            "causes": CAUSES,
             "reach": 1.06,
         }  # a dial's rim, in units of the query's length
 
@@ -93,6 +101,11 @@ class RopeExplorer(TableWidget):
         row = table[DIMS.index(self.dim), BASES.index(self.base)]
         return dict(zip(INVARIANTS, row.tolist(), strict=True))
 
+    def cause(self) -> str:
+        """How the function differs from the reference at the present D and base, if it does: one of CAUSES."""
+        table = np.frombuffer(self.tables["cause"], "<f4").reshape(len(DIMS), len(BASES))
+        return CAUSES[int(table[DIMS.index(self.dim), BASES.index(self.base)])]
+
     def scores(self) -> np.ndarray:
         """S (64, 64) float64 of the present D and base: S[m, n] = q at m times k at n."""
         return _scores(self._mine, self.dim, BASES.index(self.base))
@@ -101,6 +114,8 @@ class RopeExplorer(TableWidget):
     def words(self) -> str:
         S, found = self.scores(), self.invariants()
         words = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
+        if words["reference"] != "ok":
+            words["reference"] = self.cause()
         return (
             f"RoPE explorer with {self.whose} apply_rope, D = {self.dim}, base {self.base:,.0f}. Dials of "
             f"{self.dim // 2} planes show the query at m = {self.m} (blue, solid) and the key at n = {self.n} "
@@ -151,6 +166,31 @@ class RopeExplorer(TableWidget):
         fig.colorbar(image, ax=heat).ax.tick_params(labelsize=8)
         plain(heat, "Scores S[m, n]", "key position n", "query position m")
         return fig
+
+
+def _cause(mine, inputs, D, j):
+    """Index in CAUSES of the known way in which q and k of one D and base are turned; 0 if none fits."""
+    angles = np.arange(POSITIONS)[:, None] * BASES[j] ** (-np.arange(0, D, 2) / D)
+    rows = [(inputs[f"{name}{D}"].numpy().astype(float), mine[f"{name}{D}"][j].astype(float)) for name in "qk"]
+    interleaved = (slice(0, None, 2), slice(1, None, 2))
+    halves = (slice(0, D // 2), slice(D // 2, None))
+
+    def turned(x, first, second, turn):
+        out = np.empty((POSITIONS, D))
+        out[:, first] = x[first] * np.cos(turn) - x[second] * np.sin(turn)
+        out[:, second] = x[first] * np.sin(turn) + x[second] * np.cos(turn)
+        return out
+
+    for cause, (pairs, turn) in enumerate([(interleaved, -angles), (halves, angles)], start=1):
+        if all(np.abs(turned(x, *pairs, turn) - got).max() <= TOLERANCE for x, got in rows):
+            return cause
+    first, second = interleaved
+    kept = all(
+        np.abs(np.hypot(got[:, first], got[:, second]) - np.hypot(x[first], x[second])).max() <= TOLERANCE
+        for x, got in rows
+    )
+    moved = all(np.abs(got - x).max() > TOLERANCE for x, got in rows)
+    return 3 if kept and moved else 0
 
 
 def _scores(tables, D, j):

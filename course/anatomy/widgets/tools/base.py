@@ -20,10 +20,11 @@ from ...records import MissingRecording, assets_dir
 from . import following
 from .calls import replaced, shorten, unwritten
 from .drawing import Figure, above
+from .story import Step
 from .types import Function, Inputs, Tables
 
 _HERE = Path(__file__).parent
-SCRIPTS = ("drawing.js", "parts.js", "life.js")  # of every widget, before its own
+SCRIPTS = ("drawing.js", "parts.js", "touch.js", "story.js", "life.js")  # of every widget, before its own
 
 
 def _source(name):
@@ -31,7 +32,7 @@ def _source(name):
 
 
 # For the learner who only looks, in the gallery or in a saved page.
-NOTHING_GIVEN = "Showing the reference. Give the widget your own code to see it here."
+NOTHING_GIVEN = "This is the reference at work. Give the widget your own function and it shows yours."
 
 
 class TableWidget(anywidget.AnyWidget):
@@ -54,8 +55,10 @@ class TableWidget(anywidget.AnyWidget):
     function_name: ClassVar[str] = ""
     controls: ClassVar[tuple[str, ...]] = ()
     keyed: ClassVar[bool] = False  # are the functions given under names?
+    story: ClassVar[tuple[Step, ...]] = ()
 
     spec = t.Dict().tag(sync=True)  # settings and words that never change
+    step = t.Int(0, min=0).tag(sync=True)  # of the story
     tables = t.Dict().tag(sync=True)  # name → little-endian float32 bytes
     notice = t.Unicode().tag(sync=True)  # what is on show if it is not the learner's function
     mistake = t.Unicode().tag(sync=True)  # what the check says about the learner's function on show; a line for each
@@ -75,7 +78,7 @@ class TableWidget(anywidget.AnyWidget):
         self._mine: Tables = {}
         self._said: dict[str, str] = {}  # target → what its check says
         super().__init__(**state)
-        self.spec = self.describe(self._inputs)
+        self.spec = {**self.describe(self._inputs), "story": [step.described() for step in self.story]}
         self.refresh()
         following.register(self)
 
@@ -208,7 +211,7 @@ class TableWidget(anywidget.AnyWidget):
 
         Returns the path. Without JavaScript the page shows the picture and its description.
         """
-        state = {name: getattr(self, name) for name in ("spec", "notice", "mistake", *self.controls)}
+        state = {name: getattr(self, name) for name in ("spec", "notice", "mistake", "step", *self.controls)}
         state["tables"] = {k: base64.b64encode(v).decode() for k, v in self.tables.items()}
         data = json.dumps(state, sort_keys=True).replace("<", "\\u003c")  # "</script>" must not end the element
         picture = base64.b64encode(self.png()).decode()

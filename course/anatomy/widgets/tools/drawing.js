@@ -8,10 +8,19 @@ const SVG = (() => {
   return box.content.firstChild.namespaceURI;
 })();
 
-function fill(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+/** Sets the attributes that have changed: a picture that is drawn again for each move of a hand changes little. */
+function fill(node, attributes, children = []) {
+  for (const name in attributes) {
+    const value = String(attributes[name]);
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
   node.append(...children);
   return node;
+}
+
+/** Text of a node, written only where it has changed. */
+function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
 }
 
 const html = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
@@ -31,14 +40,18 @@ function fixed(x, digits = 3) {
   return minus(Number(text) === 0 ? text.replace("-", "") : text);
 }
 
+// Made once: toLocaleString makes one for each call, at ten times the cost.
+const THREE_DIGITS = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+const WHOLE = new Intl.NumberFormat("en-US");
+
 /** Three significant digits: 1.2e−7, 0.251, 54,400 … */
 function short(x) {
   if (!Number.isFinite(x)) return fixed(x);
   if (x !== 0 && Math.abs(x) < 1e-3) return minus(x.toExponential(1));
-  return minus(x.toLocaleString("en-US", { maximumSignificantDigits: 3 }));
+  return minus(THREE_DIGITS.format(x));
 }
 
-const whole = (x) => (Number.isFinite(x) ? minus(Math.round(x).toLocaleString("en-US")) : fixed(x));
+const whole = (x) => (Number.isFinite(x) ? minus(WHOLE.format(Math.round(x))) : fixed(x));
 
 /** Range that contains low…high and about four round ticks in it. */
 function niceScale(low, high) {
@@ -67,6 +80,7 @@ function palette(dark) {
   const negative = dark ? [230, 120, 20] : [213, 94, 0];
   return {
     zero,
+    dot: dark ? [255, 255, 255] : [0, 0, 0], // marks what is negative
     plus,
     negative,
     /** value in −1…1; not-a-number is gray */

@@ -15,6 +15,8 @@ function slider(ui, { trait, name, max, values, show = String, kind = "", long =
   const top = () => (values ? values.length - 1 : typeof max === "function" ? max() : max);
   const input = keepKeys(html("input", { type: "range", id, min: 0, max: top(), step: 1, class: kind }));
   const output = html("output", { for: id });
+  const widest = () => Math.max(...[...Array(top() + 1).keys()].map((i) => String(show(values ? values[i] : i)).length));
+  output.style.minWidth = `${Math.min(widest(), 22)}ch`; // so that the slider does not move with its value
   const box = html("div", { class: `ta-control ${long ? "ta-long" : ""}` });
   box.append(html("label", { for: id }, name), input, output);
   ui.controls.append(box);
@@ -24,8 +26,8 @@ function slider(ui, { trait, name, max, values, show = String, kind = "", long =
     const place = values ? values.indexOf(value) : Math.min(value, top());
     input.value = place;
     const text = show(values ? value : place);
-    output.textContent = text;
-    input.setAttribute("aria-valuetext", text);
+    write(output, text);
+    fill(input, { "aria-valuetext": text });
   });
   return input;
 }
@@ -61,6 +63,22 @@ function button(parent, text, action) {
   return node;
 }
 
+/** Invariants in little room: a sign and what holds, with the number after it. Names of [what, why]; as `facts`. */
+function signs(parent, names) {
+  const list = html("ul", { class: "ta-signs" });
+  const items = names.map(([what, why]) => {
+    const [word, value] = [html("span", { class: "ta-word" }), html("span", { class: "ta-number" })];
+    list.append(html("li", { title: why }, html("span", { class: "ta-what" }, what), " · ", value, " ", word));
+    return [value, word];
+  });
+  parent.append(list);
+  return (values) => values.forEach(([text, word, good], i) => {
+    write(items[i][0], text);
+    write(items[i][1], word);
+    items[i][1].dataset.good = good === undefined ? "plain" : String(good);
+  });
+}
+
 /** Invariants as numbers with a word: rows of [what, why]; the setter takes [number text, word, good?]. */
 function facts(parent, caption, rows) {
   const table = html("table", { class: "ta-facts" }, html("caption", {}, caption));
@@ -73,8 +91,8 @@ function facts(parent, caption, rows) {
   });
   parent.append(table);
   return (values) => values.forEach(([text, word, good], i) => {
-    cells[i][0].textContent = text;
-    cells[i][1].textContent = word;
+    write(cells[i][0], text);
+    write(cells[i][1], word);
     cells[i][1].dataset.good = good === undefined ? "plain" : String(good);
   });
 }
@@ -87,11 +105,11 @@ function scoreMap(parent, { N, cell, left, right, topEdge, bottom, inset, places
   const size = N * cell;
   const [W, H] = [left + size + right, topEdge + size + bottom];
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, caption, html("small", {}, "equal along each diagonal?")));
+  box.append(html("p", { class: "ta-caption" }, caption, html("small", {}, "dotted: below 0")));
   const stack = html("div", { class: "ta-stack", style: `width: ${W}px; aspect-ratio: ${W} / ${H}` });
   const share = (x, whole) => `${(100 * x) / whole}%`;
   const canvas = html("canvas", {
-    width: N, height: N, "aria-hidden": "true",
+    width: 2 * N, height: 2 * N, "aria-hidden": "true",
     style: `left: ${share(left, W)}; top: ${share(topEdge, H)}; width: ${share(size, W)}; height: ${share(size, H)}`,
   });
   stack.append(canvas);
@@ -117,8 +135,16 @@ function scoreMap(parent, { N, cell, left, right, topEdge, bottom, inset, places
   return {
     left, topEdge, cell, over,
     paint(S, limit, colors, show) {
-      const image = new ImageData(N, N);
-      S.forEach((value, i) => image.data.set([...colors.at(value / limit), 255], 4 * i));
+      // Two by two pixels a cell, one of them darker where the score is negative: blue and vermillion are alike in gray.
+      const image = new ImageData(2 * N, 2 * N);
+      S.forEach((value, i) => {
+        const rgb = colors.at(value / limit);
+        const dot = value < 0 ? mix(rgb, colors.dot, clamp(-value / limit, 0.15, 0.6)) : rgb;
+        const first = 4 * N * Math.floor(i / N) + 2 * (i % N);
+        [first, first + 1, first + 2 * N, first + 2 * N + 1].forEach((at, j) => {
+          image.data.set([...(j ? rgb : dot), 255], 4 * at);
+        });
+      });
       canvas.getContext("2d").putImageData(image, 0, 0);
       [colors.plus, colors.zero, colors.negative].forEach((rgb, i) => stops[i].setAttribute("stop-color", css(rgb)));
       ends[0].textContent = `+${show(limit)}`;

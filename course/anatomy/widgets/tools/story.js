@@ -1,0 +1,59 @@
+// The story: a few steps, each of which sets the picture, says what to notice, and asks what the picture answers.
+
+/**
+ * Steps from `spec.story`: [{ state, says, asks, choices, answer, because, look }]. Back and Next set a step's state;
+ * the learner may then move anything, and "Set the scene" brings it back.
+ */
+function story(ui) {
+  const steps = ui.spec.story ?? [];
+  if (!steps.length) return;
+  const words = html("p", { class: "ta-says" });
+  const asks = html("p", { class: "ta-asks" });
+  const bar = html("div", { class: "ta-pager" });
+  const step = () => clamp(ui.get("step"), 0, steps.length - 1);
+  const go = (to) => {
+    if (to < 0 || to >= steps.length) return;
+    ui.release();
+    ui.setAll({ ...steps[to].state, step: to });
+    ui.whisper(`Step ${to + 1} of ${steps.length}. ${steps[to].says} ${steps[to].asks}`);
+  };
+  const back = button(bar, "‹", () => go(step() - 1));
+  const where = html("span", { class: "ta-where" });
+  bar.append(where);
+  const next = button(bar, "›", () => go(step() + 1));
+  back.setAttribute("aria-label", "Previous step");
+  next.setAttribute("aria-label", "Next step");
+  const scene = button(bar, "Set the scene", () => go(step()));
+  ui.story.append(bar, words, asks);
+
+  let shown = -1;
+  const told = () => Object.entries(steps[step()].state).every(([name, value]) => Object.is(ui.get(name), value));
+  ui.bind("step", () => {
+    const now = step();
+    scene.hidden = told();
+    if (shown === now) return;
+    shown = now;
+    where.textContent = `${now + 1} of ${steps.length}`;
+    // aria-disabled keeps the focus on the button when the end is reached.
+    back.setAttribute("aria-disabled", String(now === 0));
+    next.setAttribute("aria-disabled", String(now === steps.length - 1));
+    ask(steps[now]);
+  });
+
+  function ask({ says, asks: question, choices, answer, because, look }) {
+    words.textContent = says;
+    const reply = html("span", { class: "ta-reply" });
+    const options = choices.map((choice, i) => {
+      const option = button(asks, choice, () => {
+        const right = i === answer;
+        reply.textContent = right ? `✓ ${because}` : `✗ ${look}`;
+        reply.dataset.good = String(right);
+        options.forEach((other, j) => other.setAttribute("aria-pressed", String(i === j)));
+        ui.whisper(reply.textContent);
+      });
+      option.setAttribute("aria-pressed", "false");
+      return option;
+    });
+    asks.replaceChildren(html("span", { class: "ta-question" }, question), ...options, reply);
+  }
+}

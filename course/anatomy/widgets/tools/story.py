@@ -1,0 +1,33 @@
+"""A story: the few steps in which a widget says what to try, what to notice, and what to ask oneself."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a widget's story.
+
+    says: one or two short sentences: what to do, and what to notice
+    asks: a question that the picture of this step answers
+    choices: two or three answers, ``answer`` the index of the right one
+    because: said after the right answer; ``look`` after a wrong one: where in the picture the answer stands
+    state: traits that the step sets
+    """
+
+    says: str
+    asks: str
+    choices: tuple[str, ...]
+    answer: int
+    because: str
+    look: str
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.answer < len(self.choices):
+            raise ValueError(f"the answer of “{self.asks}” is number {self.answer} of {len(self.choices)} choices")
+
+    def described(self) -> dict[str, Any]:
+        """The step as JSON for the page."""
+        return {**asdict(self), "choices": list(self.choices), "state": dict(self.state)}
