@@ -10,6 +10,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from .story import STORY
 
 WORDS = ("cat", "dog", "mat", "hat", "sun")
 TEMPERATURES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
@@ -24,6 +25,7 @@ class TemperatureExplorer(TableWidget):
 
     recording, function_name = "temperature", "softmax"
     controls = ("temperature",)
+    story = STORY
 
     temperature = t.Enum(TEMPERATURES, 1.0).tag(sync=True)
 
@@ -40,6 +42,7 @@ class TemperatureExplorer(TableWidget):
         return {
             "title": "Softmax with a temperature",
             "words": list(WORDS),
+            "scores": inputs["scores"].tolist(),
             "temperatures": list(TEMPERATURES),
             "tolerance": TOLERANCE,
         }

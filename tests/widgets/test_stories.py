@@ -1,0 +1,91 @@
+"""The story of every widget: steps that set valid states, the picture that follows, the reply to an answer.
+
+Whether each answer is true is tested beside the widget, in ``tests/widgets/<name>/test_story.py``.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from .cases import CASES
+from .page import settle, trait
+
+EACH = pytest.mark.parametrize("name", CASES)
+
+
+@EACH
+def test_steps_set_states_that_the_widget_takes(name):
+    """Four to six steps; the first one is the state in which the widget opens."""
+    case = CASES[name]
+    steps = case.widget.story
+    assert 4 <= len(steps) <= 6
+    usual = case.widget()
+    for step in steps:
+        assert set(step.state) <= set(case.widget.controls), step
+        for trait_name, value in step.state.items():
+            setattr(usual, trait_name, value)  # raises TraitError for a value out of bounds
+            assert getattr(usual, trait_name) == value, step
+    fresh = case.widget()
+    assert {k: getattr(fresh, k) for k in steps[0].state} == dict(steps[0].state)
+
+
+@EACH
+def test_each_step_says_asks_and_answers(name):
+    for step in CASES[name].widget.story:
+        assert step.says.endswith((".", "!", ":")) and step.asks.endswith("?")
+        assert 2 <= len(step.choices) <= 4 and len(set(step.choices)) == len(step.choices)
+        assert step.because.strip() and step.look.strip() and step.because != step.look
+        assert len(step.says) <= 200, f"{len(step.says)} characters: {step.says}"
+
+
+@EACH
+def test_every_answer_has_a_test_beside_the_widget(name):
+    """The number of tests that compute an answer is at least the number of steps."""
+    folder = Path(__file__).parent / CASES[name].widget.recording
+    text = (folder / "test_story.py").read_text(encoding="utf-8")
+    assert text.count("answer") >= len(CASES[name].widget.story)
+
+
+@EACH
+@pytest.mark.browser
+def test_the_story_is_walked_with_keys_and_answered(stage, name):
+    """Next sets the state and moves the picture along; a wrong answer says where to look, the right one why."""
+    case = CASES[name]
+    page = stage(case.usual)
+    steps = case.widget.story
+    section = page.get_by_role("region", name="What to try")
+    assert section.get_by_role("button", name="Set the scene").is_hidden()
+    assert page.locator(".ta > :not([hidden])").nth(1).get_attribute("class") == "ta-story"  # after the title
+    for i, step in enumerate(steps):
+        if i:
+            section.get_by_role("button", name="Next step").press("Enter")
+            settle(page)
+        assert trait(page, "step") == i and step.says in section.text_content()
+        for name_, value in step.state.items():
+            assert trait(page, name_) == value, (step.says, name_)
+        assert step.says in page.locator(".ta-readout").text_content() or i == 0  # and a screen reader hears it
+        wrong = next(c for j, c in enumerate(step.choices) if j != step.answer)
+        section.get_by_role("button", name=wrong, exact=True).press("Enter")
+        assert f"✗ {step.look}" in section.text_content() and step.because not in section.text_content()
+        section.get_by_role("button", name=step.choices[step.answer], exact=True).press("Enter")
+        assert f"✓ {step.because}" in section.text_content()
+        assert f"✓ {step.because}" in page.locator(".ta-readout").text_content()
+    assert section.get_by_role("button", name="Next step").get_attribute("aria-disabled") == "true"
+    section.get_by_role("button", name="Previous step").press("Enter")
+    assert trait(page, "step") == len(steps) - 2
+
+
+@EACH
+@pytest.mark.browser
+def test_the_scene_can_be_left_and_set_again(stage, name):
+    case = CASES[name]
+    page = stage(case.usual)
+    page.get_by_role("button", name="Next step").press("Enter")
+    told = next(iter(case.widget.story[1].state))
+    value = trait(page, told)
+    other = next(s.state[told] for s in case.widget.story if told in s.state and s.state[told] != value)
+    page.evaluate("([name, value]) => model.set(name, value)", [told, other])
+    settle(page)
+    page.get_by_role("button", name="Set the scene").press("Enter")
+    settle(page)
+    assert trait(page, told) == value and page.get_by_role("button", name="Set the scene").is_hidden()

@@ -1,0 +1,145 @@
+"""Every picture answers the hand: a hover shows and changes nothing, a click keeps, Escape lets go, keys do as well."""
+
+import pytest
+
+from .cases import CASES
+from .page import settle
+
+pytestmark = pytest.mark.browser
+
+EACH = pytest.mark.parametrize("name", CASES)
+SPOTS = ((0.27, 0.31), (0.63, 0.71), (0.45, 0.12))
+
+
+def point_at(page, area, spot):
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    page.mouse.move(box["x"] + spot[0] * box["width"], box["y"] + spot[1] * box["height"])
+    settle(page)
+
+
+def state(page):
+    """All traits that Python would hear of, and the picture's own name for its state."""
+    return page.evaluate("() => [model.saves, document.querySelector('.ta').dataset.key]")
+
+
+def peek(page):
+    return page.locator(".ta").get_attribute("data-peek")
+
+
+def areas(page):
+    return page.locator(".ta-area:visible").all()
+
+
+def shown(page):
+    return page.locator(".ta-readout").text_content()
+
+
+@EACH
+def test_hover_shows_numbers_and_changes_no_trait(stage, name):
+    """Each area answers at some of three spots with other words; nothing is saved; leaving brings everything back."""
+    case = CASES[name]
+    page = stage(case.usual)
+    traits = "(names) => names.map((n) => JSON.stringify(model.get(n)))"
+    before, values = shown(page), page.evaluate(traits, list(case.widget.controls))
+    assert areas(page), "nothing answers a pointer"
+    for area in areas(page):
+        heard = set()
+        for spot in SPOTS:
+            point_at(page, area, spot)
+            if peek(page):
+                heard.add(shown(page))
+                assert page.locator(".ta-readout").get_attribute("aria-live") == "off"
+        assert len(heard) >= 1 and heard != {before}, area.get_attribute("aria-label")
+        assert any(any(sign in words for sign in "=÷×≤→:") and any(c.isdigit() for c in words) for words in heard)
+        page.mouse.move(0, 0)
+        settle(page)
+        assert peek(page) == "" and shown(page) == before
+    assert page.evaluate(traits, list(case.widget.controls)) == values and page.evaluate("() => model.saves") == 0
+
+
+@EACH
+def test_a_click_keeps_and_escape_lets_go(stage, name):
+    """After a click the state stays, or what was pointed at stays held until Escape."""
+    page = stage(CASES[name].usual)
+    for i in range(len(areas(page))):
+        area = areas(page)[i]
+        before = state(page)[1]
+        for spot in SPOTS:
+            point_at(page, area, spot)
+            page.mouse.down()
+            page.mouse.up()
+            page.mouse.move(0, 0)
+            settle(page)
+            if state(page)[1] != before or peek(page):
+                break
+        else:
+            pytest.fail(f"a click on {area.get_attribute('aria-label')} keeps nothing")
+        page.keyboard.press("Escape")
+        settle(page)
+        assert peek(page) == ""
+
+
+@EACH
+def test_arrow_keys_reach_what_the_hand_reaches(stage, name):
+    """In each area arrow keys change the state or what is held, and it is read out."""
+    page = stage(CASES[name].usual)
+    for i in range(len(areas(page))):
+        areas(page)[i].focus()
+        seen = set()
+        for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+            page.keyboard.press(key)
+            settle(page)
+            seen.add((state(page)[1], peek(page), shown(page)))
+        assert len(seen) > 1, areas(page)[i].get_attribute("aria-label")
+        page.keyboard.press("Escape")
+
+
+@EACH
+def test_handles_are_sliders_that_keys_move(stage, name):
+    page = stage(CASES[name].usual)
+    for handle in page.locator(".ta-handle[role=slider]:visible").all():
+        handle.focus()
+        seen = {state(page)[1]}
+        for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
+            page.keyboard.press(key)
+            settle(page)
+            seen.add(state(page)[1])
+        assert len(seen) > 1, handle.get_attribute("aria-label")
+
+
+@EACH
+def test_a_tap_chooses_and_a_swipe_scrolls(stage, name):
+    """A finger that moves up or down scrolls the page: areas take sideways moves only, handles take all."""
+    page = stage(CASES[name].usual, has_touch=True)
+    actions = page.evaluate(
+        "() => [...document.querySelectorAll('.ta-area')].map((e) => getComputedStyle(e).touchAction)"
+    )
+    assert set(actions) == {"pan-y"}
+    box = areas(page)[0].bounding_box()
+    before = (state(page)[1], peek(page))
+    for spot in SPOTS:
+        page.touchscreen.tap(box["x"] + spot[0] * box["width"], box["y"] + spot[1] * box["height"])
+        settle(page)
+        if (state(page)[1], peek(page)) != before:
+            return
+    pytest.fail("no tap chose anything")
+
+
+@EACH
+def test_a_narrow_room_builds_it_anew_and_keeps_the_focus(stage, name):
+    page = stage(CASES[name].usual)
+    slider = page.locator(".ta :is(input, select)").first
+    slider.focus()
+    label = slider.evaluate("(e) => e.labels[0].textContent")
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(100)
+    settle(page)
+    assert page.evaluate("() => document.activeElement.labels?.[0].textContent") == label
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    held = page.evaluate("() => Object.values(model.listeners).map((l) => l.length)")
+    page.set_viewport_size({"width": 900, "height": 800})
+    page.wait_for_timeout(100)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(100)
+    assert page.evaluate("() => Object.values(model.listeners).map((l) => l.length)") == held  # nothing piles up
