@@ -1,9 +1,11 @@
 # %% [markdown]
 # # Gallery
 #
-# Every widget of the course, with nothing to write. Press **Run → Run All Cells**, then move the sliders with the mouse, or with Tab and the arrow keys.
+# Every widget of the course, with nothing to write. Press **Run → Run All Cells**. Each begins with a story: do what it says, answer its question, go on with *›*.
 #
-# Each picture shows the recorded reference. In the units the same pictures run your own functions.
+# Point at anything to see its number and formula; click to keep it, press Escape to let go. Tab and the arrow keys do the same.
+#
+# Here the recorded reference is at work. In the units the same pictures run your own functions.
 
 # %%
 from anatomy import widgets

@@ -33,7 +33,21 @@ def test_widgets_live_in_jupyterlab(browser, tmp_path):
             page.wait_for_function("([e, key]) => e.dataset.key !== key", arg=[root.element_handle(), before])
             # In command mode the lab would have taken an arrow key to select another cell.
             active = page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
-            assert active.evaluate("(e) => e.contains(document.activeElement)")
+            holds_focus = "(e) => e.contains(document.activeElement)"
+            assert active.evaluate(holds_focus)
+            for area in root.locator(".ta-area:visible").all():
+                heard = root.locator(".ta-readout").text_content()
+                area.hover()
+                page.wait_for_function(
+                    "([e, text]) => e.dataset.peek && e.querySelector('.ta-readout').textContent !== text",
+                    arg=[root.element_handle(), heard],
+                )
+                page.mouse.move(2, 2)
+                area.focus()
+                for pressed in ("ArrowDown", "ArrowRight", "ArrowUp"):
+                    page.keyboard.press(pressed)
+                    assert active.evaluate(holds_focus) and area.evaluate("(e) => e === document.activeElement")
+                page.keyboard.press("Escape")
         wrong = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-type='application/vnd.jupyter.error']"
         assert page.locator(wrong).count() == 0
         page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
