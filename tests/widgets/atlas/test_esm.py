@@ -95,3 +95,37 @@ def test_every_model_is_drawn_and_said(stage):
         heard = said(page)
         drawn = " ".join(page.locator(".ta-svg text").all_text_contents())
         assert heard and not any(word in heard + drawn for word in ("undefined", "NaN", "null", "{")), ROWS[i].name
+
+
+def test_a_part_that_is_pointed_at_lights_up_in_both_blocks(stage):
+    page = stage(ModelAtlas(view=1))
+    lit = (
+        "() => [...document.querySelectorAll('.ta [data-aspect]')].filter((e) => e.style.strokeWidth === '3.5').length"
+    )
+    page.locator("[data-aspect=attention]").first.hover()
+    settle(page)
+    heard = page.locator(".ta-readout").text_content()
+    assert "Attention → GPT-2: 12 heads (MHA) | LLaMA 2 7B: 32 heads (MHA)" in heard and page.evaluate(lit) == 2
+    page.mouse.move(1, 1)
+    settle(page)
+    assert page.evaluate(lit) == 0
+    block = page.locator("figure svg").first
+    block.focus()
+    aspects = set()
+    for _ in range(8):
+        page.keyboard.press("ArrowUp")
+        settle(page)
+        aspects.add(page.locator(".ta").get_attribute("data-peek"))
+        assert page.evaluate(lit) >= 2
+    assert '{"aspect":"attention"}' in aspects and len(aspects) >= 3
+    page.keyboard.press("Escape")
+    settle(page)
+    assert page.evaluate(lit) == 0
+
+
+def test_a_mark_that_is_pointed_at_is_read_and_not_chosen(stage):
+    page = stage(ModelAtlas())
+    page.get_by_role("option", name="PaLM 540B, 2022").hover()
+    settle(page)
+    assert "PaLM 540B" in page.locator(".ta-readout").text_content()
+    assert trait(page, "first") == INDEX["gpt-2"]

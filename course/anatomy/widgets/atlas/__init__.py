@@ -6,21 +6,23 @@ import numpy as np
 import traitlets as t
 from torch import nn
 
-from ...atlas import closed_form, difference, lacking, models
+from ...atlas import closed_form, difference, lacking
 from ...atlas.counting import MISTAKES, REASONS, compare, parameters
 from ...atlas.rows import NoConfiguration, configuration
-from ...atlas.words import MORE, NOT_SHARED, SAME, SENTENCES, UNKNOWN, UNSAID, families
+from ...atlas.words import MORE, NOT_SHARED, SAME, SENTENCES, UNKNOWN, UNSAID
 from ..tools.base import TableWidget
 from ..tools.calls import WrongOutput
 from ..tools.drawing import Figure
 from ..tools.types import Function, Inputs, Tables
 from . import still
+from .choices import CHOICES as CHOICES
+from .choices import INDEX as INDEX
+from .choices import ROWS as ROWS
+from .choices import YEARS
 from .page import FILTERS, card, matches
+from .story import STORY
 
-ROWS = tuple(models())
-YEARS = tuple(range(ROWS[0].year, ROWS[-1].year + 1))
 VIEWS = ("timeline", "compare", "build")
-CHOICES = {name: ("any", *sorted({families(row)[name] for row in ROWS} - {UNKNOWN}), UNKNOWN) for name in FILTERS}
 LABELS = {"placement": "norms sit"}
 PLAIN = "llama-2-7b"  # every Decoder has the parts for it
 HALF = 2**20  # counts exceed what float32 holds: they are kept as multiples of this and a rest
@@ -48,7 +50,6 @@ PHRASES: dict[str, Any] = {
     "sources": "Sources: {list}.",
 }
 BUILT, BY_FORMULA, NOT_COUNTED, FAILED = range(4)
-INDEX = {row.name: i for i, row in enumerate(ROWS)}
 
 
 class ModelAtlas(TableWidget):
@@ -65,6 +66,7 @@ class ModelAtlas(TableWidget):
 
     recording, function_name = "atlas", "Decoder"
     controls = ("view", *FILTERS, "since", "until", "text", "first", "second")
+    story = STORY
 
     view = t.Int(0, min=0, max=len(VIEWS) - 1).tag(sync=True)
     norm = t.Int(0, min=0, max=len(CHOICES["norm"]) - 1).tag(sync=True)

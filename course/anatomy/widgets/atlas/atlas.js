@@ -1,12 +1,12 @@
 // ModelAtlas: models in time with a filter, two of them side by side, one to build. Python gives every row as words
 // and as shapes; the page filters, fills sentences and draws.
 
-
 function atlasWidget(ui) {
   const { spec } = ui;
   const { models, words } = spec;
   choice(ui, { trait: "view", name: "show", values: spec.views.map((_, i) => i), show: (i) => spec.views[i] });
   const always = [...ui.controls.children];
+  always[0].style.columnGap = "6px"; // all three in one row
   const names = models.map((m) => `${m.title} (${m.year})`);
 
   for (const [trait, name, families] of spec.filters) pick(ui, { trait, name, names: families });
@@ -33,7 +33,7 @@ function atlasWidget(ui) {
 
   const line = timeline(ui, models, () => models.map(passes));
   const beside = html("div", { class: "ta-row" });
-  const [left, right] = [blockOf(beside), blockOf(beside)];
+  const [left, right] = [blockOf(ui, beside), blockOf(ui, beside)];
   const list = html("ul", {
     class: "ta-text", style: "margin: 6px 0 0; padding-left: 18px; line-height: 1.45; columns: 340px 2; column-gap: 30px",
   });
@@ -79,10 +79,17 @@ function atlasWidget(ui) {
     return [put(m.published ? words.figure : words.noFigure, parts), ui.table("good")[i] === 1];
   }
 
+  /** What the models have of an aspect, side by side. */
+  const ofAspect = (aspect, ...rows) => {
+    const at = spec.sentences.findIndex(([what]) => what.toLowerCase() === aspect);
+    return at < 0 ? "" : `${spec.sentences[at][0]} → ${rows.map((m) => `${m.title}: ${m.words[at]}`).join(" | ")}`;
+  };
+
   return {
     stale() { [left, right, built].forEach((part) => part.forget()); },
     draw() {
-      const [view, i, k] = [ui.get("view"), ui.get("first"), ui.get("second")];
+      const [view, i, k] = [ui.get("view"), ui.seen("first"), ui.seen("second")];
+      const aspect = ui.seen("aspect");
       const [a, b] = [models[i], models[k]];
       filters.forEach((box) => { box.hidden = view !== 0; });
       one.hidden = view === 0;
@@ -96,12 +103,17 @@ function atlasWidget(ui) {
         const marked = new Set(differs.includes("placement") ? [...differs, "norm"] : differs);
         left.draw(a, marked);
         right.draw(b, marked);
-        list.replaceChildren(...said.map((text) => html("li", {}, text)));
-        ui.say(differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.join(", ") }) : words.nothing);
+        if (list.dataset.of !== `${i},${k}`) list.replaceChildren(...said.map((text) => html("li", {}, text)));
+        list.dataset.of = `${i},${k}`;
+        [...list.children].forEach((item, at) => { item.style.fontWeight = aspect && differs[at] === aspect ? 600 : ""; });
+        [left, right].forEach((block) => block.light(aspect));
+        ui.say(differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.join(", ") }) : words.nothing,
+          aspect ? ofAspect(aspect, a, b) : "");
       } else {
         const [text, good] = counted(i);
         built.draw(a);
-        ui.say(`${a.title}: ${text}`);
+        built.light(aspect);
+        ui.say(`${a.title}: ${text}`, aspect ? ofAspect(aspect, a) : "");
         ui.readout.dataset.good = good === undefined ? "plain" : String(good);
       }
       ui.readout.classList.toggle("ta-word", view === 2);
@@ -125,7 +137,7 @@ function searchBox(ui, trait, name) {
   const id = freshId();
   const input = keepKeys(html("input", {
     type: "search", id, style: "grid-column: 2 / 4; font: inherit; color: inherit; background: var(--ta-paper); " +
-      "border: 1px solid var(--ta-rule); border-radius: 3px; padding: 2px 4px; min-width: 0",
+      "border: 1px solid var(--ta-rule); border-radius: 3px; padding: 1px 4px; min-width: 0; min-height: 24px",
   }));
   ui.controls.append(html("div", { class: "ta-control" }, html("label", { for: id }, name), input));
   input.addEventListener("input", () => ui.set(trait, input.value));
@@ -133,13 +145,13 @@ function searchBox(ui, trait, name) {
 }
 
 /**
- * Rows of marks, a row for each year: one stop for the tab key, arrow keys move the first model, with Shift the second.
+ * Rows of marks, a row for each year: a hover shows a model, a click keeps it. One stop for the tab key, arrow keys move
+ * the first model, with Shift the second.
  * Filled: RMSNorm, hollow: LayerNorm, dashed: not published; round: decoder, square: encoder, diamond: both.
  */
 function timeline(ui, models, passing) {
   const box = keepKeys(html("div", {
-    role: "listbox", tabindex: 0, "aria-label": ui.spec.words.timeline,
-    style: "outline-offset: 2px",
+    role: "listbox", tabindex: 0, "aria-label": ui.spec.words.timeline, class: "ta-area",
   }));
   const marks = models.map((m) => {
     const picture = svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, class: "ta-svg", "aria-hidden": "true" });
@@ -165,10 +177,16 @@ function timeline(ui, models, passing) {
   }
   const node = html("div", {}, box, html("p", { class: "ta-note" }, ui.spec.words.legend));
 
-  marks.forEach(({ node: mark }, i) => mark.addEventListener("click", (event) => {
-    ui.set(event.shiftKey ? "second" : "first", i);
-    box.focus();
-  }));
+  const which = (event) => (event.shiftKey ? "second" : "first");
+  marks.forEach(({ node: mark }, i) => {
+    mark.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") ui.peek({ [which(event)]: i }); });
+    mark.addEventListener("pointerleave", () => ui.peek(null));
+    mark.addEventListener("click", (event) => {
+      ui.peek(null);
+      ui.set(which(event), i);
+      box.focus({ preventScroll: true });
+    });
+  });
   box.addEventListener("keydown", (event) => {
     const trait = event.shiftKey ? "second" : "first";
     const here = ui.get(trait);
@@ -186,15 +204,14 @@ function timeline(ui, models, passing) {
         const chosen = i === first || i === second;
         const color = i === first ? "var(--ta-two)" : i === second ? "var(--ta-good)" : "var(--ta-one)";
         const filled = models[i].family.norm === "RMSNorm";
-        shape.setAttribute("style", `stroke: ${color}; fill: ${filled ? color : "none"}`);
-        shape.setAttribute("opacity", shown[i] || chosen ? 1 : 0.22);
-        letter.textContent = i === first ? "A" : i === second ? "B" : "";
-        letter.setAttribute("style", `fill: ${filled ? "var(--ta-paper)" : color}`);
-        mark.setAttribute("aria-selected", String(i === first));
+        fill(shape, { style: `stroke: ${color}; fill: ${filled ? color : "none"}`, opacity: shown[i] || chosen ? 1 : 0.22 });
+        write(letter, i === first ? "A" : i === second ? "B" : "");
+        fill(letter, { style: `fill: ${filled ? "var(--ta-paper)" : color}` });
+        fill(mark, { "aria-selected": String(i === first) });
         mark.style.outline = chosen ? `2px solid ${color}` : "";
         mark.style.outlineOffset = "-1px";
       });
-      box.setAttribute("aria-activedescendant", marks[first].node.id);
+      fill(box, { "aria-activedescendant": marks[first].node.id });
       return shown.filter(Boolean).length;
     },
   };
@@ -218,13 +235,23 @@ function stepFrom(key, here, open, models) {
   }
 }
 
-/** A caption and the picture of one block; boxes whose aspect is in ``marked`` are outlined. */
-function blockOf(parent) {
+/**
+ * A caption and the picture of one block; boxes whose aspect is in ``marked`` are outlined. A box that is pointed at
+ * lights up the same part of the other block; for the keyboard, arrow keys walk through the parts.
+ */
+function blockOf(ui, parent) {
   const box = html("figure", { class: "ta-panel", style: "margin: 0; width: 366px" });
   parent.append(box);
-  let drawn = "";
+  let [drawn, boxes] = ["", []];
+  const parts = () => [...new Set(boxes.map((b) => b.dataset.aspect))];
   return {
     forget() { drawn = ""; },
+    light(aspect) {
+      for (const b of boxes) {
+        const lit = b.dataset.aspect === aspect;
+        fill(b, { style: lit ? `${b.dataset.style}; stroke: var(--ta-ink); stroke-width: 3.5` : b.dataset.style });
+      }
+    },
     draw(m, marked = new Set()) {
       const key = `${m.title} ${[...marked]}`;
       if (key === drawn) return;
@@ -238,6 +265,19 @@ function blockOf(parent) {
       }, svg("path", { d: "M0 0L8 4L0 8Z", style: "fill: var(--ta-ink)" }));
       over.append(svg("defs", {}, tip));
       for (const [kind, ...rest] of m.shapes) over.append(...SHAPES[kind](rest, marked, head));
+      boxes = [...over.querySelectorAll("[data-aspect]")];
+      if (ui.room < 366) { // the picture shrinks on a phone, and its smallest words must not
+        for (const text of over.querySelectorAll(".ta-small")) text.style.fontSize = `${(11.1 * 366) / ui.room}px`;
+      }
+      for (const b of boxes) touch(ui, b, () => ({ aspect: b.dataset.aspect }));
+      fill(keepKeys(over), { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": m.summary });
+      over.addEventListener("keydown", (event) => {
+        const here = parts().indexOf(ui.seen("aspect"));
+        const to = plainKey(event) ? stepped(event.key, here, parts().length - 1) : null;
+        if (to === null) return;
+        event.preventDefault();
+        ui.pin({ aspect: parts()[to] });
+      });
     },
   };
 }
@@ -253,9 +293,12 @@ const SHAPES = {
     const differs = marked.has(aspect) && kind !== "frame";
     const style = `fill: ${FILLS[kind]}; stroke: ${differs ? "var(--ta-two)" : "var(--ta-reference)"}; ` +
       `stroke-width: ${differs ? 2.4 : 1}${kind === "frame" ? "; stroke-dasharray: 5 4" : ""}`;
-    return [svg("rect", { x, y, width, height, rx: 5, style })];
+    const node = svg("rect", { x, y, width, height, rx: 5, style });
+    if (kind !== "frame" && aspect) Object.assign(node.dataset, { aspect, style });
+    return [node];
   },
-  text: ([x, y, anchor, kind, said]) => [svg("text", { x, y, "text-anchor": anchor, class: kind }, said)],
+  text: ([x, y, anchor, kind, said]) => (
+    [svg("text", { x, y, "text-anchor": anchor, class: kind, "pointer-events": "none" }, said)]),
   path([d, kind], _, head) {
     const end = kind === "arrow" ? { "marker-end": `url(#${head})` } : {};
     return [svg("path", { d, style: `fill: none; ${LINE}`, ...end })];
@@ -270,7 +313,7 @@ const SHAPES = {
 function buildPanel(ui) {
   const { words } = ui.spec;
   const node = html("div", { class: "ta-row" });
-  const block = blockOf(node);
+  const block = blockOf(ui, node);
   const side = html("div", { style: "flex: 1 1 330px; min-width: 0" });
   const code = keepKeys(html("pre", {
     tabindex: 0, "aria-label": words.code, style: "margin: 0 0 6px; padding: 6px 10px; overflow-x: auto; " +
@@ -288,6 +331,7 @@ function buildPanel(ui) {
   return {
     node,
     forget: block.forget,
+    light: block.light,
     draw(m) {
       block.draw(m);
       copied.textContent = "";

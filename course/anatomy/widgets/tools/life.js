@@ -84,6 +84,7 @@ function open(model, root, build, room, later) {
   const whispered = html("span", { class: "ta-unseen" });
   const readout = html("p", { class: "ta-readout", role: "status", "aria-live": "polite", "aria-atomic": "true" });
   readout.append(whispered, words, formula);
+  let longest = 0; // what the readout has held
   const isTrait = (name) => model.get(name) !== undefined;
 
   const ui = {
@@ -154,6 +155,10 @@ function open(model, root, build, room, later) {
     say(text, how = "") {
       write(words, text);
       write(formula, how && ` ${how}`);
+      // A line that came and went under the hand would move the picture away from it, and back, for ever.
+      if (text.length + how.length <= longest) return;
+      longest = text.length + how.length;
+      requestAnimationFrame(() => { readout.style.minHeight = `${readout.offsetHeight}px`; });
     },
     /** Read out once, not shown: the step of a story, a reply. The next change of state ends it. */
     whisper(text) { write(whispered, `${text} `); },

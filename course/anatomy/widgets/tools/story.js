@@ -27,7 +27,8 @@ function story(ui) {
   ui.story.append(bar, words, asks);
 
   let shown = -1;
-  const told = () => Object.entries(steps[step()].state).every(([name, value]) => Object.is(ui.get(name), value));
+  const alike = (a, b) => Object.is(a, b) || (Array.isArray(a) && String(a) === String(b));
+  const told = () => Object.entries(steps[step()].state).every(([name, value]) => alike(ui.get(name), value));
   ui.bind("step", () => {
     const now = step();
     scene.hidden = told();

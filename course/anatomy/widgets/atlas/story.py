@@ -1,0 +1,57 @@
+"""The steps of ModelAtlas. Traits that choose from a list hold its index."""
+
+from ..tools.story import Step
+from .choices import CHOICES, INDEX
+
+ALL = {
+    "view": 0, "norm": 0, "position": 0, "attention": 0, "since": 2017, "first": INDEX["gpt-2"],
+    "second": INDEX["llama-2-7b"],
+}  # fmt: skip
+
+STORY = (
+    Step(
+        "Point at a mark to read its model; a click keeps it. Filled marks use RMSNorm, hollow ones LayerNorm.",
+        "Which norm do most models of 2024 use?",
+        ("LayerNorm", "RMSNorm", "half of them each"),
+        1,
+        "21 of the 27 models of that year do.",
+        "Count filled and hollow marks in the row of 2024.",
+        ALL,
+    ),
+    Step(
+        "Only models with a learned table of positions are left bright.",
+        "Which year is the last with such a table?",
+        ("2019", "2022", "2024"),
+        1,
+        "After 2022 the atlas holds none: RoPE took the place.",
+        "Go down the rows and find the last bright mark.",
+        {**ALL, "position": CHOICES["position"].index("learned")},
+    ),
+    Step(
+        "Only models with grouped-query attention are left bright: few KV heads, each shared by several query heads.",
+        "Which is the first year with one?",
+        ("2019", "2021", "2023"),
+        2,
+        "Before it there are only MHA and, from PaLM on, MQA.",
+        "Look for the highest row with a bright mark.",
+        {**ALL, "attention": CHOICES["attention"].index("GQA")},
+    ),
+    Step(
+        "Two blocks side by side. Point at a part: it lights up in both, and the gray line says what each has there.",
+        "What have GPT-2 and LLaMA 2 7B in common?",
+        ("the norm", "where the norms sit", "the activation"),
+        1,
+        "Both normalize before each sublayer.",
+        "Read the sentences below; one says what they share.",
+        {**ALL, "view": 1},
+    ),
+    Step(
+        "Build one: your Decoder is counted with this configuration. Choose other models, too.",
+        "Why does the name say 7B?",
+        ("7 billion is rounded", "the count lacks a part"),
+        0,
+        "6.74 billion, rounded, is 7. A part too many or too few would show in this number at once.",
+        "The gray line has both numbers, and says whether they fit.",
+        {**ALL, "view": 2, "first": INDEX["llama-2-7b"]},
+    ),
+)
