@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build exercise preview messages mutate record experiments test test-changed test-kernels lint format release grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
+.PHONY: build exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -30,6 +30,12 @@ record: $(VENV)/.ready ## run the references and write assets/recordings (UNIT=0
 
 experiments: $(VENV)/.ready ## measure all experiments and draw their figures (DEVICE=cuda or cpu; ARGS="--only length")
 	$(BIN)/python -m autograder.recording.experiments --device $(DEVICE) $(ARGS)
+
+drawings: $(VENV)/.ready ## draw assets/drawings, the pictures of whole blocks and models (ARGS=--check)
+	$(BIN)/python -m anatomy.drawings $(ARGS)
+
+pictures: $(VENV)/.ready-staff ## store what widgets look like, for tests/widgets/test_pictures.py (ARGS=RopeExplorer for one)
+	$(BIN)/python -m tests.widgets.comparing $(ARGS)
 
 test: lint ## run the tests, of the costliest a share (UNIT=06-rope for all of one unit's; ARGS="-k rope" for some)
 	$(BIN)/python -m autograder.build --check
@@ -98,8 +104,8 @@ held: $(VENV)/.ready-staff ## list points that wait for a look; give them (ARGS=
 bench: $(VENV)/.ready-staff ## time the instant checks
 	$(BIN)/python -m benchmarks.instant_check
 
-bench-widgets: $(VENV)/.ready-staff ## time key press to pixels in a real JupyterLab
-	$(BIN)/python -m benchmarks.widget_latency
+bench-widgets: $(VENV)/.ready-staff ## time key, hover and drag to pixels, and weigh all widgets (ARGS="--times 20 --no-lab")
+	$(BIN)/python -m benchmarks.widget_latency $(ARGS)
 
 bench-grading: $(VENV)/.ready-staff ## submissions per minute against stock nbgrader
 	$(BIN)/python -m benchmarks.grading_speed $(ARGS)

@@ -21,10 +21,20 @@
 # %% setup=true
 import torch
 from anatomy import case, check, environment_report, predict, progress, quiz, reveal
-from anatomy.widgets import MixExplorer
+from anatomy.widgets import AnatomyView, MixExplorer
 
 # %%
 environment_report()
+
+# %% [markdown]
+# ## Where this course goes
+#
+# Below, a whole Transformer is at work: a small one that has read Jane Austen. Text goes in at the bottom, a guess of the next word comes out at the top. Point at the words, and answer the questions of the blue bar.
+#
+# Nothing in it has to be clear today. You will build each of its parts; here they get a ✓ as you pass their exercises.
+
+# %%
+AnatomyView()
 
 # %% [markdown]
 # ## Worked example: the machine with numbers
@@ -100,7 +110,7 @@ def weighted_average(values, weights):
 # %% [markdown]
 # ## Now see it move
 #
-# The picture below runs **your** function. Move the sliders with the mouse, or with Tab and the arrow keys. Until you have written it, a recorded solution stands in its place, and the picture says so. If it is wrong, you see your own number beside the expected one.
+# The picture below runs **your** function. Drag the bars with the mouse, or move the sliders with Tab and the arrow keys; point at a word to see its part of the sum. Until you have written it, a recorded solution stands in its place, and the picture says so. If it is wrong, you see your own number beside the expected one.
 
 # %%
 MixExplorer(weighted_average)
@@ -141,6 +151,21 @@ share = weights / weights.sum()
 # | $D$ | numbers per head, often $d_{model}/H$ | 64 |
 #
 # Positions count from 0. A mask is boolean, and **True means "may look"**. Shapes are written in this order: $(B, H, T, D)$.
+
+# %% [markdown]
+# ## The whole on one page
+#
+# The path of a token through GPT-2, **from the bottom up**: three ids go in, and each becomes 768 numbers. Your machine sits in each of the twelve blocks. The words on the right say where you build that part.
+#
+# Follow the shapes: which one stays the same from the embedding to the final norm?
+
+# %%
+from anatomy import drawings
+from anatomy.atlas import configuration
+
+met = {"embedding": "unit 11", "positions": "unit 05", "blocks": "units 01 to 04", "norm": "unit 02",
+       "head": "unit 11", "softmax": "unit 01", "choice": "unit 12"}
+drawings.token_path(configuration("gpt-2"), batch=1, length=3, met=met)
 
 # %% [markdown]
 # ## When a check fails

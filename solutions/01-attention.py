@@ -312,7 +312,7 @@ with described("Weights of the sentence dog bites man as a 3 by 3 picture, one r
 # %% [markdown]
 # Now real heads, computed by **your** function. A small model, which you will build and hear speak in unit 12, was trained on Jane Austen's novels; these are its 16 heads, in sentences it never saw. It reads from left to right, so the mask is *causal*: no word looks ahead.
 #
-# Look for a head that looks at the word before, one that looks at itself, one that looks at the first word. Then switch the scaling off, or the mask. (`<pad>` is filler; section 8 hides it.)
+# Point at a word, a cell or one of the small maps. Look for a head that looks at the word before, one that looks at itself, one that looks at the first word. Then switch the scaling off, or the mask. (`<pad>` is filler; section 8 hides it.)
 
 # %%
 AttentionExplorer(scaled_dot_product_attention)
@@ -442,7 +442,7 @@ with described("On two logarithmic axes the variance of raw scores follows the l
                "and the variance of scaled scores stays near 1."):
     plt.loglog(sizes, [b for b, _ in measured], "o-", label="q·k")
     plt.loglog(sizes, [a for _, a in measured], "s--", label="q·k/√D")
-    plt.loglog(sizes, sizes, color="gray", lw=4, alpha=0.3, label="D")
+    plt.loglog(sizes, sizes, "-", color="gray", lw=5, zorder=1, label="D")
     plt.xlabel("D"), plt.ylabel("variance of the scores"), plt.legend()
 
 # %% [markdown]
@@ -613,7 +613,7 @@ def after_permutation(scores, out, perm):
 # Shuffle only the keys and values, together, and no output changes at all: a sum has no order. It is the order of the queries, and nothing else, that the outputs follow.
 
 # %% [markdown]
-# Is your shuffle what attention does? Compare it with attention run again, then try other orders in the widget and add positions.
+# Is your shuffle what attention does? Compare it with attention run again, then drag the words of the widget into other orders and add positions.
 
 # %%
 x, p = torch.randn(7, 8), torch.randperm(7)
@@ -697,6 +697,14 @@ together = merge_heads(scaled_dot_product_attention(*(split_heads(t, 3) for t in
 cuts = [slice(4 * h, 4 * h + 4) for h in range(3)]
 loop = torch.cat([scaled_dot_product_attention(q[..., c], k[..., c], v[..., c]) for c in cuts], dim=-1)
 (together - loop).abs().max()
+
+# %% [markdown]
+# The same numbers as a picture, from the bottom up: 2 sentences of 5 words, 12 numbers each, 3 heads. Cutting a row moves nothing. In the next step the bands come apart: the head axis stands in front of the words.
+
+# %%
+from anatomy import drawings
+
+drawings.split_and_merge(d_model=12, n_heads=3, batch=2, length=5)
 
 # %% [markdown]
 # ## 7. The layer

@@ -94,6 +94,14 @@ def pre_ln(x, sublayer, norm):
 # %% [markdown] worth="placement.post_and_pre"
 # The [Annotated Transformer](https://nlp.seas.harvard.edu/annotated-transformer/), from which many have learned this architecture, runs Pre-LN where the paper has Post-LN. Its comment says why: “for code simplicity”.
 
+# %% [markdown]
+# Your two functions as pictures, read from the bottom. They are drawn from what your code does to $x$. The thick line is the stream: in which picture does it reach the top without passing a norm?
+
+# %%
+from anatomy import drawings
+
+drawings.side_by_side(drawings.wiring_of(post_ln), drawings.wiring_of(pre_ln))
+
 # %%
 predict("placement.p1", "24 layers whose sublayers all answer 0. Which stack gives its input (1, 3) back?",
         ["both", "only Post-LN", "only Pre-LN"])
@@ -163,6 +171,15 @@ mine.attention_norm.load_state_dict(theirs.norm1.state_dict())
 mine.ffn_norm.load_state_dict(theirs.norm2.state_dict())
 x = torch.randn(2, 5, 16)
 (mine(x) - theirs(x)).abs().max().item()
+
+# %% [markdown]
+# That layer as a picture, with its sizes. Two branches leave the stream, and two sums bring them back. Inside a branch the shapes change, on the stream never.
+
+# %%
+from anatomy.models import config
+
+drawings.block(config(kind="encoder", d_model=16, n_heads=4, d_ff=32, norm="layer", activation="relu",
+                      gated=False, position="none"))
 
 # %% [markdown]
 # ### The norm at the end
@@ -559,7 +576,7 @@ reveal("placement.p3",
 # %% [markdown]
 # ### Your wirings, live
 #
-# Stacks of width 32 with 6 and 12 layers are measured with **your** functions; wider and deeper ones were recorded on the CPU, and so were the wirings of the extensions below. Compare Post-LN with Pre-LN, then Pre-LN with the sandwich. Which wirings keep the last layer's gradient at any depth?
+# Stacks of width 32 with 6 and 12 layers are measured with **your** functions; wider and deeper ones were recorded on the CPU, and so were the wirings of the extensions below. Run along the right picture to change the depth, and point at the small ones for the other wirings. Which wirings keep the last layer's gradient at any depth?
 
 # %%
 GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich, "norm_inside": norm_inside})
@@ -961,6 +978,12 @@ for layers, peak, goal in sorted({(r["layers"], r["peak"], r["goal"]) for r in t
 
 # %% [markdown]
 # ## 9. Who uses what
+
+# %% [markdown]
+# All wirings side by side, one step each. The eighth is GPT-NeoX's: parallel, with a norm for each branch. On which two does a norm stand on the thick line, the stream itself?
+
+# %%
+drawings.wirings()
 
 # %%
 MODELS = {

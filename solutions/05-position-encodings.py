@@ -1077,7 +1077,8 @@ def runs(scheme, length, question):
 
 def band(panel, curves, color, label=None):
     place = [16 * n + 8 for n in range(curves.shape[1])]
-    panel.fill_between(place, curves.amin(0), curves.amax(0), color=color, alpha=0.3, label=label)
+    style = {"C0": "-", "C1": "--"}.get(color, ":")  # of the edges, which can be told apart without color
+    panel.fill_between(place, curves.amin(0), curves.amax(0), fc=(color, 0.3), ec=color, ls=style, label=label)
     return place
 
 # %%

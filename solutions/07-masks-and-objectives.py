@@ -200,7 +200,7 @@ later = F.scaled_dot_product_attention(q[4:], k, v, attn_mask=causal_mask(3, 7))
 (whole[4:] - later).abs().max().item()
 
 # %% [markdown]
-# Every mask of this unit, with the ones that you have written: choose one, then a query with the arrow keys (or click a row). What may it see? The picture on the right adds layers: what one layer hides can still arrive by way of another word.
+# Every mask of this unit, with the ones that you have written: choose one, then point at its cells. What may a query see? A click paints a cell over. The picture on the right adds layers: what one layer hides can still arrive by way of another word.
 
 # %%
 MaskExplorer({"causal_mask": causal_mask})
@@ -539,6 +539,15 @@ reveal("masks.p3",
 # | writes word by word | no | yes, with a cache of all words | yes, with a cache of its output; the input is read once |
 # | learns from | the 15–30 % that are hidden | every word | every word of the output |
 # | models | BERT, ModernBERT | GPT, LLaMA | T5, Whisper |
+
+# %% [markdown]
+# BERT, GPT-2 and T5 as pictures, read from the bottom; norms and sums are left out. The small squares are masks: a row looks, a column is seen. Find the two triangles, and the one wire that leads from a stack into the other.
+
+# %%
+from anatomy import drawings
+from anatomy.atlas import configuration
+
+drawings.stacks(*map(configuration, ("bert-base", "gpt-2", "t5-small")))
 
 # %% [markdown]
 # Three models of these kinds, built from their published configurations. *Sees future* was probed: does the first place's result move when the last word changes?
@@ -1050,7 +1059,7 @@ for name, row in zip(("token", "position", "within", "label"), rows):
     print(f"{name:9}" + "".join(f"{w:>6}" for w in shown))
 
 # %% [markdown]
-# One sentence, six objectives: step through the places, draw again, and read what the model sees and what it must predict. Then look back at GLM's mask in the first explorer.
+# One sentence, six objectives: point at the tokens, draw again, and read what the model sees and what it must predict. Then look back at GLM's mask in the first explorer.
 
 # %%
 ObjectiveLab({"next_token_pairs": next_token_pairs, "mask_tokens": mask_tokens, "span_corruption": span_corruption,

@@ -76,6 +76,15 @@ for key in (1.0, 2.0):
 #
 # A real cache holds keys and values of $B$ sequences and $G$ heads: two buffers $(B, G, \text{capacity}, D)$ per layer.
 
+# %% [markdown]
+# One step in a layer of four heads, from the bottom up. One token goes in, so every projection gives one row ($T = 1$). Where does the length $S$ of the whole text come in?
+
+# %%
+from anatomy import drawings
+from anatomy.models import config
+
+drawings.cache(config(d_model=64, n_heads=4))
+
 # %% [markdown] statement="cache.append"
 # Write the cache of one layer. `append` stores $T$ new tokens behind the old ones and returns all stored keys and values, in order.
 #
@@ -186,7 +195,7 @@ for plan in ([1] * 6, [2, 3, 1], [5, 1]):
     print(plan, (in_chunks(cached_attention, q, k, v, plan) - full).abs().max().item())
 
 # %% [markdown]
-# Step through it with **your** function: keys in orange are computed, blue ones only read. Cut the text where you like. (Positions come in section 3, windows and pages in sections 11 and 12.)
+# Step through it with **your** function: press Step, or point at the rows. Cells in full color have a new key, tinted ones a key that is only read. Cut the text where you like. (Positions come in section 3, windows and pages in sections 11 and 12.)
 
 # %%
 CacheStepper(cached_attention)
@@ -275,7 +284,7 @@ reveal("cache.p6",
 # Positions below are read off the keys that **your** `rotary_step` stores, and scores off its result. Switch to the wrong offset and compare with the right scores, then try plans of your own.
 
 # %%
-CacheStepper(cached_attention, rotary_step, view=1, step=2)
+CacheStepper(cached_attention, rotary_step, view=1, chunk=2, step=4)
 
 # %% [markdown]
 # ## 4. Extension: two caches in an encoder–decoder
@@ -345,6 +354,12 @@ for S in (100, 1000):
 # %%
 H, G = 4, 2
 [h // (H // G) for h in range(H)]
+
+# %% [markdown]
+# Who reads what, for four query heads of 16 numbers. Under each picture stands what is stored. Which lines end in the same square?
+
+# %%
+drawings.key_value_heads(n_heads=4, n_kv_heads=2, head_dim=16)
 
 # %%
 predict("cache.p3", "Two key-value heads a, b serve four query heads. x.repeat(1, 2, 1, 1) on axis 1 gives the order…",
@@ -433,8 +448,8 @@ with described(f"Milliseconds of one decoding step against key-value heads, reco
                f"{heads} heads."):
     for i, S in enumerate(lengths):
         at = [r for r in record["rows"] if r["S"] == S]
-        plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}o-", label=f"{S:,} tokens, in place")
-        plt.loglog([r["G"] for r in at], [r["copied"] for r in at], f"C{i}x:", label=f"{S:,} tokens, copied")
+        plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}-" + "osD"[i], label=f"{S:,} tokens, in place")
+        plt.loglog([r["G"] for r in at], [r["copied"] for r in at], f"C{i}:" + "x+v"[i], label=f"{S:,} tokens, copied")
     plt.xticks([r["G"] for r in at], [r["G"] for r in at]), plt.minorticks_off()
     plt.xlabel("key-value heads G"), plt.ylabel("ms")
     plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -584,7 +599,7 @@ print(f"T5-base, 512 tokens in, 128 out: {mib:.1f} MiB, four fifths of it for cr
 # %% [markdown]
 # ### See it
 #
-# Real models, with **your** formula. Which change lets the most users fit: fewer key heads, a latent, windows, or fewer bytes per number? Try Gemma 3 with 131,072 tokens, as built and with every layer full.
+# Real models, with **your** formula: drag the end of the caches, point at the bars and the curve. Which change lets the most users fit: fewer key heads, a latent, windows, or fewer bytes per number? Try Gemma 3 with 131,072 tokens, as built and with every layer full.
 
 # %%
 CacheCalculator(kv_bytes_per_token)
@@ -785,6 +800,13 @@ W = torch.tensor([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
 #
 # RoPE would stand between $q$ and $W$, different for each position, and forbid this. So MLA adds one small rotated key, shared by all heads, stored beside $c$. The exercise leaves it out, except in the bytes.
 
+# %% [markdown]
+# DeepSeek-V3's attention, from the bottom up. Only what stands in the two dotted boxes is stored. Everything between the latent and the softmax is made anew, for all 128 heads.
+
+# %%
+drawings.latent(config(attention="latent", d_model=7168, n_heads=128, head_dim=128, q_rank=1536,
+                       kv_rank=512, rope_dim=64, v_dim=128, query_scale=192))
+
 # %% [markdown] statement="cache.latent"
 # For one sequence: `absorbed_queries` gives $W_h^\top q$ for each head. `absorbed_attention` attends on latents without ever making a key or a value per head, and the check counts operations; all latents are visible. The scale is that of the heads, $\sqrt D$: the scores are the same numbers as before.
 #
@@ -917,10 +939,10 @@ print("difference:", (torch.cat(out, 2) - grouped_attention(q, k, v, band)).abs(
 print("tokens that the last query reads:", keys.shape[2])
 
 # %% [markdown]
-# The stepper again, now with a window of 3. Which slot will token 7 take, and whom does it overwrite? Move the step to see. Position and slot are two different numbers: the keys keep the positions they were turned by.
+# The stepper again, now with a window of 3. Which slot will token 7 take, and whom does it overwrite? Press Step and point at its slot. Position and slot are two different numbers: the keys keep the positions they were turned by.
 
 # %%
-CacheStepper(cached_attention, rotary_step, view=1, store=1, step=3)
+CacheStepper(cached_attention, rotary_step, view=1, store=1, chunk=3, step=2)
 
 # %% [markdown]
 # ## 12. Extension: pages
@@ -973,7 +995,7 @@ def gather(pool, table, length):
 # Blocks of 3, table `[2, 0, 1]`: go through the steps, and say before each where its token will lie.
 
 # %%
-CacheStepper(cached_attention, rotary_step, store=2, step=0)
+CacheStepper(cached_attention, rotary_step, store=2, chunk=0, step=3)
 
 # %% [markdown]
 # A thousand requests of random lengths, at most 2,048 tokens. How much of the memory handed out holds no token?
@@ -1089,8 +1111,8 @@ bits = list(range(3, 9))
 with described("Root mean square error of the fifteen ordinary channels against bits: within a factor of two for even "
                "keys; with one large channel a scale per token is about three times worse than a scale per channel."):
     for i, (name, x) in enumerate((("even keys", flat), ("one large channel", spiky))):
-        plt.semilogy(bits, [error(x, -1, b) for b in bits], f"C{i}o-", label=f"{name}, scale per token")
-        plt.semilogy(bits, [error(x, -2, b) for b in bits], f"C{i}x:", label=f"{name}, scale per channel")
+        plt.semilogy(bits, [error(x, -1, b) for b in bits], f"C{i}-" + "os"[i], label=f"{name}, scale per token")
+        plt.semilogy(bits, [error(x, -2, b) for b in bits], f"C{i}:" + "x+"[i], label=f"{name}, scale per channel")
     plt.xlabel("bits"), plt.ylabel("error of the other channels"), plt.legend(fontsize=8)
 
 # %%

@@ -801,7 +801,7 @@ reveal("sparse.p3",
 # %% [markdown]
 # In a deep stack the two kinds of layers take turns, and one more layer mends the order.
 #
-# Play with **your** masks: choose a query by a click or with the slider, then add layers. Which pattern fills the triangle first? Which never does?
+# Play with **your** masks: run along the small pictures, choose a query by a click, then add layers. Which pattern fills the triangle first? Which never does?
 
 # %%
 more = {f.__name__: f for f in (block_mask, longformer_mask, random_mask, strided_masks, fixed_masks)}

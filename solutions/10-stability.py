@@ -729,9 +729,9 @@ show_large("loss_spike")
 # %%
 def dots(panel, i, values, mine):
     values = sorted(values)
-    panel.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4, ls="none")
-    panel.plot([values[1], values[-2]], [i, i], color="#0072B2", ls="-", lw=2)
-    panel.plot(mine, i, "x", color="black", ms=8, mew=2)
+    panel.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4, ls="none", label="recorded seeds")
+    panel.plot([values[1], values[-2]], [i, i], color="#0072B2", ls="-", lw=2, label="second lowest to second highest")
+    panel.plot(mine, i, "x", color="black", ms=8, mew=2, label="yours")
 
 with described("Nine runs, loss at the end and largest score, eight seeds and yours. QK-norm, a soft cap on scores, decay "
                "on gains too and a tenth of the rate end below 0.05 with scores below 500; without remedy, and with the "

@@ -30,7 +30,7 @@ from anatomy.language import shipped
 from anatomy.models import config, has_window
 from anatomy.models.compare import compare_all
 from anatomy.plots import described, use_style
-from anatomy.widgets import ModelAtlas
+from anatomy.widgets import AnatomyView, ModelAtlas
 from torch import nn
 
 # %%
@@ -515,6 +515,15 @@ class Block(nn.Module):
 
 # %% [markdown] worth="assembly.block"
 # A fifth placement has no wiring of its own here: GPT-J and PaLM run both sublayers side by side, on one norm ([2204.02311](https://arxiv.org/abs/2204.02311)). They could not have used `Block`: their second sublayer does not wait for the first.
+
+# %% [markdown]
+# The block as a picture, drawn from a configuration, with the shape at every edge. Change one value in the first line and run it again. Which shapes does `n_kv_heads` touch, and which boxes move with `placement`?
+
+# %%
+from anatomy import drawings
+
+c = config(d_model=16, n_heads=4, n_kv_heads=2, placement="pre")   # try "post", "inside", "both", "parallel"
+drawings.block(c)
 
 # %% [markdown]
 # ### See it
@@ -1604,6 +1613,17 @@ if shown:
 
 # %% [markdown]
 # All bars but the last are rounding, carried through three layers. The last one is a wrong number in a configuration.
+
+# %% [markdown]
+# ## Your Transformer, alive
+#
+# The picture that opened unit 00, now with **your** parts in it, on the weights of the little Austen model. What is not written yet is the reference's. Each part is judged in its place, on the numbers that a right model gives it.
+#
+# Then break one on purpose: take the square root out of `rms_norm`, run its cell and this one. How far up does the damage go, and does the next word change?
+
+# %%
+AnatomyView({"rms_norm": rms_norm, "apply_rope_half": apply_rope_half, "decoder_mask": decoder_mask,
+             "grouped_attention": grouped_attention, "GatedFeedForward": GatedFeedForward, "pre_ln": pre_ln})
 
 # %% [markdown]
 # ## Recap

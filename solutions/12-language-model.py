@@ -532,7 +532,7 @@ _ = speaking.candidates(model, tokenizer, "Elizabeth looked at Mr.", distributio
 # %% [markdown]
 # ### See its heads
 #
-# What do its 16 heads look at? **Your** attention from unit 01 draws the weights of four short sentences that it was not trained on. Look for a head that looks at the token before.
+# What do its 16 heads look at? **Your** attention from unit 01 draws the weights of four short sentences that it was not trained on. Point along the small maps and look for a head that looks at the token before.
 
 # %%
 AttentionExplorer(parts.mine("attention.scaled_dot_product"))

@@ -536,7 +536,7 @@ found = {(task, start): [mean_accuracy(task, start, r) for r in ranks]
 told = "; ".join(f"{task}, {start} base: " + ", ".join(f"{a:.2f}" for a in line) for (task, start), line in found.items())
 with described(f"Mean accuracy for rank 1, 2, 4, 8 and all weights, recorded on {where(record)}. {told}."):
     for i, ((task, start), line) in enumerate(found.items()):
-        plt.plot(line, "o-" if start == "trained" else "x:", color=f"C{i // 2}", label=f"{task}, {start} base")
+        plt.plot(line, ("o-", "x:", "s-", "+:")[i], color=f"C{i // 2}", label=f"{task}, {start} base")
     plt.xticks(range(5), ["1", "2", "4", "8", "all weights"]), plt.xlabel("rank"), plt.ylabel("accuracy")
     plt.legend(fontsize=8), plt.title("recorded: " + where(record), fontsize=9)
 show_large("lora")
@@ -611,7 +611,7 @@ with described("Tokens per second of all users against their number, for 0, 512 
                f"it rises, then stays at {last[0]:,.0f}; with 4,096 tokens it bends early, to {last[1]:,.0f}."):
     for tokens in (0, 512, 4096):
         rates = [n / step_seconds(llama, n, tokens, *a100) for n in users]
-        plt.loglog(users, rates, "o-", ms=3, label=f"{tokens:,} tokens cached")
+        plt.loglog(users, rates, marker="o", ms=3, label=f"{tokens:,} tokens cached")
     plt.xlabel("users"), plt.ylabel("tokens per second"), plt.legend()
 
 # %% [markdown]
@@ -656,14 +656,14 @@ for tokens in (0, 100, 400, 700, 800, 4096):
 # %% [markdown]
 # Beyond some 750 tokens *no* batch is large enough: every user brings more bytes than FLOPs can hide. That is why caches are shared, shortened and quantized, and why a chip that only computes faster would not help.
 #
-# Now with real memory. The calculator takes its bytes from **your** `step_cost`. 14 users of 32,768 tokens fit: which change of the attention makes room for 64?
+# Now with real memory. The calculator takes its bytes from **your** `step_cost`. 14 users of 32,768 tokens fit: which change of the attention makes room for 64? Point at the kinds to try them.
 
 # %%
 def kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2):
     model = {"weights": 0, "n_layers": n_layers, "n_heads": 1, "n_kv_heads": n_kv_heads, "head_dim": head_dim}
     return step_cost(model, 1, 1, itemsize)[1]
 
-CacheCalculator(kv_bytes_per_token, model=4, users=64, tokens=32768)
+CacheCalculator(kv_bytes_per_token, model=4, users=64, tokens=32768, step=4)
 
 # %% [markdown]
 # ## 9. Predicted, then measured
@@ -712,8 +712,10 @@ told = [(tokens, [r for r in large if r["tokens"] == tokens]) for tokens in dict
 with described(f"Milliseconds of a step against users, recorded on {where(record)}: measured times lie above the predicted "
                f"ones, {min(r['ratio'] for r in large):.1f} to {max(r['ratio'] for r in large):.1f} times."):
     for i, (tokens, at) in enumerate(told):
-        plt.loglog([r["users"] for r in at], [r["measured"] for r in at], f"C{i}o-", label=f"{tokens:,} cached, measured")
-        plt.loglog([r["users"] for r in at], [r["predicted"] for r in at], f"C{i}--", label="predicted")
+        plt.loglog([r["users"] for r in at], [r["measured"] for r in at], f"C{i}" + "osD"[i],
+                   label=f"{tokens:,} cached, measured")
+        plt.loglog([r["users"] for r in at], [r["predicted"] for r in at], f"C{i}" + ("--", ":", "-.")[i],
+                   label=f"{tokens:,} cached, predicted")
     plt.xlabel("users"), plt.ylabel("ms per step"), plt.legend(fontsize=8)
     plt.title("recorded: " + where(record), fontsize=9)
 show_large("serving")

@@ -11,6 +11,14 @@
 from anatomy import widgets
 
 # %% [markdown]
+# ## A whole Transformer (units 00 and 11)
+#
+# What does it say next, and which layer brings that word? Open a part with a click.
+
+# %%
+widgets.AnatomyView()
+
+# %% [markdown]
 # ## A weighted average (unit 00)
 #
 # Give *mat* weight 0. Where does the triangle go? Then give all three the same weight.
@@ -45,7 +53,7 @@ widgets.NormExplorer()
 # %% [markdown]
 # ## Where gradients arrive (unit 03)
 #
-# Raise the depth, and compare the last layer's gradient under Post-LN and Pre-LN.
+# Run along the picture of the last layer to change the depth, and compare Post-LN with Pre-LN.
 
 # %%
 widgets.GradientFlowExplorer()

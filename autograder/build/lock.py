@@ -38,6 +38,8 @@ STAFF = (
     "pytest-xdist",
     "hypothesis",
     "playwright",
+    "axe-playwright-python",  # carries axe-core; fetched from nowhere
+    "pixelmatch",
     "transformers",
     "ruff",
     "mypy",

@@ -29,7 +29,7 @@ LEARNER_FOLDERS = (
     *("course/README.md", "course/pyproject.toml", "course/[0-9a-z]*/*.ipynb"),
     *(f"course/anatomy/**/*.{kind}" for kind in ("py", "js", "css", "json", "j2")),
     *(f"assets/{folder}/*.json" for folder in ("experiments", "figures", "recordings", "recordings/widgets", "units")),
-    *("assets/figures/*.png", "assets/figures/*.svg", "assets/recordings/**/*.safetensors"),
+    *("assets/figures/*.png", "assets/figures/*.svg", "assets/drawings/*.svg", "assets/recordings/**/*.safetensors"),
     *("assets/text/*/*.txt", "assets/text/*/*.json", "assets/text/*/README.md"),
     *("assets/models/*/*.json", "assets/models/*/*.safetensors", "assets/models/*/README.md"),
 )

@@ -257,7 +257,7 @@ def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
     )
     return [
         f'<h2>Files with something odd ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
-        'Student</th><th scope="col">Unit</th><th scope="col">What</th></tr></thead>'
+        'Student</th><th scope="col">Unit</th><th scope="col" class="wide">What</th></tr></thead>'
         f"<tbody>{items}</tbody></table>"
     ]
 

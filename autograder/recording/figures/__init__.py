@@ -1,8 +1,9 @@
 """Draws every recorded experiment but tables: ``assets/figures/<name>.svg`` from ``assets/experiments/<name>.json``.
 
-``python -m autograder.recording.figures`` draws all and writes ``alt.json``, the alternative texts. The same data and
-matplotlib give the same bytes. Each drawing is a function of an experiment's data that returns (figure, alternative
-text); numbers in the text are computed from the data.
+``python -m autograder.recording.figures`` draws all and writes ``alt.json``, the alternative texts, and
+``tables.json``, the numbers that are drawn. The same data and matplotlib give the same bytes. Each drawing is a
+function of an experiment's data that returns (figure, alternative text); numbers in the text are computed from the
+data.
 """
 
 import importlib
@@ -14,6 +15,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 from anatomy import files, plots
+from anatomy.figures.reading import tables
+from anatomy.figures.tables import Table
+from anatomy.figures.themes import themed
 from matplotlib.figure import Figure
 
 from autograder import ROOT
@@ -46,25 +50,31 @@ DRAWINGS = drawings()
 TABLES = tuple(name for name, about in experiments.found().items() if about.read)  # notebooks print rows of these
 
 
-def draw(name: str, data: experiments.Data, format: str = "svg") -> tuple[bytes, str]:
-    """(bytes of the picture, alternative text) of one experiment; the title's last words say where it was measured.
+def draw(name: str, data: experiments.Data) -> tuple[bytes, str]:
+    """(SVG, alternative text) of one experiment; the title's last words say where it was measured.
 
-    Raises NoDrawing where there is none of that name.
+    The picture follows the theme of the page that shows it. Raises NoDrawing where there is none of that name.
     """
+    return drawn(name, data)[:2]
+
+
+def drawn(name: str, data: experiments.Data) -> tuple[bytes, str, list[Table]]:
+    """(SVG, alternative text, tables of the numbers) of one experiment. Raises NoDrawing."""
     if name not in DRAWINGS:
         raise NoDrawing(
             f"{name} has been measured, but nothing draws it: write {name}(data) in a module of "
             "autograder/recording/figures, which returns (figure, alternative text)."
         )
-    # SVG ids come from this salt and not from a random one; text stays text, which readers can select.
+    # SVG ids come from this salt and not from a random one; text stays text, at any size of the page.
     with mpl.rc_context({**plots.STYLE, "svg.hashsalt": name, "svg.fonttype": "none", "font.family": "DejaVu Sans"}):
         figure, alt = DRAWINGS[name](data)
         place, seeds = where(data), len(data["made"]["seeds"])
         figure.suptitle(f"{figure.get_suptitle()} ({place}{f', {seeds} seeds' if seeds > 1 else ''})", fontsize=11)
-        buffer = io.BytesIO()
-        metadata = {"Date": None} if format == "svg" else None
-        figure.savefig(buffer, format=format, bbox_inches="tight", metadata=metadata)
-    return buffer.getvalue(), f"{alt} {place[0].upper()}{place[1:]}."
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
+        numbers = tables(figure)
+    alt = f"{alt} {place[0].upper()}{place[1:]}."
+    return themed(buffer.getvalue(), alt).encode(), alt, numbers
 
 
 def where(data: experiments.Data) -> str:
@@ -76,11 +86,14 @@ def where(data: experiments.Data) -> str:
 def write(source: Path = RECORDED, out: Path = FIGURES) -> dict[str, str]:
     """Draws every experiment in a folder; returns name → alternative text. Raises NoDrawing."""
     out.mkdir(parents=True, exist_ok=True)
-    alts = {}
+    alts: dict[str, str] = {}
+    numbers: dict[str, list[dict[str, object]]] = {}
     for path in sorted(p for p in source.glob("*.json") if p.stem not in TABLES):
-        picture, alts[path.stem] = draw(path.stem, json.loads(path.read_text(encoding="utf-8")))
+        picture, alts[path.stem], found = drawn(path.stem, json.loads(path.read_text(encoding="utf-8")))
+        numbers[path.stem] = [table.kept() for table in found]
         files.replace(out / f"{path.stem}.svg", picture)
-    files.replace(out / "alt.json", (json.dumps(alts, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
+    for name, content in (("alt.json", alts), ("tables.json", numbers)):
+        files.replace(out / name, (json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
     return alts
 
 

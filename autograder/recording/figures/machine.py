@@ -22,8 +22,8 @@ def norm_bandwidth(data: Data) -> tuple[Figure, str]:
     x = [r["tokens"] * r["d"] for r in rows]
     for i, name in enumerate(rows[0]["ns_per_entry"]):
         # The style has seven colors, and there are eight lines.
-        style: dict[str, Any] = {"color": "black", "ls": "-"} if i == 7 else {}
-        ax.plot(x, [r["ns_per_entry"][name] for r in rows], marker="o", ms=3, label=name, **style)
+        style: dict[str, Any] = {"color": "black", "ls": "-", "marker": "s"} if i == 7 else {"marker": "o"}
+        ax.plot(x, [r["ns_per_entry"][name] for r in rows], ms=3, label=name, **style)
     ax.set(xscale="log", yscale="log", xlabel="entries", ylabel="ns per entry")
     ticks(ax.yaxis)
     last = rows[-1]

@@ -38,12 +38,13 @@ def serving(data: Data) -> tuple[Figure, str]:
         width=4,
     )
     told = []
+    dashes, markers = ("--", ":", "-."), "osD"  # tell three lengths apart without color
     for ax, model in zip(axes, (large, tiny), strict=True):
         for i, tokens in enumerate(dict.fromkeys(r["tokens"] for r in model["steps"])):
             rows = [r for r in model["steps"] if r["tokens"] == tokens]
             x = [r["users"] for r in rows]
-            ax.plot(x, [r["predicted"] for r in rows], f"C{i}--", label=f"predicted, {tokens:,} cached")
-            ax.plot(x, [r["measured"] for r in rows], f"C{i}o-", ms=3, label=f"measured, {tokens:,} cached")
+            ax.plot(x, [r["predicted"] for r in rows], f"C{i}" + dashes[i], label=f"predicted, {tokens:,} cached")
+            ax.plot(x, [r["measured"] for r in rows], f"C{i}-" + markers[i], ms=4, label=f"measured, {tokens:,} cached")
             ratios = [r["ratio"] for r in rows]
             told.append(
                 f"{model['sizes']['weights'] / 1e6:.1f} million weights, {tokens:,} cached: {min(ratios):.1f} to "

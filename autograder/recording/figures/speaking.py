@@ -31,7 +31,7 @@ def induction(data: Data) -> tuple[Figure, str]:
     bars = {"none": [r["curve"][-1]["accuracy"] for r in two]}
     bars |= {f"layer {i}": [r["off"][i]["accuracy"] for r in two] for i in range(len(two[0]["off"]))}
     for i, values in enumerate(bars.values()):
-        axes[2].bar(i, mean(values), yerr=spread(values), capsize=4, color="#0072B2", alpha=0.8)
+        axes[2].bar(i, mean(values), yerr=spread(values), capsize=4, color="#0072B2")
     axes[2].set_xticks(range(len(bars)), bars)
     axes[2].set(xlabel="switched off", ylabel="accuracy")
     for ax in axes[:2]:

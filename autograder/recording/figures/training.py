@@ -27,8 +27,9 @@ def ffn_variants(data: Data) -> tuple[Figure, str]:
     fresh = f"each at its best learning rate, {len(order[0]['losses'])} fresh seeds"
     figure, (ax,) = panels("Feed-forward variants, equal parameters", fresh, width=6)
     for i, r in enumerate(order):
-        ax.plot(r["losses"], [i] * len(r["losses"]), "o", color="#56B4E9", ms=4)
-        ax.errorbar(mean(r["losses"]), i, xerr=spread(r["losses"]), fmt="D", color="#0072B2", capsize=3, ms=5)
+        ax.plot(r["losses"], [i] * len(r["losses"]), "o", color="#56B4E9", ms=4, label="seeds")
+        error = spread(r["losses"])
+        ax.errorbar(mean(r["losses"]), i, xerr=error, fmt="D", color="#0072B2", capsize=3, ms=5, label="mean")
     ax.set_yticks(range(len(order)), [r["variant"] for r in order])
     ax.set_xlabel("validation loss (nats per character)")
     told = ", ".join(f"{r['variant']} {mean(r['losses']):.3f}" for r in reversed(order))
@@ -75,7 +76,6 @@ def leak(data: Data) -> tuple[Figure, str]:
             capsize=4,
             color=["#0072B2", "#E69F00"][i],
             hatch=["", "//"][i],
-            alpha=0.8,
         )
     axes[1].set_xticks(range(len(data["right"])), data["right"])
     axes[1].set(ylabel="share that is right", ylim=(0, 1.05))
@@ -111,12 +111,13 @@ def loss_spike(data: Data) -> tuple[Figure, str]:
     for i, name in enumerate(reversed(names)):
         ends, scores = [end(numbers(r["loss"])) for r in runs[name]], [r["largest_score"] for r in runs[name]]
         for ax, values in ((axes[1], ends), (axes[2], scores)):
-            ax.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4)
-            ax.plot(median(values), i, "D", color="#0072B2", ms=6)
+            ax.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4, label="seeds")
+            ax.plot(median(values), i, "D", color="#0072B2", ms=6, label="median")
         told.insert(0, f"{name}: loss {median(ends):.3f}, score {median(scores):,.0f}")
     for ax in axes[1:]:
-        ax.set_yticks(range(len(names)), reversed(names) if ax is axes[1] else [""] * len(names))
+        ax.set_yticks(range(len(names)), list(reversed(names)))
         ax.set(xscale="log")
+    axes[2].tick_params(labelleft=False)
     axes[1].axvline(LEARNED, color="#777777", lw=1)
     axes[1].set(xlabel="nats")
     axes[2].set(xlabel="before a cap")

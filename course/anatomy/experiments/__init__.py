@@ -4,15 +4,14 @@
 ``show_large("ffn_variants")`` shows the figure of the size that needs a GPU, where that has been recorded.
 """
 
-import base64
 import functools
-import html
 import json
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import torch
 
+from .. import figures
 from ..records import MissingRecording, assets_dir
 
 Recorded = dict[str, Any]  # what a file under assets/experiments holds
@@ -43,7 +42,7 @@ def show_large(name: str) -> None:
     """Shows the figure of an experiment's large setting, with its device in the caption; nothing where there is none.
 
     The large setting asks more than a laptop has. Its data lie in ``assets/experiments/large``, its figure, with an
-    alternative text, in ``assets/figures/large``.
+    alternative text and its numbers, in ``assets/figures/large``.
     """
     folder = assets_dir() / "figures" / "large"
     path = folder / f"{name}.svg"
@@ -52,18 +51,11 @@ def show_large(name: str) -> None:
     from IPython.display import display
 
     alt = json.loads((folder / "alt.json").read_text(encoding="utf-8"))[name]
+    numbers = folder / "tables.json"  # a folder that was drawn before figures had tables has none
+    tables = json.loads(numbers.read_text(encoding="utf-8"))[name] if numbers.exists() else []
     caption = f"The same experiment, larger. Recorded on {where(recorded(f'large/{name}'))}."
-    picture = base64.b64encode(path.read_bytes()).decode()
-    display(
-        {
-            "text/plain": f"{caption} {alt}",
-            "text/html": (
-                f'<figure style="margin: 0"><img src="data:image/svg+xml;base64,{picture}" alt="{html.escape(alt)}" '
-                f'style="max-width: 100%"><figcaption>{html.escape(caption)}</figcaption></figure>'
-            ),
-        },
-        raw=True,
-    )
+    shown = figures.page(path.read_bytes(), alt, [figures.Table.read(t) for t in tables], caption)
+    display({"text/plain": f"{caption} {alt}", "text/html": shown}, raw=True)
 
 
 def one_thread(function: Callable[P, R]) -> Callable[P, R]:

@@ -6,6 +6,7 @@ A widget has a folder of its own, and one line here that registers it; ``tools``
 from pathlib import Path
 
 from .activation import ActivationExplorer as ActivationExplorer
+from .anatomy import AnatomyView as AnatomyView
 from .atlas import ModelAtlas as ModelAtlas
 from .attention import AttentionExplorer as AttentionExplorer
 from .cache import CacheCalculator as CacheCalculator

@@ -3,7 +3,8 @@
 import pytest
 from anatomy.widgets import CacheCalculator
 
-from ..page import said, words
+from ..page import said, settle, trait, words
+from .case import CASE
 from .learners import right_bytes
 
 pytestmark = pytest.mark.browser
@@ -21,3 +22,88 @@ def test_a_formula_that_differs_is_told(stage):
     page = stage(CacheCalculator(lambda n_layers, n_kv_heads, head_dim, itemsize=2: n_layers * n_kv_heads * head_dim))
     assert words(page)[-1] == "differs"
     assert words(stage(CacheCalculator(right_bytes)))[-1] == "same"
+
+
+def area(page, name):
+    return page.locator(f".ta-area[aria-label^='{name}']")
+
+
+def formula(page):
+    settle(page)
+    return page.locator(".ta-formula").text_content()
+
+
+def point(page, where, column, columns, row=0, rows=1, move="move"):
+    box = area(page, where).bounding_box()
+    x, y = box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / rows
+    getattr(page.mouse, move)(x, y)
+
+
+def test_pointing_at_a_kind_shows_it_everywhere_and_sets_nothing(stage):
+    page = stage(CASE.make())
+    before = page.locator(".ta-mine").get_attribute("d")
+    point(page, "Kinds", 0, 1, 3, 5)
+    assert "2 · 32 · 1 · 128 · 2 = 16,384" in formula(page)
+    assert page.locator(".ta-mine").get_attribute("d") != before
+    assert "MQA: 16,384 bytes per token" in page.locator(".ta-readout").text_content() and trait(page, "kind") == 0
+    page.mouse.move(1, 1)
+    assert formula(page) == "" and page.locator(".ta-mine").get_attribute("d") == before
+
+
+def test_click_and_keys_choose_the_same(stage):
+    by_hand, by_key = stage(CASE.make()), stage(CASE.make())
+    point(by_hand, "Kinds", 0, 1, 2, 5, "click")
+    area(by_key, "Kinds").focus()
+    by_key.keyboard.press("ArrowDown")
+    by_key.keyboard.press("ArrowDown")
+    by_hand.mouse.move(1, 1)
+    for page in (by_hand, by_key):
+        assert "= 131,072" in formula(page) and trait(page, "kind") == 2
+    assert said(by_hand) == said(by_key)
+    by_key.keyboard.press("Escape")
+    assert formula(by_key) == "" and trait(by_key, "kind") == 2
+
+
+@pytest.mark.parametrize("state", [{}, {"model": 12, "tokens": 32768, "users": 64}])
+def test_every_result_says_how_it_comes_about(stage, state):
+    """The sums are those of Python, in every tile; each has its formula, a window's too."""
+    widget = CASE.make(**state)
+    page, n = stage(widget), widget.readings()
+    found = []
+    for part in range(6):
+        point(page, "Results", part, 6)
+        found.append(formula(page))
+    assert f"= {n['per_token']:,.0f}" in found[0] and f"rounded down = {n['fit']:,}" in found[4]
+    assert f"{widget.users} · " in found[2] and f"{n['weights'] / 2e9:.3g} · 10⁹ parameters" in found[3]
+    assert found[5].split("per second = ")[1].startswith(f"{n['seconds'] * 1e3:.3g}")
+    assert ("min(32,768, 1,024)" in found[1]) == bool(state)
+
+
+def test_the_end_of_the_caches_is_dragged_and_answers_keys(stage):
+    page = stage(CASE.make())
+    grip = page.get_by_role("slider", name="end of the caches: users")
+    box = page.locator("svg[aria-label^='Bar of weights']").bounding_box()
+    at = grip.bounding_box()
+    page.mouse.move(at["x"] + 12, at["y"] + 12)
+    page.mouse.down()
+    per_user, weights = 4096 * 524_288, 13.48e9
+    for users in (32, 4, 1):
+        share = (weights + users * per_user) / (1.5 * 80e9)
+        page.mouse.move(box["x"] + 1 + share * (box["width"] - 2), at["y"] + 12, steps=3)
+        assert trait(page, "users") == users
+    page.mouse.up()
+    grip.press("ArrowRight")
+    assert trait(page, "users") == 2 and grip.get_attribute("aria-valuetext") == "2 users"
+    grip.press("End")
+    settle(page)
+    assert trait(page, "users") == 1024 and words(page)[0] == "too much"
+
+
+def test_running_along_the_curve_sets_the_tokens(stage):
+    page = stage(CASE.make())
+    point(page, "Tokens", 6, 12)
+    assert "32,768 tokens · 524,288 bytes = 17.2 GB" in formula(page) and trait(page, "tokens") == 4096
+    point(page, "Tokens", 6, 12, move="click")
+    assert trait(page, "tokens") == 32768
+    page.keyboard.press("ArrowLeft")
+    assert trait(page, "tokens") == 16384

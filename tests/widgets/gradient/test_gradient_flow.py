@@ -11,7 +11,9 @@ from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 from anatomy.widgets.tools.base import NOTHING_GIVEN
 
 from ..learners import unfinished
-from ..page import find, settle, words
+from ..page import find, settle, trait, words
+from ..page import said as heard
+from .case import CASE
 from .learners import WIRED
 
 browser_test = pytest.mark.browser
@@ -120,4 +122,72 @@ def test_depths_beyond_the_live_ones_are_called_recorded(stage, right):
     page = stage(right)
     find(page, "slider", "number of layers").press("End")
     settle(page)
-    assert page.locator(".ta-caption small").first.text_content().startswith("blue: recorded")
+    assert page.locator(".ta-caption small").first.text_content().startswith("solid: recorded")
+
+
+def area(page, name):
+    return page.locator(f".ta-area[aria-label^='{name}']")
+
+
+def point(page, where, column, columns, move="move"):
+    box = area(page, where).bounding_box()
+    getattr(page.mouse, move)(box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + box["height"] / 2)
+    settle(page)
+
+
+def formula(page):
+    return page.locator(".ta-formula").text_content()
+
+
+@browser_test
+def test_a_layer_that_is_pointed_at_says_its_norm_in_both_wirings(stage, right):
+    page = stage(CASE.usual)
+    point(page, "Layers", 4, 12)
+    one, two = right.curve(0)[4], right.curve(1)[4]
+    assert f"over the weights W of layer 5 = {one:.3g} (Post-LN), {two:.3g} (Pre-LN)." in formula(page)
+    dots = page.locator("circle").evaluate_all("(all) => all.map((c) => c.style.visibility)")
+    assert dots == ["visible"] * 4
+    page.mouse.move(1, 1)
+    settle(page)
+    assert formula(page) == ""
+
+
+@browser_test
+def test_running_along_the_depths_sets_the_depth_as_the_keys_do(stage):
+    by_hand, by_key = stage(CASE.usual), stage(CASE.usual)
+    point(by_hand, "Depths", 3, 5)
+    assert trait(by_hand, "depth") == 12 and "48 layers of width" in by_hand.locator(".ta-readout").text_content()
+    point(by_hand, "Depths", 3, 5, "click")
+    by_hand.mouse.move(1, 1)
+    area(by_key, "Depths").focus()
+    by_key.keyboard.press("ArrowRight")
+    by_key.keyboard.press("ArrowRight")
+    for page in (by_hand, by_key):
+        settle(page)
+        assert trait(page, "depth") == 48 and "g[48] of 48 layers = " in formula(page)
+    assert heard(by_hand) == heard(by_key)
+    by_key.keyboard.press("Escape")
+    settle(by_key)
+    assert formula(by_key) == "" and trait(by_key, "depth") == 48
+
+
+@browser_test
+def test_small_pictures_show_and_choose_a_wiring(stage):
+    page = stage(CASE.usual)
+    curve = page.locator(".ta-svg[aria-label^='Gradient norm of each'] path.ta-mine")
+    before = curve.get_attribute("d")
+    point(page, "Wirings", 5, 7)
+    assert curve.get_attribute("d") != before and trait(page, "wiring") == 0
+    point(page, "Wirings", 5, 7, "click")
+    assert NAMES[trait(page, "wiring")] == "DeepNorm"
+    page.keyboard.press("ArrowLeft")
+    assert NAMES[trait(page, "wiring")] == "norm inside"
+
+
+@browser_test
+def test_dashes_show_only_where_a_curve_leaves_the_recorded_one(stage):
+    dashes = ".ta-svg[aria-label^='Gradient norm of each'] path.ta-reference"
+    assert stage(CASE.usual).locator(dashes).count() == 0
+    wrong = stage(GradientFlowExplorer({**WIRED, "post_ln": WIRED["pre_ln"]}))
+    assert wrong.locator(dashes).count() == 1
+    assert "gray dashes" in wrong.locator(".ta-caption small").first.text_content()

@@ -15,6 +15,7 @@ CASE = Case(
         ("slider", "query", "query", "ArrowRight"),
         ("slider", "size", "size", "ArrowLeft", {"mask": "prefix LM", "size": 5}),
         ("slider", "layers", "layers", "End"),
+        ("button", "Back to the mask", "painted", "Enter", {"painted": "3,6"}),
     ],
     crowded=tuple({"mask": i} for i in range(len(KINDS))),
 )

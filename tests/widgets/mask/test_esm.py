@@ -3,6 +3,8 @@
 import pytest
 import torch
 from anatomy.widgets import MaskExplorer
+from anatomy.widgets.mask import LAYERS
+from anatomy.widgets.mask.scenes import KINDS, SCENES
 
 from autograder.recording.widgets.mask import MASKS
 
@@ -11,14 +13,158 @@ from .case import CASE
 
 pytestmark = pytest.mark.browser
 
+GRID, WAYS = "Grid: one row for each query", "Layers of words"
 
-def test_a_click_on_a_row_chooses_the_query(stage):
-    page = stage(CASE.make(mask="causal", query=0))
-    grid = page.get_by_role("img", name="Grid: one row for each query")
-    box = grid.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 10)
+
+def area(page, name):
+    """The part of that picture that answers a pointer."""
+    return page.get_by_role("group", name=name).locator(".ta-area")
+
+
+def at(page, name, column, row, size):
+    """Where that cell is on the page; size: columns, rows."""
+    box = area(page, name).bounding_box()
+    return box["x"] + (column + 0.5) * box["width"] / size[0], box["y"] + (row + 0.5) * box["height"] / size[1]
+
+
+def point(page, name, column, row, size=(8, 8)):
+    page.mouse.move(*at(page, name, column, row, size))
     settle(page)
-    assert trait(page, "query") == 7 and "may look at 8 of 8" in said(page)
+
+
+def click(page, name, column, row, size=(8, 8)):
+    page.mouse.click(*at(page, name, column, row, size))
+    page.mouse.move(1, 1)
+    settle(page)
+
+
+def shown(page):
+    return page.locator(".ta-readout").text_content()
+
+
+def numbers(page):
+    return page.locator(".ta-number").all_text_contents()
+
+
+def test_every_mask_says_what_python_says(stage):
+    """The page counts by itself, painted or not; both must agree."""
+    widget = CASE.make()
+    page = stage(widget)
+    for index, scene in enumerate(SCENES):
+        first = next(i for i, s in enumerate(SCENES) if s.kind == scene.kind)
+        state = {"mask": scene.kind, "size": index - first, "query": index % len(scene.rows)}
+        state |= {"layers": 1 + index % LAYERS, "painted": ["", "0,3 3,1 11,11", "1,1 2,0"][index % 3]}
+        for name, value in state.items():
+            setattr(widget, name, value)
+        page.evaluate("(state) => Object.entries(state).forEach(([k, v]) => model.set(k, v))", state)
+        settle(page)
+        found, seen = widget.facts(), widget.may()[widget.query].sum()
+        cross = KINDS[scene.kind].ahead == "cross"
+        pairs = f"{found['pairs']} of {widget.may().size}"
+        assert numbers(page) == [pairs, "" if cross else str(found["ahead"]), str(found["empty"]), "0"], state
+        assert f"may look at {seen} of {len(scene.columns)}:" in shown(page), state
+        reached = widget.reached()
+        deep = "" if reached is None else f"it depends on {reached[widget.layers - 1].sum()} of {len(scene.columns)}"
+        assert deep in shown(page) and (reached is None) == ("depends" not in shown(page)), state
+
+
+def test_a_click_on_the_word_of_a_row_chooses_the_query(stage):
+    page = stage(CASE.make(mask="causal", query=0))
+    x, y = at(page, GRID, 0, 7, (8, 8))
+    page.mouse.click(x - 50, y)
+    page.mouse.move(1, 1)
+    settle(page)
+    assert trait(page, "query") == 7 and "may look at 8 of 8" in shown(page) and trait(page, "painted") == ""
+
+
+def test_pointing_at_a_cell_shows_its_formula_and_lights_its_ways_and_moves_no_trait(stage):
+    page = stage(CASE.make(mask="causal", query=0))
+    lit = page.get_by_role("group", name=WAYS).locator("circle.ta-lit")
+    assert lit.count() == 0
+    point(page, GRID, 1, 3)
+    assert "mask[3, 1] = True (rule: j ≤ i): at equal scores its weight is 1 ÷ 4 = 0.25" in shown(page)
+    assert lit.count() == 5  # dog below; dog, saw and two in layer 1; two on top
+    point(page, GRID, 6, 3)
+    assert "mask[3, 6] = False (rule: j ≤ i): its score becomes −∞, its weight exp(−∞) = 0" in shown(page)
+    page.mouse.move(1, 1)
+    settle(page)
+    assert trait(page, "query") == 0 and "mask[" not in shown(page) and "row 0" in shown(page)
+
+
+def test_a_row_without_true_is_said(stage):
+    page = stage(CASE.make(mask="causal, padded on the left", size=4))
+    point(page, GRID, 0, 1)
+    assert "the whole row is False: 0 ÷ 0" in shown(page)
+
+
+def test_a_click_paints_and_the_keyboard_paints_the_same(stage):
+    page = stage(CASE.make(mask="causal", query=3))
+    click(page, GRID, 5, 4)
+    assert (trait(page, "painted"), trait(page, "query")) == ("4,5", 4)
+    assert "mask[4, 5] = True (painted; rule: j ≤ i)" in shown(page)
+    assert words(page)[1] == "leak" and numbers(page)[:2] == ["37 of 64", "1"]
+    clicked = page.locator(".ta").get_attribute("data-key")
+    page.keyboard.press("Escape")
+    settle(page)
+    assert "mask[" not in shown(page) and trait(page, "painted") == "4,5"
+
+    page = stage(CASE.make(mask="causal", query=3))
+    area(page, GRID).focus()
+    for key in ("ArrowDown", *["ArrowRight"] * 5, "Enter"):
+        page.keyboard.press(key)
+    settle(page)
+    assert page.locator(".ta").get_attribute("data-key") == clicked
+    page.keyboard.press("Enter")
+    settle(page)
+    assert trait(page, "painted") == "" and words(page)[1] == "no leak"
+
+
+def test_a_stroke_gives_all_its_cells_the_value_of_the_first(stage):
+    """From a False cell over True ones and back: each becomes True, and none is turned twice."""
+    page = stage(CASE.make(mask="causal"))
+    page.mouse.move(*at(page, GRID, 6, 4, (8, 8)))
+    page.mouse.down()
+    for column in (5, 4, 3, 4, 5):
+        page.mouse.move(*at(page, GRID, column, 4, (8, 8)))
+    page.mouse.up()
+    settle(page)
+    assert trait(page, "painted") == "4,6 4,5"
+
+
+def test_paint_goes_by_the_button_and_with_another_mask(stage):
+    page = stage(CASE.make(mask="causal", painted="0,3 4,5"))
+    assert numbers(page)[1] == "2"
+    find(page, "button", "Back to the mask").press("Enter")
+    settle(page)
+    assert trait(page, "painted") == "" and numbers(page)[1] == "0"
+    page.evaluate("() => model.set('painted', '0,3')")
+    find(page, "combobox", "mask").press("ArrowDown")
+    assert trait(page, "painted") == ""
+
+
+def test_pointing_at_a_word_counts_its_ways_and_lights_its_column(stage):
+    page = stage(CASE.make(mask="causal", query=3, layers=2))
+    column = page.get_by_role("group", name=GRID).locator("rect.ta-mark").first
+    assert column.evaluate("(e) => e.style.visibility") == "hidden"
+    point(page, WAYS, 1, 2, (8, 3))
+    assert "ways₂[3, 1] = Σₖ ways₁[k, 1] = 1 + 1 + 1 = 3, over each k that row 3 reads" in shown(page)
+    assert CASE.make(mask="causal").ways()[1, 3, 1] == 3
+    assert column.evaluate("(e) => e.style.visibility") == "visible"
+    point(page, WAYS, 1, 1, (8, 3))
+    assert "ways₁[3, 1] = 1" in shown(page)
+    click(page, WAYS, 6, 0, (8, 3))  # on top, where the query stands
+    assert trait(page, "query") == 6
+
+
+def test_the_words_of_the_ways_are_walked_by_keys(stage):
+    page = stage(CASE.make(mask="causal", query=3, layers=2))
+    area(page, WAYS).focus()
+    page.keyboard.press("ArrowRight")
+    assert trait(page, "query") == 4
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    settle(page)
+    assert "ways₂[4, 4] = Σₖ ways₁[k, 4] = 1" in shown(page) and trait(page, "query") == 4
 
 
 def test_a_leak_is_called_one_and_crossed_out(stage):
@@ -26,7 +172,7 @@ def test_a_leak_is_called_one_and_crossed_out(stage):
     wrong = {**MASKS, "causal_mask": lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0}
     page = stage(MaskExplorer(wrong, mask="causal"))
     assert words(page) == ["", "leak", "", "differs"]
-    crosses = page.get_by_role("img", name="Grid: one row for each query").locator("path.ta-mark")
+    crosses = page.get_by_role("group", name=GRID).locator("path.ta-mark")
     assert crosses.count() == 7
 
 

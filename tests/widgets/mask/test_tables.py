@@ -5,6 +5,7 @@ import pytest
 import torch
 from anatomy.widgets import MaskExplorer, mask
 from anatomy.widgets.mask.scenes import KINDS, SCENES
+from traitlets import TraitError
 
 from autograder.recording.widgets.mask import MASKS
 
@@ -48,6 +49,32 @@ def test_facts_count_what_the_words_say():
     assert found == {"pairs": 15, "ahead": 0, "empty": 3, "wrong": 0}
     assert MaskExplorer(MASKS, mask="UniLM: bidirectional").facts()["ahead"] == 28
     assert MaskExplorer(MASKS, mask="cross-attention, input padded").facts()["ahead"] == 0
+
+
+def test_the_rule_on_show_is_that_of_the_reference():
+    widget = MaskExplorer()
+    right = np.frombuffer(widget.tables["right"], "<f4").reshape(len(SCENES), mask.SIZE, mask.SIZE) > 0
+    for scene, table in zip(SCENES, right, strict=True):
+        rule = scene.rule.replace("≤", "<=").replace("≥", ">=").replace("always", "True")
+        for i in range(len(scene.rows)):
+            for j in range(len(scene.columns)):
+                assert eval(rule, {"i": i, "j": j}) == table[i, j], (scene.function, scene.rule, i, j)
+
+
+def test_painted_cells_are_turned_over_in_all_that_is_shown():
+    clean = MaskExplorer(MASKS, mask="causal", query=1)
+    made = MaskExplorer(MASKS, mask="causal", query=1, painted="0,3 7,0 11,11")  # the last is outside of this mask
+    assert [tuple(c) for c in np.argwhere(made.may() != clean.may())] == [(0, 3), (7, 0)]
+    assert made.facts() == {"pairs": 36, "ahead": 1, "empty": 0, "wrong": 0}
+    assert np.flatnonzero(made.reached()[1]).tolist() == [0, 1, 3] and made.ways()[1, 1, 3] == 1
+    assert "Painted by hand: [0, 3], [7, 0]." in made.alt and "Painted" not in clean.alt
+    assert made.png() != clean.png()
+
+
+@pytest.mark.parametrize("cell", ["3", "1,2,3", "0,12", "-1,0", "a,b", "0;1"])
+def test_a_cell_that_cannot_be_painted_is_refused(cell):
+    with pytest.raises(TraitError, match="written “row,column”, each from 0 to 11; “.*” is not"):
+        MaskExplorer(MASKS, painted=f"0,1 {cell}")
 
 
 def test_two_layers_reach_what_one_hides():

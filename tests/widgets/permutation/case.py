@@ -9,7 +9,7 @@ CASE = Case(
     PermutationExplorer,
     (right_attention,),
     [
-        ("slider", "order of the words", "order", "ArrowRight"),
+        ("slider", "order", "order", "ArrowRight"),
         ("slider", "word to follow", "word", "Home"),
         ("group", "positions", "positions", "ArrowRight"),
     ],

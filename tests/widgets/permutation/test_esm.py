@@ -1,11 +1,11 @@
 """Tier 2 of PermutationExplorer: its script alone in Chromium, beyond what every widget promises."""
 
+import numpy as np
 import pytest
-from anatomy.widgets import (
-    PermutationExplorer,
-)
+from anatomy.widgets import PermutationExplorer
+from anatomy.widgets.permutation import D_V, ORDERS, T
 
-from ..page import find, settle, words
+from ..page import find, settle, trait, words
 from .case import CASE
 
 pytestmark = pytest.mark.browser
@@ -19,3 +19,101 @@ def test_permutation_words_for_both_choices(stage):
     assert words(page) == ["differs, as it should"] * 2 + ["same"]
     page = stage(PermutationExplorer(lambda q, k, v, mask=None: v.cumsum(-2)))
     assert words(page) == ["broken", "broken", "differs"]
+
+
+def shown(page):
+    """The readout, also while it is silent for a screen reader."""
+    return page.locator(".ta-readout").text_content()
+
+
+def spot(page, name, column, row, columns):
+    """Middle of a cell of the area with that name, on the page."""
+    box = page.locator(f".ta-area[aria-label^='{name}']").bounding_box()
+    return box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / T
+
+
+def lit(page):
+    """Rows framed in the four maps, and the cells framed in them as (row, column); None where there is none."""
+    return page.evaluate("""() => {
+      const marks = [...document.querySelectorAll('rect.ta-mark')];
+      const maps = [...document.querySelectorAll(".ta-area[aria-label^='Cells']")];
+      const n = (e, name) => Number(e.getAttribute(name));
+      const row = (e, map) => Math.round((n(e, 'y') - n(map, 'y')) / 30);
+      return maps.map((map, g) => [row(marks[2 * g], map), marks[2 * g + 1].style.visibility === 'hidden' ? null
+        : [row(marks[2 * g + 1], map), Math.round((n(marks[2 * g + 1], 'x') - n(map, 'x')) * 8 / n(map, 'width'))]]);
+    }""")
+
+
+def test_permutation_a_cell_pointed_at_shows_its_numbers_in_all_four_maps(stage):
+    """In the order dog ↔ man the old row 4, man, stands in place 1."""
+    widget = CASE.make(positions=True)
+    out = np.frombuffer(widget.tables["out"], "<f4").reshape(2, len(ORDERS), T, D_V)[1]
+    j = list(ORDERS).index("dog ↔ man")
+    page = stage(widget)
+    quiet = shown(page)
+    page.mouse.move(*spot(page, "Cells of f(x)", 5, 4, D_V))
+    settle(page)
+    assert lit(page) == [[4, [4, 5]], *[[1, [1, 5]]] * 3]
+    heard = shown(page).replace("\u2212", "-")
+    assert f"P f(x)[1, 5] = f(x)[4, 5] = {out[0, 4, 5]:.3f}; f(Px)[1, 5] = {out[j, 1, 5]:.3f}" in heard
+    assert "“man” goes from place 4 to 1" in heard and trait(page, "word") == 1
+    page.mouse.move(*spot(page, "Cells of f(Px)", 5, 1, D_V))
+    settle(page)
+    assert shown(page).replace("\u2212", "-") == heard  # the same cell, pointed at in another map
+    page.mouse.down()
+    page.mouse.up()
+    page.mouse.move(1, 1)
+    settle(page)
+    assert trait(page, "word") == 4 and shown(page).replace("\u2212", "-") == heard
+    page.keyboard.press("Escape")
+    settle(page)
+    assert [cell for _, cell in lit(page)] == [None] * 4
+    assert shown(page) != quiet and "point at a cell" in shown(page)
+
+
+def test_permutation_keys_walk_the_cells_as_the_pointer_does(stage):
+    page = stage(CASE.make())
+    page.mouse.click(*spot(page, "Cells of difference", 1, 2, D_V))
+    page.mouse.move(1, 1)
+    settle(page)
+    kept = shown(page), lit(page)
+    page = stage(CASE.make(word=4))
+    area = page.locator(".ta-area[aria-label^='Cells of difference']")
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # from row 1, where “man” stands now
+        area.press(key)
+    settle(page)
+    assert (shown(page), lit(page)) == kept and trait(page, "word") == 2
+
+
+def test_permutation_a_word_is_dragged_to_another_place(stage):
+    """The order becomes one in which the word stands where the hand is, or as near as the six orders allow."""
+    page = stage(CASE.make(order="as written", word=0))
+    page.mouse.move(*spot(page, "Word in the new order", 0, 1, 1))
+    page.mouse.down()
+    settle(page)
+    assert (trait(page, "order"), trait(page, "word")) == ("as written", 1)
+    page.mouse.move(*spot(page, "Word in the new order", 0, 4, 1))
+    settle(page)
+    assert ORDERS[trait(page, "order")].index(1) == 4
+    page.mouse.move(*spot(page, "Word in the new order", 0, 3, 1))
+    settle(page)
+    assert ORDERS[trait(page, "order")].index(1) == 3 and trait(page, "word") == 1
+    page.mouse.up()
+    page.mouse.move(*spot(page, "Word in the new order", 0, 0, 1))
+    settle(page)
+    assert ORDERS[trait(page, "order")].index(1) == 3  # let go: the hand only points now
+    page.mouse.move(1, 1)
+    settle(page)
+    order = trait(page, "order")
+    page.locator(".ta-area[aria-label='Word in the new order']").press("ArrowDown")
+    assert trait(page, "order") == order and trait(page, "word") == ORDERS[order][4]
+
+
+def test_permutation_next_order_goes_round_all_six(stage):
+    page = stage(CASE.make(), reduced_motion="reduce")
+    assert page.get_by_role("button", name="Play orders").count() == 0
+    seen = []
+    for _ in ORDERS:
+        page.get_by_role("button", name="Next order").press("Enter")
+        seen.append(trait(page, "order"))
+    assert sorted(seen) == sorted(ORDERS) and seen[-1] == "dog ↔ man"

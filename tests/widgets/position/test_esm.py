@@ -17,7 +17,7 @@ def test_every_scheme_is_drawn_and_read_out(stage, scheme):
     heard = said(page)
     assert heard.startswith(scheme) and "NaN" not in heard
     assert words(page)[-1] == "same"
-    line = page.get_by_role("img", name="Score against relative position").locator("path.ta-mine")
+    line = page.get_by_role("group", name="Score against relative position").locator("path.ta-mine")
     assert line.evaluate("(e) => e.style.visibility") == "visible" and len(line.get_attribute("d")) > 300
 
 
@@ -51,3 +51,105 @@ def test_a_wrong_function_differs_and_the_others_do_not(stage):
 
 def test_the_reference_is_not_called_the_learners(stage):
     assert words(stage(CASE.stubs()))[-1] == "not yours yet"
+
+
+def readout(page):
+    """The readout, also while it is silent for a screen reader."""
+    return page.locator(".ta-readout").text_content()
+
+
+def on_map(page, query, key):
+    """Middle of that cell on the screen."""
+    box = page.get_by_role("application").bounding_box()
+    return box["x"] + (key + 0.5) * box["width"] / 32, box["y"] + (query + 0.5) * box["height"] / 32
+
+
+def lit(page):
+    """Frame of the cell and ring on the curve: their places where they are shown."""
+    return page.evaluate("""() => [...document.querySelectorAll('.ta-mark')].slice(1).map(
+      (e) => e.style.visibility === 'visible' && ['x', 'y', 'cx', 'cy'].map((name) => e.getAttribute(name)))""")
+
+
+def test_a_cell_pointed_at_shows_its_formula_and_lights_up_in_both_panels(stage):
+    page = stage(CASE.make(scheme="ALiBi", variant=1))
+    quiet = readout(page)
+    assert lit(page) == [False, False]
+    page.mouse.move(*on_map(page, 20, 12))
+    settle(page)
+    assert "S[20, 12] = −1/4 · |−8| = −2.00" in readout(page) and all(lit(page))
+    assert page.locator(".ta").get_attribute("data-peek") == '{"query":20,"key":12}'
+    page.mouse.move(2, 2)
+    settle(page)
+    assert readout(page) == quiet and lit(page) == [False, False]
+
+
+def test_a_click_keeps_the_cell_and_escape_lets_go(stage):
+    page = stage(CASE.make())
+    quiet = readout(page)
+    page.mouse.move(*on_map(page, 9, 14))
+    settle(page)
+    assert trait(page, "query") == 20 and "S[9, 14]" in readout(page)  # a hover moves no trait
+    page.mouse.down()
+    page.mouse.up()
+    page.mouse.move(2, 2)
+    settle(page)
+    assert trait(page, "query") == 9 and "S[9, 14]" in readout(page)
+    page.keyboard.press("Escape")
+    settle(page)
+    assert "S[9, 14]" not in readout(page) and readout(page) != quiet and trait(page, "query") == 9
+
+
+def test_the_keyboard_gives_what_the_mouse_gives(stage):
+    page = stage(CASE.make(query=10))
+    page.mouse.click(*on_map(page, 11, 12))
+    page.mouse.move(2, 2)
+    settle(page)
+    by_hand, marks = readout(page), lit(page)
+    page.keyboard.press("Escape")
+    page.evaluate("() => model.set('query', 10)")
+    area = page.get_by_role("application")
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):  # from the cell of query 10 with itself
+        area.press(key)
+    settle(page)
+    assert "S[11, 12]" in by_hand and (readout(page), lit(page)) == (by_hand, marks)
+    area.press("Shift+ArrowRight")
+    settle(page)
+    assert "S[12, 13]" in readout(page)
+
+
+def test_the_curve_is_walked_by_mouse_and_keys(stage):
+    page = stage(CASE.make(query=20))
+    box = page.get_by_role("slider", name="Curve: distance r").bounding_box()
+    at = lambda r: (box["x"] + (r + 31.5) * box["width"] / 63, box["y"] + 60)
+    page.mouse.move(*at(-3))
+    settle(page)
+    by_mouse = readout(page)
+    assert "S[20, 17]" in by_mouse and all(lit(page))
+    page.mouse.move(*at(25))  # no key lies 25 after query 20: the query gives way
+    settle(page)
+    assert "S[6, 31]" in readout(page)
+    page.mouse.move(2, 2)
+    for _ in range(3):
+        page.get_by_role("slider", name="Curve: distance r").press("ArrowLeft")
+    settle(page)
+    assert readout(page) == by_mouse
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+def test_every_variant_has_a_formula(stage, scheme):
+    page = stage(CASE.make(scheme=scheme))
+    page.mouse.click(*on_map(page, 3, 30))
+    formulas = set()
+    for variant in range(len(SCHEMES[NAMES.index(scheme)][3])):
+        page.evaluate("(v) => model.set('variant', v)", variant)
+        settle(page)
+        formulas.add(readout(page).split("S[3, 30] = ")[1])
+    assert len(formulas) == len(SCHEMES[NAMES.index(scheme)][3])
+    assert not any("undefined" in text or "NaN" in text for text in formulas)
+
+
+def test_a_wrong_number_names_the_references(stage):
+    page = stage(PositionExplorer({**POSITIONS, "sinusoid": cosine_only}))
+    page.mouse.move(*on_map(page, 5, 9))
+    settle(page)
+    assert "(reference " in readout(page)

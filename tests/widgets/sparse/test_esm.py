@@ -1,5 +1,6 @@
 """Tier 2 of SparseExplorer: its script alone in Chromium, beyond what every widget promises."""
 
+import numpy as np
 import pytest
 from anatomy.widgets import SparseExplorer
 from anatomy.widgets.sparse.scenes import KINDS, LAYERS, SCENES, T
@@ -12,7 +13,37 @@ from .test_tables import WRONG, show
 
 pytestmark = pytest.mark.browser
 
-GRID = "Grid: one row for each query"
+GRID, WAYS, SMALL = "Grid: one row for each query", "Layers of words", "All patterns in small"
+
+
+def area(page, name):
+    """The part of that picture that answers a pointer."""
+    return page.get_by_role("group", name=name).locator(".ta-area")
+
+
+def at(page, name, column, row, columns, rows):
+    """Where that cell is on the page."""
+    box = area(page, name).bounding_box()
+    return box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / rows
+
+
+def point(page, *cell):
+    page.mouse.move(*at(page, *cell))
+    settle(page)
+
+
+def click(page, *cell):
+    page.mouse.click(*at(page, *cell))
+    page.mouse.move(1, 1)
+    settle(page)
+
+
+def shown(page):
+    return page.locator(".ta-readout").text_content()
+
+
+def lit(page):
+    return page.get_by_role("group", name=WAYS).locator("circle.ta-lit").count()
 
 
 def test_every_pattern_and_size_says_what_python_says(stage):
@@ -29,17 +60,124 @@ def test_every_pattern_and_size_says_what_python_says(stage):
         assert cells[0] == f"{found['pairs']} of 400" and cells[1].startswith(f"{found['all_pairs']} of ")
         assert cells[2] == f"{found['reached']} of 20" and cells[4] == "0"
         assert cells[3] == (str(found["full"]) if found["full"] else "more than 8"), KINDS[scene.kind].name
-        drawn = page.get_by_role("img", name="Layers of words").get_attribute("data-inputs")
+        drawn = page.get_by_role("group", name=WAYS).get_attribute("data-inputs")
         assert [int(j) for j in drawn.split()] == widget.reached()[widget.query].nonzero()[0].tolist()
         assert "undefined" not in said(page) and "NaN" not in said(page)
 
 
-def test_a_click_on_a_row_chooses_the_query(stage):
+def test_a_click_on_a_row_chooses_the_query_and_keys_reach_it_too(stage):
     page = stage(SparseExplorer(PATTERNS, query=0))
-    box = page.get_by_role("img", name=GRID).bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 12)
-    settle(page)
+    click(page, GRID, 18, 19, T, T)
     assert trait(page, "query") == T - 1 and "query 19 looks at 17 to 19" in said(page)
+    kept = shown(page)
+    page.keyboard.press("Escape")
+    settle(page)
+    assert trait(page, "query") == T - 1 and "mask[" not in shown(page)
+    page = stage(SparseExplorer(PATTERNS, query=17))
+    area(page, GRID).focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    settle(page)
+    assert shown(page) == kept and "mask[19, 18] = True" in kept
+
+
+def test_pointing_at_a_cell_says_if_it_is_scored_or_on_which_way_it_arrives(stage):
+    page = stage(SparseExplorer(PATTERNS, query=0, layers=4))
+    point(page, GRID, 12, 14, T, T)
+    assert "mask[14, 12] = True in layer 4 (rule: 0 ≤ i − j < 3): the pair is scored" in shown(page)
+    point(page, GRID, 6, 14, T, T)
+    assert "mask[14, 6] = False" in shown(page) and "word 6 arrives by 14 ← 12 ← 10 ← 8 ← 6" in shown(page)
+    assert lit(page) == 5  # one word in each layer, and the input
+    point(page, GRID, 5, 14, T, T)
+    assert "no way yet from 5 to 14, one after 5 layers" in shown(page) and lit(page) == 1
+    page.mouse.move(1, 1)
+    settle(page)
+    assert trait(page, "query") == 0 and "query 0 looks" in shown(page) and lit(page) == 0
+
+
+def test_every_way_that_is_named_goes_by_scored_pairs(stage):
+    """In patterns whose layers differ, too: each step is a pair of its layer, or stays."""
+    for pattern in ("strided: near and far in turn", "window, global and random (BigBird)", "hybrid: 3 local, 1 full"):
+        widget = SparseExplorer(PATTERNS, pattern=pattern, size=0, layers=5)
+        page, seen = stage(widget), 0
+        for query, key in ((19, 4), (13, 1), (17, 6), (9, 2)):
+            point(page, GRID, key, query, T, T)
+            if "arrives by" not in shown(page):
+                continue
+            way = [int(p) for p in shown(page).split("arrives by ")[1].split(" ← ")]
+            assert way[0] == query and way[-1] == key
+            at, layer = way[0], widget.layers
+            for target in way[1:]:
+                while not widget.masks()[layer - 1, at, target]:
+                    layer -= 1  # stays
+                at, layer, seen = target, layer - 1, seen + 1
+            assert layer >= 0
+        assert seen
+
+
+def test_pointing_at_a_word_counts_its_ways(stage):
+    widget = SparseExplorer(PATTERNS, layers=4)
+    page = stage(widget)
+    step = (widget.masks()[0] | np.eye(T, dtype=bool)).astype(int)
+    point(page, WAYS, 11, 4, T, 5)
+    count = int(np.linalg.matrix_power(step, 4)[14, 11])
+    terms = [str(n) for n in np.linalg.matrix_power(step, 3)[12:15, 11]]
+    assert f"ways from input word 11 to query 14 = {' + '.join(terms)} = {count}" in shown(page)
+    point(page, WAYS, 12, 1, T, 5)
+    assert "ways from word 12 of layer 3 to query 14 = 1" in shown(page) and lit(page) == 2
+    click(page, WAYS, 3, 0, T, 5)
+    assert trait(page, "query") == 3
+
+
+def test_words_of_the_ways_are_walked_by_keys(stage):
+    page = stage(SparseExplorer(PATTERNS, layers=2))
+    area(page, WAYS).focus()
+    for key in ("ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+    settle(page)
+    assert "ways from word 13 of layer 1 to query 14 = 1" in shown(page) and trait(page, "query") == 14
+
+
+def test_small_pictures_are_compared_by_pointing_and_kept_by_a_click_or_a_key(stage):
+    page = stage(SparseExplorer(PATTERNS))
+    for k in (3, 7):
+        point(page, SMALL, k, 0, len(KINDS), 1)
+        assert shown(page).startswith(KINDS[k].name) and trait(page, "pattern") == 1
+    click(page, SMALL, 7, 0, len(KINDS), 1)
+    assert trait(page, "pattern") == 7
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert trait(page, "pattern") == 8 and shown(page).startswith(KINDS[8].name)
+    assert area(page, SMALL).get_attribute("aria-valuetext") == KINDS[8].name
+
+
+def test_layers_are_added_by_a_step_and_played(stage):
+    page = stage(SparseExplorer(PATTERNS, layers=LAYERS - 1))
+    step = find(page, "button", "Add a layer")
+    for n in (LAYERS, 1):
+        step.press("Enter")
+        assert trait(page, "layers") == n
+    find(page, "button", "Play layers").press("Enter")
+    page.wait_for_function("() => model.get('layers') > 2")
+    page = stage(SparseExplorer(PATTERNS), reduced_motion="reduce")
+    assert page.get_by_role("button", name="Play layers").count() == 0
+
+
+def test_no_hole_stands_above_the_ways(stage):
+    """The query's word has the same height, and so has the input, whatever the number of layers."""
+    page = stage(SparseExplorer(PATTERNS, layers=1))
+    heights = set()
+    for n in range(1, LAYERS + 1):
+        page.evaluate("(n) => model.set('layers', n)", n)
+        settle(page)
+        rows = (
+            page.get_by_role("group", name=WAYS)
+            .locator("circle")
+            .evaluate_all("(all) => all.map((c) => +c.getAttribute('cy'))")
+        )
+        assert len(set(rows)) == n + 1
+        heights.add((min(rows), max(rows)))
+    assert len(heights) == 1 and min(heights)[0] < 20
 
 
 def test_the_size_rests_where_there_is_only_one(stage):
@@ -62,7 +200,7 @@ def test_wrong_cells_are_crossed_out_and_told(stage):
     page = stage(SparseExplorer(PATTERNS, pattern="blocks"))
     assert words(page)[-1] == "same"
     page = stage(SparseExplorer({**PATTERNS, "block_mask": WRONG["block_mask"]}, pattern="blocks"))
-    crosses = page.get_by_role("img", name=GRID).locator("path.ta-mark").count()
+    crosses = page.get_by_role("group", name=GRID).locator("path.ta-mark").count()
     assert words(page)[-1] == "differs" and page.locator(".ta-number").all_text_contents()[-1] == str(crosses) != "0"
 
 

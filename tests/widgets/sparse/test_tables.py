@@ -74,6 +74,23 @@ def test_every_mask_equals_a_rule_written_by_hand():
                 assert rule is None or allowed == rule, (kind.name, scene.size, layer, i, j)
 
 
+def test_the_rule_on_show_is_that_of_the_reference():
+    widget = SparseExplorer()
+    signs = {"−": "-", "≤": "<=", "|i - j|": "abs(i - j)", "⌊": "(", "⌋": ")", "/": "//", "mod": "%", " = ": " == "}
+    for scene in SCENES:
+        show(widget, scene)
+        drawn = [rule for rule in scene.rules if "drawn" in rule]
+        for layer, mask in enumerate(widget.masks()):
+            rule = scene.rules[layer % len(scene.rules)]
+            for sign, code in signs.items():
+                rule = rule.replace(sign, code)
+            rule = rule.replace("i or j is in", "{i, j} &").replace(" or drawn at random", "")
+            for (i, j), allowed in np.ndenumerate(mask):
+                if drawn and (rule == "drawn at random" or allowed):
+                    continue  # what is drawn follows no rule
+                assert bool(eval(rule, {"i": i, "j": j})) == allowed, (scene, layer, i, j)
+
+
 def test_random_keys_are_few_and_bigbird_keeps_its_base():
     widget = SparseExplorer(PATTERNS, pattern="random keys")
     for size, count in enumerate((1, 2, 3, 4)):

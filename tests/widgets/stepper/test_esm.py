@@ -4,11 +4,12 @@ import pytest
 from anatomy.widgets import CacheStepper
 
 from ..page import said, settle, trait, words
+from .case import CASE
 from .learners import restarting, right_step, right_turning, top_left
 
 pytestmark = pytest.mark.browser
 
-POSITIONS = {"view": 1, "step": 2}
+POSITIONS = {"view": 1, "chunk": 2}
 
 
 def test_a_learner_cuts_the_text_where_they_like(stage):
@@ -43,9 +44,9 @@ def test_positions_and_scores_are_written_out(stage):
 def test_page_and_python_say_the_same(stage):
     for state in (
         {},
-        {"plan": [2, 3, 1, 2], "step": 3},
-        {"plan": [3, 5], "step": 1, "store": 1, "view": 1},
-        {"plan": [1] * 8, "step": 6, "store": 2, "view": 1, "origin": 1},
+        {"plan": [2, 3, 1, 2], "chunk": 3},
+        {"plan": [3, 5], "chunk": 1, "store": 1, "view": 1},
+        {"plan": [1] * 8, "chunk": 6, "store": 2, "view": 1, "origin": 1},
     ):
         widget = CacheStepper(right_step, right_turning, **state)
         heard = said(stage(widget))
@@ -58,5 +59,129 @@ def test_page_and_python_say_the_same(stage):
 
 
 def test_a_wrong_mask_is_told(stage):
-    assert words(stage(CacheStepper(top_left, step=3)))[-2] == "differs"
-    assert words(stage(CacheStepper(right_step, step=3)))[-2] == "same"
+    assert words(stage(CacheStepper(top_left, chunk=3)))[-2] == "differs"
+    assert words(stage(CacheStepper(right_step, chunk=3)))[-2] == "same"
+
+
+CELLS = "Cells; arrow keys"
+
+
+def area(page, name):
+    return page.locator(f".ta-area[aria-label^='{name}']")
+
+
+def cell(page, query, key):
+    """Where on the page a cell of the grid lies."""
+    box = area(page, CELLS).bounding_box()
+    return box["x"] + (key + 0.5) * box["width"] / 8, box["y"] + (query + 0.5) * box["height"] / 8
+
+
+def marks(page):
+    return [m.evaluate("(e) => e.style.visibility") for m in page.locator(".ta-mark").all()]
+
+
+def test_pointing_at_a_weight_shows_its_formula_and_its_slot(stage):
+    page = stage(CASE.make())
+    assert marks(page) == ["hidden", "hidden"]
+    page.mouse.move(*cell(page, 6, 2))
+    settle(page)
+    inputs = CASE.usual._inputs
+    scores = (inputs["q"][0, 0, 6] @ inputs["k"][0, 0].T / 2)[:7]
+    weight = scores.softmax(-1)[2].item()
+    shown = page.locator(".ta-formula").text_content()
+    assert f"w[6, 2] = exp(s[6, 2]) ÷ Σ exp(s[6, ·]) = exp({scores[2]:.2f})".replace("-", "\u2212") in shown
+    assert f"= {weight:.2f};" in shown and "read from the store" in shown
+    assert marks(page) == ["visible", "visible"] and "step 4 of 5" in page.locator(".ta-readout").text_content()
+    assert trait(page, "chunk") == 1, "pointing sets nothing"
+    page.mouse.move(1, 1)
+    settle(page)
+    assert page.locator(".ta-formula").text_content() == "" and marks(page) == ["hidden", "hidden"]
+
+
+def test_a_click_and_the_arrow_keys_pin_the_same_cell_and_escape_lets_go(stage):
+    by_hand, by_key = stage(CASE.make()), stage(CASE.make())
+    by_hand.mouse.click(*cell(by_hand, 6, 2))
+    area(by_key, CELLS).focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"):  # from query 4, key 4
+        by_key.keyboard.press(key)
+    by_hand.mouse.move(1, 1)
+    for page in (by_hand, by_key):
+        settle(page)
+        assert trait(page, "chunk") == 3 and "w[6, 2] = exp" in said(page)
+    assert said(by_hand) == said(by_key)
+    by_key.keyboard.press("Escape")
+    settle(by_key)
+    assert "w[6, 2]" not in said(by_key) and trait(by_key, "chunk") == 3
+
+
+def test_running_down_the_rows_scrubs_through_the_steps(stage):
+    page = stage(CASE.make())
+    page.mouse.move(*cell(page, 0, 0))
+    page.mouse.down()
+    seen = []
+    for query in range(8):
+        page.mouse.move(*cell(page, query, 0))
+        seen.append(trait(page, "chunk"))
+    page.mouse.up()
+    assert seen == [0, 0, 0, 0, 1, 2, 3, 4]
+
+
+def test_slots_tell_why_a_token_lies_there(stage):
+    page = stage(CASE.make(store=2, chunk=3))
+    slots = area(page, "Slots")
+    slots.focus()
+    page.keyboard.press("End")
+    settle(page)
+    assert "Token 2: block table[2 // 3] = table[0] = 2, place 2 mod 3 = 2." in said(page)
+    box = slots.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.5 / 9, box["y"] + 5)
+    settle(page)
+    assert "Token 3: block table[3 // 3] = table[1] = 0, place" in page.locator(".ta-formula").text_content()
+
+
+def test_step_goes_on_and_starts_again_and_play_can_pause(stage):
+    page = stage(CASE.make(chunk=3))
+    step = page.get_by_role("button", name="Step", exact=True)
+    seen = []
+    for _ in range(3):
+        step.press("Enter")
+        seen.append(trait(page, "chunk"))
+    assert seen == [4, 0, 1]
+    page.get_by_role("button", name="Play").press("Enter")
+    page.wait_for_function("() => model.get('chunk') !== 1", timeout=5000)
+    page.get_by_role("button", name="Pause").press("Enter")
+    stopped = trait(page, "chunk")
+    page.wait_for_timeout(1000)
+    assert trait(page, "chunk") == stopped
+    calm = stage(CASE.make(), reduced_motion="reduce")
+    assert calm.get_by_role("button", name="Play").count() == 0
+
+
+def test_a_score_is_written_out_and_the_wrong_one_beside_the_right(stage):
+    widget = CacheStepper(right_step, right_turning, origin=1, **POSITIONS)
+    page = stage(widget)
+    page.mouse.move(*cell(page, 5, 2))
+    settle(page)
+    wrong, right = widget._table("restart", 256, 8, 8)[0b111000, 5, 2], widget._table("right", 8, 8)[5, 2]
+    shown = page.locator(".ta-formula").text_content()
+    assert f"+ 2 − 0) ÷ √2 = {wrong:.2f}; right: {right:.2f}".replace("-", "\u2212") in shown
+
+
+def test_new_and_read_cells_differ_in_lightness(stage):
+    """A gray print tells them apart: at least 2 to 1, whatever the theme."""
+    for scheme in ("light", "dark"):
+        page = stage(CASE.make(), color_scheme=scheme)
+        light = page.evaluate("""() => {
+          const paper = getComputedStyle(document.querySelector('.ta')).backgroundColor;
+          const rgb = (c) => c.match(/[\\d.]+/g).slice(0, 3).map(Number);
+          const lum = (c) => c.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+            .reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+          return ['.ta-fill-two', '.ta-fill-one'].map((kind) => {
+            const node = document.querySelector('.ta-svg ' + kind);
+            const [style, back] = [getComputedStyle(node), rgb(paper)];
+            const a = Number(style.fillOpacity);
+            return lum(rgb(style.fill).map((v, i) => a * v + (1 - a) * back[i]));
+          });
+        }""")
+        low, high = sorted(light)
+        assert (high + 0.05) / (low + 0.05) > 2, (scheme, light)

@@ -35,7 +35,7 @@ def test_every_step_of_every_plan_equals_the_full_forward():
     widget = CacheStepper(right_step, right_turning)
     for plan, view in itertools.product(EVERY_PLAN, (0, 1)):
         widget.plan, widget.view = ints(plan), view
-        for widget.step in range(len(plan)):
+        for widget.chunk in range(len(plan)):
             n = widget.readings()
             assert n["gap"] < 1e-6
             if view:
@@ -43,14 +43,14 @@ def test_every_step_of_every_plan_equals_the_full_forward():
 
 
 def test_what_a_step_does():
-    one = CacheStepper(right_step, step=3).readings()  # a prompt of 4, then the third single token
+    one = CacheStepper(right_step, chunk=3).readings()  # a prompt of 4, then the third single token
     assert (one["start"], one["stop"], one["read"], one["stored"]) == (6, 7, 7, 7)
-    rolling = CacheStepper(right_step, step=3, store=1).readings()
+    rolling = CacheStepper(right_step, chunk=3, store=1).readings()
     assert (rolling["first"], rolling["read"], rolling["stored"]) == (4, 3, 3)
     assert rolling["slots"] == [6, 4, 5], "token p lies in slot p mod 3"
-    chunk = CacheStepper(right_step, plan=[4, 4], step=1, store=1).readings()  # tokens 4 to 7, and 2 and 3 before them
+    chunk = CacheStepper(right_step, plan=[4, 4], chunk=1, store=1).readings()  # tokens 4 to 7, and 2 and 3 before them
     assert (chunk["first"], chunk["read"]) == (2, 6)
-    pages = CacheStepper(right_step, step=3, store=2).readings()  # tokens 0 to 2 in block 2, then block 0, then 1
+    pages = CacheStepper(right_step, chunk=3, store=2).readings()  # tokens 0 to 2 in block 2, then block 0, then 1
     assert pages["slots"] == [3, 4, 5, 6, None, None, 0, 1, 2]
 
 
@@ -66,7 +66,7 @@ def by_hand(inputs, at_q, at_k, t, s):
 @settings(max_examples=40, deadline=None)
 def test_scores_and_positions_are_those_of_plain_trigonometry(plan, data):
     widget = CacheStepper(right_step, restarting, plan=ints(plan), view=1)
-    widget.step = data.draw(st.integers(0, len(plan) - 1))
+    widget.chunk = data.draw(st.integers(0, len(plan) - 1))
     n = widget.readings()
     inside = [i for size in plan for i in range(size)]
     assert n["positions"] == inside[: n["stop"]], "the learner's own mistake is read off the stored keys"
@@ -82,26 +82,26 @@ def test_scores_and_positions_are_those_of_plain_trigonometry(plan, data):
 
 
 def test_wrong_offsets_are_seen():
-    straight = CacheStepper(right_step, right_turning, view=1, step=2)
-    wrong = CacheStepper(right_step, right_turning, view=1, step=2, origin=1)
+    straight = CacheStepper(right_step, right_turning, view=1, chunk=2)
+    wrong = CacheStepper(right_step, right_turning, view=1, chunk=2, origin=1)
     assert straight.readings()["change"] < 1e-5 and wrong.readings()["change"] > 0.1 and wrong.readings()["gap"] > 0.02
     assert straight.readings()["positions"] == [0, 1, 2, 3, 4, 5]
     assert wrong.readings()["positions"] == [0, 1, 2, 3, 0, 0]
-    late = CacheStepper(right_step, behind_by_one, view=1, step=2).readings()
+    late = CacheStepper(right_step, behind_by_one, view=1, chunk=2).readings()
     assert late["positions"] == [1, 2, 3, 4, 5, 6] and late["change"] < 1e-5, "only differences count"
-    raw = CacheStepper(right_step, right_step, view=1, step=2).readings()
+    raw = CacheStepper(right_step, right_step, view=1, chunk=2).readings()
     assert raw["positions"] == [0] * 6 and raw["change"] > 0.1
-    backward = CacheStepper(right_step, turning(lambda start, t: -(start + t)), view=1, step=2).readings()
+    backward = CacheStepper(right_step, turning(lambda start, t: -(start + t)), view=1, chunk=2).readings()
     assert backward["positions"] == [0] + [None] * 5
     assert "at positions 0 unknown unknown" in CacheStepper(right_step, turning(lambda s, t: -(s + t)), view=1).alt
     assert "differs from" in wrong.alt and "every chunk counted from 0" in wrong.alt and "0 1 2 3 0 0" in wrong.alt
 
 
 def test_a_mistake_shows_where_it_is_made():
-    assert CacheStepper(top_left, plan=[LENGTH], step=0).readings()["gap"] <= TOLERANCE, "right without a past"
-    wrong = CacheStepper(top_left, step=3)
+    assert CacheStepper(top_left, plan=[LENGTH], chunk=0).readings()["gap"] <= TOLERANCE, "right without a past"
+    wrong = CacheStepper(top_left, chunk=3)
     assert wrong.readings()["gap"] > 0.1 and "differs from" in wrong.alt
-    assert "equals" in CacheStepper(right_step, step=3).alt
+    assert "equals" in CacheStepper(right_step, chunk=3).alt
 
 
 def test_a_plan_must_add_up():

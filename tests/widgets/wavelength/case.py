@@ -10,7 +10,7 @@ CASE = Case(
     (right_frequencies,),
     [
         ("slider", "context length", "context", "PageUp"),
-        ("slider", "base of the angles", "base", "ArrowUp"),
+        ("slider", "base", "base", "ArrowUp"),
         ("slider", "head dimension D", "dim", "ArrowLeft"),
         ("slider", "plane to read i", "plane", "ArrowRight"),
     ],

@@ -16,6 +16,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, SEQUENTIAL, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from .story import STORY
 
 PAD = "<pad>"
 SENTENCES = (
@@ -58,6 +59,7 @@ class AttentionExplorer(TableWidget):
     """
 
     recording, function_name = "attention", "scaled_dot_product_attention"
+    story = STORY
     controls = ("sentence", "layer", "head", "query", "scale", "mask")
 
     sentence = t.Int(0, min=0, max=len(SENTENCES) - 1).tag(sync=True)
@@ -92,6 +94,7 @@ class AttentionExplorer(TableWidget):
         return {
             "invariants": np.stack([sums, hidden, np.abs(w - reference["w"]).max(axis=over)], axis=-1),
             "allowed": may,
+            "scores": _products(inputs).numpy(),
         }
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
@@ -101,6 +104,7 @@ class AttentionExplorer(TableWidget):
             "layers": LAYERS,
             "heads": HEADS,
             "scales": list(SCALES),
+            "D": D,
             "masks": list(MASKS),
             "tolerance": TOLERANCE,
             "pad": PAD,
@@ -155,6 +159,11 @@ class AttentionExplorer(TableWidget):
         bars.legend(fontsize=8, loc="lower right")
         plain(bars, f"“{words[self.query]}” attends to", "weight")
         return fig
+
+
+def _products(inputs):
+    """q·k before any scale (sentences, layers, heads, T, T): what the page's formulas start from."""
+    return (inputs["q"] @ inputs["k"].transpose(-1, -2)).unflatten(1, (LAYERS, HEADS))
 
 
 def _entropy(row):

@@ -11,6 +11,7 @@ from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, plain
 from ..tools.types import Function, Inputs, Tables
 from .models import GPUS, MODELS, Model
+from .story import STORY
 
 KINDS = ("as built", "MHA", "GQA, up to 8", "MQA", "MLA, 512 + 64")
 STACKS = (
@@ -38,6 +39,7 @@ class CacheCalculator(TableWidget):
 
     recording, function_name = "cache", "kv_bytes_per_token"
     controls = ("model", "kind", "stack", "itemsize", "tokens", "users", "gpu")
+    story = STORY
 
     model = t.Int(2, min=0, max=len(MODELS) - 1).tag(sync=True)
     kind = t.Int(0, min=0, max=len(KINDS) - 1).tag(sync=True)
@@ -84,6 +86,7 @@ class CacheCalculator(TableWidget):
             "sources": [f"{m.name}: {m.shape}. Figures: {m.source}. Checked against: {m.checked}." for m in MODELS],
             "gpuSources": [f"Memory and bandwidth: {g.source}." for g in GPUS],
             "windows": [[layers(m, s)[1] for s in range(len(STACKS))] for m in MODELS],
+            "calls": [[[_call_of(m, k, s) for s in range(len(STACKS))] for k in range(len(KINDS))] for m in MODELS],
             "tolerance": TOLERANCE,
         }
 
@@ -150,6 +153,13 @@ def cached_heads(model: Model, kind: int) -> tuple[int, int]:
     if kind in (0, 4):
         return 1, sum(model.latent or (512, 64)) // 2
     return {1: model.heads, 2: max(G for G in range(1, 9) if model.heads % G == 0), 3: 1}[kind], model.head_dim
+
+
+def _call_of(model, kind, stack):
+    """Full layers, windowed layers, heads and head dim: what the function is asked for one setting."""
+    full, _ = layers(model, stack)
+    heads, head_dim = cached_heads(model, kind)
+    return [full, model.layers - full, heads, head_dim]
 
 
 def size(n: float) -> str:

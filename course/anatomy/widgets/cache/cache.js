@@ -1,7 +1,18 @@
 // CacheCalculator: one model on one GPU. The learner's formula gives bytes per token; the rest is multiplication.
 
+const AXIS = 1.5; // how far the bar goes, in memories of the GPU: it must stand still while it is dragged
+const PARTS = ["per token", "per user", "all users", "weights", "users that fit", "time per token"];
+
+const sizeOf = (n) => {
+  const [limit, unit] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([l]) => n >= l) || [1, "bytes"];
+  return `${short(n / limit)} ${unit}`;
+};
+const secondsOf = (s) => (s < 1 ? `${short(s * 1e3)} ms` : `${short(s)} s`);
+
 function cacheWidget(ui) {
   const { spec } = ui;
+  const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
+  const wide = room >= 700;
   pick(ui, { trait: "model", name: "model", names: spec.models });
   pick(ui, { trait: "kind", name: "attention", names: spec.kinds });
   pick(ui, { trait: "stack", name: "layers", names: spec.stacks });
@@ -9,87 +20,289 @@ function cacheWidget(ui) {
   slider(ui, { trait: "tokens", name: "tokens per user", values: spec.tokens, show: whole });
   slider(ui, { trait: "users", name: "users", values: spec.users, show: whole });
   choice(ui, { trait: "itemsize", name: "bytes per number", values: spec.itemsizes });
+  ui.readout.style.minHeight = `${wide ? 62 : 134}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
-  const size = (n) => {
-    const [limit, unit] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([l]) => n >= l) || [1, "bytes"];
-    return `${short(n / limit)} ${unit}`;
-  };
-  const seconds = (s) => (s < 1 ? `${short(s * 1e3)} ms` : `${short(s)} s`);
-
-  const [W, left, right] = [800, 12, 12];
-  const memory = picture(ui.row(), W, 96, "Bar of weights and caches against the memory of the GPU");
-  const bars = ["ta-axis", "ta-fill-one"].map((kind) => svg("rect", { y: 34, height: 26, class: kind }));
-  const limit = line(memory, 0, 20, 0, 62, "ta-mark");
-  memory.append(...bars, limit);
-  const names = [0, 1, 2].map((i) => label(memory, 0, [26, 78, 14][i], "", "start", i === 2 ? "ta-strong" : "ta-text"));
-
-  const kinds = picture(ui.row(), W, 30 + 26 * spec.kinds.length, "Bytes per token of each kind of attention");
-  label(kinds, left, 14, "bytes per token, logarithmic, by kind of attention", "start", "ta-small");
-  const scale = (n) => clamp((Math.log10(Math.max(n, 1)) - 3) / 4.2, 0, 1) * (W - 250);
-  const rows = spec.kinds.map((name, i) => {
-    const y = 22 + 26 * i;
-    const here = label(kinds, left, y + 15, name, "start", "ta-text");
-    const bar = svg("rect", { x: 130, y, height: 20, class: "ta-fill-one" });
-    kinds.append(bar);
-    return [here, bar, label(kinds, 0, y + 15, "", "start", "ta-small")];
-  });
-
-  const show = facts(ui.row(), "Results", [
-    ["per token", "all layers; window layers count until their window is full"],
-    ["per user", "tokens × bytes, at most a window in window layers"],
-    ["all users", "their caches together"],
-    ["users that fit", "beside weights in 2 bytes per parameter"],
-    ["time per token", "weights and caches read once; a mixture of experts reads fewer weights for few users"],
-    ["farthest from the reference", "largest relative difference of the formula, over all settings"],
+  const bar = memoryBar(ui, ui.row(), room, scene);
+  const tiles = partTiles(ui, ui.row(), room, wide ? 6 : 3);
+  const row = ui.row();
+  const half = wide ? Math.floor((room - 24) / 2) : room;
+  const kinds = kindBars(ui, row, half);
+  const curve = lengthCurve(ui, row, half);
+  const show = signs(ui.row(), [
+    ["the caches fit", "beside weights in 2 bytes per parameter"],
+    ["formula as the reference", "largest relative difference, over all settings"],
   ]);
-
   const source = html("p", { class: "ta-note" });
   ui.root.append(source);
 
+  /** Everything that the settings on show amount to. */
+  function scene() {
+    const [m, k, s, g] = ["model", "kind", "stack", "gpu"].map((name) => ui.seen(name));
+    const [tokens, users, itemsize] = [ui.seen("tokens"), ui.get("users"), ui.get("itemsize")];
+    const b = spec.itemsizes.indexOf(itemsize);
+    const at = (kind) => ((m * spec.kinds.length + kind) * spec.stacks.length + s) * spec.itemsizes.length + b;
+    const [full, windowed] = [ui.table("full"), ui.table("windowed")];
+    const window = spec.windows[m][s];
+    const perUserOf = (kind, length) => full[at(kind)] * length + windowed[at(kind)] * Math.min(length, window);
+    const perTokenOf = (kind) => full[at(kind)] + windowed[at(kind)];
+    const perUser = perUserOf(k, tokens);
+    const [weights, total, memory] = [spec.weights[m], perUser * users, spec.memory[g]];
+    return {
+      m, k, s, g, b, tokens, users, itemsize, window, perUser, perUserOf, perTokenOf, weights, total, memory,
+      full: full[at(k)], windowed: windowed[at(k)], perToken: perTokenOf(k),
+      fit: perUser > 0 ? Math.floor(Math.max(0, memory - weights) / perUser) : 0,
+      time: (weights + total) / spec.bandwidth[g],
+      part: ui.seen("part"),
+    };
+  }
+
+  /** How a part comes about, with its numbers. */
+  function formula(now) {
+    const { m, k, s, g, itemsize, tokens, users } = now;
+    const [layers, others, heads, dim] = spec.calls[m][k][s];
+    const call = (count) => `2 · ${count} · ${heads} · ${short(dim)} · ${itemsize}`;
+    switch (now.part) {
+      case 0: return `bytes per token = 2 · layers · key heads · D · bytes = ${[layers, others].filter(Boolean).map(call).join(" + ")}` +
+        ` = ${whole(now.perToken)}`;
+      case 1: return `per user = ${whole(tokens)} tokens · ${whole(now.full)} bytes` +
+        `${others ? ` + min(${whole(tokens)}, ${whole(now.window)}) · ${whole(now.windowed)} bytes` : ""} = ${sizeOf(now.perUser)}`;
+      case 2: return `all users = ${whole(users)} · ${sizeOf(now.perUser)} = ${sizeOf(now.total)}`;
+      case 3: return `weights = ${short(now.weights / 2e9)} · 10⁹ parameters · 2 bytes = ${sizeOf(now.weights)}`;
+      case 4: return `users that fit = (${sizeOf(now.memory)} − ${sizeOf(now.weights)}) ÷ ${sizeOf(now.perUser)}, ` +
+        `rounded down = ${whole(now.fit)}`;
+      case 5: return `time = (${sizeOf(now.weights)} + ${sizeOf(now.total)}) ÷ ${sizeOf(spec.bandwidth[g])} per second = ` +
+        `${secondsOf(now.time)}; everything is read once`;
+      default: return "";
+    }
+  }
+
   return {
     draw() {
-      const [m, k, s, g] = ["model", "kind", "stack", "gpu"].map((name) => ui.get(name));
-      const [tokens, users, b] = [ui.get("tokens"), ui.get("users"), spec.itemsizes.indexOf(ui.get("itemsize"))];
-      const at = (kind) => ((m * spec.kinds.length + kind) * spec.stacks.length + s) * spec.itemsizes.length + b;
-      const [full, windowed] = [ui.table("full"), ui.table("windowed")];
-      const perUser = full[at(k)] * tokens + windowed[at(k)] * Math.min(tokens, spec.windows[m][s]);
-      const perToken = full[at(k)] + windowed[at(k)];
-      const [weights, total, room] = [spec.weights[m], perUser * users, spec.memory[g]];
-      const fit = perUser > 0 ? Math.floor(Math.max(0, room - weights) / perUser) : 0;
-      const time = (weights + total) / spec.bandwidth[g];
-
-      const top = Math.max(room, weights + (Number.isFinite(total) ? Math.max(total, 0) : 0)) * 1.02;
-      const x = (n) => left + (clamp(n, 0, top) / top) * (W - left - right);
-      bars[0].setAttribute("x", x(0));
-      bars[0].setAttribute("width", x(weights) - x(0));
-      bars[1].setAttribute("x", x(weights));
-      bars[1].setAttribute("width", Number.isFinite(total) ? Math.max(0, x(weights + total) - x(weights)) : 0);
-      bars[1].setAttribute("class", weights + total <= room ? "ta-fill-one" : "ta-fill-two");
-      limit.setAttribute("x1", x(room));
-      limit.setAttribute("x2", x(room));
-      [`weights ${size(weights)}`, `caches ${size(total)}`, spec.gpus[g]].forEach((text, i) => {
-        const place = [x(0), x(weights), x(room)][i];
-        names[i].textContent = text;
-        names[i].setAttribute("x", place);
-        names[i].setAttribute("text-anchor", place > W / 2 ? "end" : "start");
-      });
-      rows.forEach(([name, bar, text], i) => {
-        const n = full[at(i)] + windowed[at(i)];
-        bar.setAttribute("width", scale(n));
-        bar.setAttribute("class", i === k ? "ta-fill-two" : "ta-fill-one");
-        name.setAttribute("class", i === k ? "ta-strong" : "ta-text");
-        text.setAttribute("x", 136 + scale(n));
-        text.textContent = whole(n);
-      });
+      const now = scene();
+      const { m, k, s, g, b, tokens, users } = now;
+      bar.draw(now);
+      tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), secondsOf(now.time)]);
+      kinds.draw(now);
+      curve.draw(now);
       const gap = ui.table("gap")[0];
       const good = gap <= spec.tolerance;
-      show([[`${whole(perToken)} bytes`, ""], [size(perUser), ""], [size(total), users > fit ? "too much" : "fits", users <= fit],
-        [whole(fit), ""], [seconds(time), ""], [short(gap), good ? "same" : "differs", good]]);
-      source.textContent = `${spec.sources[m]} ${spec.gpuSources[g]}`;
-      ui.say(`${spec.models[m]}, attention ${spec.kinds[k]}: ${whole(perToken)} bytes per token; ${whole(users)} users with ${whole(tokens)} tokens ` +
-        `take ${size(total)}; ${whole(fit)} fit on ${spec.gpus[g]}; at least ${seconds(time)} per token`);
-      ui.root.dataset.key = `${m},${k},${s},${g},${b},${tokens},${users},${perToken}`;
+      show([[`${whole(users)} of ${whole(now.fit)}`, users > now.fit ? "too much" : "fits", users <= now.fit],
+        [short(gap), good ? "same" : "differs", good]]);
+      write(source, `${spec.sources[m]} ${spec.gpuSources[g]}`);
+      ui.say(`${spec.models[m]}, attention ${spec.kinds[k]}: ${whole(now.perToken)} bytes per token; ${whole(users)} users with ${whole(tokens)} tokens ` +
+        `take ${sizeOf(now.total)}; ${whole(now.fit)} fit on ${spec.gpus[g]}; at least ${secondsOf(now.time)} per token.`, formula(now));
+      ui.root.dataset.key = `${m},${k},${s},${g},${b},${tokens},${users},${now.perToken}`;
+    },
+  };
+}
+
+/** Weights, and a block for each user's cache, against the memory of the GPU. The end of the caches can be dragged. */
+function memoryBar(ui, parent, W, scene) {
+  const { spec } = ui;
+  const [y, height] = [18, 24];
+  const canvas = picture(parent, W, 62, "Bar of weights and caches against the memory of the GPU");
+  const id = freshId();
+  const hatch = svg("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+  hatch.append(svg("rect", { width: 6, height: 6, class: "ta-fill-two" }), svg("rect", { width: 2, height: 6, style: "fill: var(--ta-paper)" }));
+  canvas.append(svg("defs", {}, hatch));
+  const part = (i, attributes) => {
+    const node = svg("rect", { y, height, ...attributes });
+    canvas.append(node);
+    return touch(ui, node, () => ({ part: i }));
+  };
+  const weights = part(3, { style: "fill: var(--ta-panel); stroke: var(--ta-rule)" });
+  const inside = part(2, { class: "ta-fill-one" });
+  const beyond = part(2, { style: `fill: url(#${id}); stroke: var(--ta-two)` });
+  const blocks = svg("path", { style: "fill: none; stroke: var(--ta-paper); pointer-events: none" });
+  const limit = line(canvas, 0, y - 5, 0, y + height + 5, "ta-mark");
+  const mark = svg("rect", { y: y - 2, height: height + 4, class: "ta-mark", style: "pointer-events: none" });
+  const names = ["ta-small", "ta-small", "ta-strong"].map((kind, i) => label(canvas, 0, i === 2 ? 11 : y + height + 16, "", "start", kind));
+  const grip = svg("circle", { r: 12, cy: y + height / 2, class: "ta-grip" });
+  const dot = svg("circle", { r: 6, cy: y + height / 2, class: "ta-here", style: "pointer-events: none" });
+  canvas.append(blocks, limit, mark, dot, grip);
+  const x = (now, bytes) => clamp((bytes / (AXIS * now.memory)) * (W - 2) + 1, 1, W - 1);
+  // The trait holds a number of users, the hand and the keys move along the list of them.
+  const places = {
+    __proto__: ui,
+    get: (name) => spec.users.indexOf(ui.get(name)),
+    set: (name, i) => ui.set(name, spec.users[i]),
+    bind: (name, show) => ui.bind(name, () => show(places.get(name))),
+  };
+  handle(places, grip, {
+    canvas, trait: "users", name: "end of the caches: users", max: spec.users.length - 1,
+    says: (i) => `${spec.users[i]} users`,
+    drag([px]) {
+      const now = scene();
+      if (!(now.perUser > 0)) return null;
+      const wanted = ((px - 1) / (W - 2)) * AXIS * now.memory - now.weights;
+      const miss = (i) => Math.abs(spec.users[i] * now.perUser - wanted);
+      return spec.users.reduce((best, _, i) => (miss(i) < miss(best) ? i : best), 0);
+    },
+  });
+
+  return {
+    draw(now) {
+      const end = now.weights + (Number.isFinite(now.total) ? Math.max(now.total, 0) : 0);
+      const at = [0, now.weights, Math.min(end, Math.max(now.memory, now.weights)), end].map((n) => x(now, n));
+      fill(weights, { x: at[0], width: at[1] - at[0] });
+      fill(inside, { x: at[1], width: at[2] - at[1] });
+      fill(beyond, { x: at[2], width: at[3] - at[2] });
+      const each = x(now, now.weights + now.perUser) - at[1];
+      let d = "";
+      if (each >= 4) for (let u = 1; u < now.users && at[1] + u * each < at[3]; u++) d += `M${(at[1] + u * each).toFixed(1)} ${y}v${height}`;
+      fill(blocks, { d });
+      const edge = x(now, now.memory);
+      fill(limit, { x1: edge, x2: edge });
+      for (const node of [dot, grip]) fill(node, { cx: clamp(at[3], 12, W - 12) });
+      const cut = end > AXIS * now.memory ? " →" : "";
+      write(names[0], `weights ${sizeOf(now.weights)}`);
+      write(names[1], `${whole(now.users)} caches ${sizeOf(now.total)}${cut}`);
+      write(names[2], spec.gpus[now.g]);
+      fill(names[0], { x: 1 });
+      // Beside its own bar, yet never on the weights' words or beyond the edge.
+      const room = names[1].textContent.length * 6.6;
+      fill(names[1], { x: clamp(at[1], 130, Math.max(W - room, 130)) });
+      fill(names[2], { x: edge, "text-anchor": "middle" });
+      const spans = { 1: [at[1], x(now, now.weights + now.perUser)], 2: [at[1], at[3]], 3: [at[0], at[1]], 4: [at[1], Math.max(edge, at[1])], 5: [at[0], at[3]] };
+      const span = spans[now.part];
+      mark.style.visibility = span ? "visible" : "hidden";
+      if (span) fill(mark, { x: span[0] - 1, width: span[1] - span[0] + 2 });
+    },
+  };
+}
+
+/** The results as a grid of tiles; each lights its part of the bar and says how it comes about. */
+function partTiles(ui, parent, W, columns) {
+  const rows = PARTS.length / columns;
+  const [across, tall] = [W / columns, 40];
+  const canvas = picture(parent, W, rows * tall, "Results");
+  const tiles = PARTS.map((name, i) => {
+    const [x, y] = [(i % columns) * across, Math.floor(i / columns) * tall];
+    const box = svg("rect", { x: x + 1, y: y + 1, width: across - 6, height: tall - 4, rx: 4, style: "fill: var(--ta-panel)" });
+    canvas.append(box);
+    label(canvas, x + 8, y + 15, name, "start", "ta-small");
+    return [box, label(canvas, x + 8, y + 31, "", "start", "ta-strong")];
+  });
+  const place = cursor(ui, canvas, {
+    name: "Results; arrow keys show how each comes about", cross: false,
+    box: () => ({ x: 0, y: 0, width: W, height: rows * tall }),
+    size: () => [columns, rows],
+    at: () => {
+      const part = ui.seen("part") ?? 0;
+      return [part % columns, Math.floor(part / columns)];
+    },
+    state: (column, row) => ({ part: row * columns + column }),
+    says: (column, row) => `${PARTS[row * columns + column]} ${tiles[row * columns + column][1].textContent}`,
+  });
+  return {
+    draw(now, values) {
+      tiles.forEach(([box, value], i) => {
+        write(value, values[i]);
+        fill(box, { class: now.part === i ? "ta-lit" : "" });
+      });
+      place();
+    },
+  };
+}
+
+/** Bytes per token of each kind of attention, on a logarithmic scale. */
+function kindBars(ui, parent, W) {
+  const { spec } = ui;
+  const [left, tall] = [100, 26];
+  const box = html("div", { class: "ta-panel" });
+  box.append(html("p", { class: "ta-caption" }, "Bytes per token", html("small", {}, "each step of the scale: 10 times")));
+  parent.append(box);
+  const canvas = picture(box, W, tall * spec.kinds.length + 4, "Bytes per token of each kind of attention");
+  const scale = (n) => clamp((Math.log10(Math.max(n, 1)) - 3) / 4.2, 0, 1) * (W - left - 70);
+  for (const power of [3, 4, 5, 6, 7]) line(canvas, left + scale(10 ** power), 0, left + scale(10 ** power), tall * spec.kinds.length, "ta-grid");
+  const rows = spec.kinds.map((name, i) => {
+    const y = tall * i;
+    const bar = svg("rect", { x: left, y: y + 3, height: 20 });
+    canvas.append(bar);
+    return [label(canvas, 0, y + 17, name), bar, label(canvas, 0, y + 17, "", "start", "ta-small")];
+  });
+  const place = cursor(ui, canvas, {
+    name: "Kinds of attention", cross: false,
+    box: () => ({ x: 0, y: 0, width: W, height: tall * spec.kinds.length }),
+    size: () => [1, spec.kinds.length],
+    at: () => [0, ui.seen("kind")],
+    state: (_, kind) => ({ kind, part: 0 }),
+    says: (_, kind) => spec.kinds[kind],
+  });
+  return {
+    draw(now) {
+      rows.forEach(([name, bar, text], i) => {
+        const n = now.perTokenOf(i);
+        fill(bar, { width: scale(n), class: `ta-fill-one ${i === now.k ? "ta-lit" : ""}` });
+        bar.style.fillOpacity = i === now.k ? 1 : 0.35;
+        fill(name, { class: i === now.k ? "ta-strong" : "ta-text" });
+        fill(text, { x: left + 6 + scale(n) });
+        write(text, whole(n));
+      });
+      place();
+    },
+  };
+}
+
+/** One user's cache against the length of the text, both logarithmic: a window bends the line. */
+function lengthCurve(ui, parent, W) {
+  const { spec } = ui;
+  const [left, right, top, bottom, H] = [52, 26, 6, 18, 140];
+  const box = html("div", { class: "ta-panel" });
+  box.append(html("p", { class: "ta-caption" }, "Cache of one user", html("small", {}, "against its tokens; thin: other kinds")));
+  parent.append(box);
+  const canvas = picture(box, W, H, "One user's cache against the number of tokens, a line for each kind of attention");
+  const [iw, ih] = [W - left - right, H - top - bottom];
+  const step = iw / (spec.tokens.length - 1);
+  spec.tokens.forEach((n, i) => { if (i % 3 === 0) label(canvas, left + i * step, H - 4, whole(n), "middle", "ta-small"); });
+  const grid = Array.from({ length: 8 }, () => [line(canvas, left, 0, left + iw, 0, "ta-grid"), label(canvas, left - 6, 0, "", "end", "ta-small")]);
+  const full = line(canvas, left, 0, left + iw, 0, "ta-reference");
+  const name = label(canvas, left + 4, 0, "free memory", "start", "ta-small");
+  const thin = spec.kinds.map(() => svg("path", { class: "ta-axis" }));
+  const mine = svg("path", { class: "ta-mine" });
+  const here = svg("circle", { r: 6, class: "ta-here", style: "pointer-events: none" });
+  canvas.append(...thin, mine);
+  const place = cursor(ui, canvas, {
+    name: "Tokens of one user",
+    box: () => ({ x: left - step / 2, y: top, width: iw + step, height: ih }),
+    size: () => [spec.tokens.length, 1],
+    at: () => [spec.tokens.indexOf(ui.seen("tokens")), 0],
+    state: (i) => ({ tokens: spec.tokens[i], part: 1 }),
+    says: (i) => `${whole(spec.tokens[i])} tokens`,
+  });
+  canvas.append(here);
+  return {
+    draw(now) {
+      const logs = spec.kinds.flatMap((_, kind) => [0, spec.tokens.length - 1].map((i) => Math.log10(now.perUserOf(kind, spec.tokens[i]))));
+      const finite = logs.filter(Number.isFinite);
+      const low = finite.length ? Math.floor(Math.min(...finite)) : 6;
+      const high = finite.length ? Math.max(Math.ceil(Math.max(...finite)), low + 1) : 12;
+      const y = (bytes) => (bytes > 0 ? top + ih * (1 - (Math.log10(bytes) - low) / (high - low)) : NaN);
+      const every = high - low > 6 ? 2 : 1;
+      grid.forEach(([rule, text], i) => {
+        const power = low + i * every;
+        const used = power <= high;
+        rule.style.visibility = used ? "visible" : "hidden";
+        write(text, used ? sizeOf(10 ** power) : "");
+        if (!used) return;
+        fill(rule, { y1: y(10 ** power), y2: y(10 ** power) });
+        fill(text, { y: y(10 ** power) + 4 });
+      });
+      const points = (kind) => trace(spec.tokens.map((n, i) => [left + i * step, y(now.perUserOf(kind, n))]));
+      thin.forEach((path, kind) => fill(path, { d: points(kind) }));
+      fill(mine, { d: points(now.k) });
+      const free = now.memory - now.weights;
+      const shown = free > 0 && Math.log10(free) < high && Math.log10(free) > low;
+      for (const node of [full, name]) node.style.visibility = shown ? "visible" : "hidden";
+      if (shown) {
+        fill(full, { y1: y(free), y2: y(free) });
+        fill(name, { y: y(free) - 3 });
+      }
+      const [cx, cy] = [left + spec.tokens.indexOf(now.tokens) * step, y(now.perUser)];
+      here.style.visibility = Number.isFinite(cy) ? "visible" : "hidden";
+      if (Number.isFinite(cy)) fill(here, { cx: cx.toFixed(1), cy: cy.toFixed(1) });
+      place();
     },
   };
 }

@@ -17,6 +17,7 @@ from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from .story import STORY
 
 NAMES = tuple(WIRINGS)
 LIVE_DEPTHS, LIVE_WIDTH = DEPTHS[:2], WIDTHS[0]
@@ -40,6 +41,7 @@ class GradientFlowExplorer(SeveralFunctions):
     names = tuple(dict.fromkeys(w.function for w in WIRINGS.values()))
     function_name = "wirings"
     controls = ("wiring", "other", "depth", "width", "seed")
+    story = STORY
 
     wiring = t.Int(0, min=0, max=len(NAMES) - 1).tag(sync=True)
     other = t.Int(1, min=0, max=len(NAMES) - 1).tag(sync=True)

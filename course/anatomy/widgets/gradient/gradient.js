@@ -1,113 +1,210 @@
 // GradientFlowExplorer: two wirings side by side, gradient norm per layer, and the last layer's against depth.
 
+const KINDS = [["ta-mine", ""], ["", "fill: none; stroke: var(--ta-two); stroke-width: 2.6; stroke-dasharray: 2 4"]];
+
 function gradientWidget(ui) {
   const { spec } = ui;
+  const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
+  const wide = room >= 700;
   pick(ui, { trait: "wiring", name: "wiring", names: spec.names });
   pick(ui, { trait: "other", name: "compare with", names: spec.names });
   slider(ui, { trait: "depth", name: "number of layers", values: spec.depths });
   slider(ui, { trait: "width", name: "width d", values: spec.widths });
   slider(ui, { trait: "seed", name: "seed", max: spec.seeds - 1 });
+  ui.readout.style.minHeight = `${wide ? 43 : 116}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
+  const small = smallPictures(ui, ui.row(), room, wide ? spec.names.length : 4, lastsOf);
   const top = ui.row();
-  const layers = logPanel(top, "Gradient norm per layer", 470, "Gradient norm of each layer's weights, two wirings", "layer");
-  const depth = logPanel(top, "Last layer against depth", 310, "Gradient norm of the last layer for 6 to 96 layers, two wirings",
-    "number of layers");
-  const bottom = ui.row();
-  const tables = ["one", "two"].map(() => {
-    const side = html("div", { class: "ta-panel", style: "flex: 1 1 340px" });
-    bottom.append(side);
-    return facts(side, " ", [
-      ["first layer / last layer", "1 where all layers learn alike"],
-      ["last layer", "gradient norm of its weights"],
-      ["exponent against depth", `of the last layer, ${spec.depths[0]} to ${spec.depths.at(-1)} layers, recorded`],
-      ["live curves against the reference", `width ${spec.live_width}, ${spec.live.join(" and ")} layers`],
-    ]);
-  });
-  const captions = [...bottom.querySelectorAll("caption")];
-  const kinds = [["ta-mine", ""], ["", "fill: none; stroke: var(--ta-two); stroke-width: 2.4; stroke-dasharray: 2 4"]];
-
   const [W, D, S, L] = [spec.widths.length, spec.depths.length, spec.seeds, spec.depths.at(-1)];
-  const index = () => ({ w: spec.widths.indexOf(ui.get("width")), d: spec.depths.indexOf(ui.get("depth")), s: ui.get("seed") });
+  const layers = logPanel(ui, top, {
+    caption: "Gradient norm per layer", W: wide ? room - 350 : room, xlabel: "layer",
+    name: "Gradient norm of each layer's weights, two wirings", cursor: "Layers",
+    count: () => ui.seen("depth"), at: () => (pointedLayer() ?? ui.seen("depth")) - 1,
+    state: (i) => ({ layer: i + 1 }), says: (i) => `layer ${i + 1}`,
+  });
+  const depth = logPanel(ui, top, {
+    caption: "Last layer against depth", W: wide ? 330 : room, xlabel: "number of layers",
+    name: "Gradient norm of the last layer for 6 to 96 layers, two wirings", cursor: "Depths",
+    count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
+    state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => `${spec.depths[i]} layers`,
+  });
+  const bottom = ui.row();
+  const sides = ["one", "two"].map(() => {
+    const side = html("div", { class: "ta-panel", style: `width: ${wide ? Math.floor((room - 20) / 2) : room}px` });
+    const caption = html("p", { class: "ta-caption" });
+    side.append(caption);
+    bottom.append(side);
+    return [caption, signs(side, [
+      ["first / last layer", "1 where all layers learn alike"],
+      ["last layer", "gradient norm of its weights"],
+      ["exponent", `of the last layer against depth, ${spec.depths[0]} to ${L} layers, recorded`],
+      ["as the reference", `on width ${spec.live_width}, ${spec.live.join(" and ")} layers`],
+    ])];
+  });
+
+  const pointedLayer = () => (ui.seen("layer") <= ui.seen("depth") ? ui.seen("layer") : undefined);
+  const index = () => ({ w: spec.widths.indexOf(ui.get("width")), d: spec.depths.indexOf(ui.seen("depth")), s: ui.get("seed") });
 
   function recordedCurve(place, w, d, s) {
     const from = (((place * W + w) * D + d) * S + s) * L;
     return [...ui.table("curves").subarray(from, from + spec.depths[d])];
   }
 
+  /** The last layer's norm of that wiring for every depth. */
+  function lastsOf(place) {
+    const { w, s } = index();
+    return spec.depths.map((n, i) => recordedCurve(place, w, i, s)[n - 1]);
+  }
+
   function isLive(place) {
-    return ui.table("own")[place] === 1 && ui.get("width") === spec.live_width && spec.live.includes(ui.get("depth"));
+    return ui.table("own")[place] === 1 && ui.get("width") === spec.live_width && spec.live.includes(ui.seen("depth"));
   }
 
   function liveCurve(place) {
     const [n, widest] = [spec.live.length, spec.live.at(-1)];
-    const from = ((spec.places[place] * n + spec.live.indexOf(ui.get("depth"))) * S + ui.get("seed")) * widest;
-    return [...ui.table(spec.tables[place]).subarray(from, from + ui.get("depth"))];
+    const from = ((spec.places[place] * n + spec.live.indexOf(ui.seen("depth"))) * S + ui.get("seed")) * widest;
+    return [...ui.table(spec.tables[place]).subarray(from, from + ui.seen("depth"))];
   }
 
   const trend = (p) => (p < -spec.steep ? "falls" : p > spec.steep ? "rises" : "stays flat");
 
+  let drawn = ""; // the setting whose curves stand there
+  let now = null;
   return {
+    stale() { drawn = ""; },
     draw() {
       const { w, d, s } = index();
-      const chosen = [ui.get("wiring"), ui.get("other")];
-      const live = chosen.map(isLive);
-      const curves = chosen.map((p, i) => (live[i] ? liveCurve(p) : recordedCurve(p, w, d, s)));
-      const saved = recordedCurve(chosen[0], w, d, s);
-      const lasts = chosen.map((p) => spec.depths.map((n, i) => recordedCurve(p, w, i, s)[n - 1]));
+      const chosen = [ui.seen("wiring"), ui.seen("other")];
+      const size = ui.seen("depth");
+      const key = `${chosen},${w},${d},${s}`;
+      if (key !== drawn) now = settle(chosen, w, d, s);
+      drawn = key;
+      small.draw(chosen);
+      const layer = pointedLayer();
+      layers.point(layer === undefined ? null : now.curves.map((c) => [layer, c[layer - 1]]));
+      depth.point(now.lasts.map((c) => [size, c[d]]));
 
-      const numbers = (c) => c.map((v, i) => [i + 1, v]);
-      const drawn = [...curves.map((c, i) => ({ points: numbers(c), kind: kinds[i] }))];
-      if (live[0]) drawn.unshift({ points: numbers(saved), kind: ["ta-reference", ""] });
-      const size = ui.get("depth");
-      layers.draw(drawn, [1, size], size === 6 ? [1, 2, 3, 4, 5, 6] : [1, size / 4, size / 2, (3 * size) / 4, size], false);
-      const whose = (i) => (live[i] ? "yours" : `recorded, ${spec.device}`);
-      layers.note(`blue: ${whose(0)}; dots: ${whose(1)}${live[0] ? `; gray dashes: recorded, ${spec.device}` : ""}`);
-      depth.draw(lasts.map((c, i) => ({ points: spec.depths.map((n, j) => [n, c[j]]), kind: kinds[i] })),
-        [spec.depths[0], spec.depths.at(-1)], spec.depths, true);
-      depth.note(`recorded, ${spec.device}`);
+      const [one, two] = chosen.map((p) => spec.names[p]);
+      const tell = (i) => `${spec.names[chosen[i]]}: first / last ${short(now.curves[i][0] / now.curves[i].at(-1))}, ` +
+        `last ${short(now.curves[i].at(-1))}`;
+      const at = (values, i) => short(values[i]);
+      let how = "";
+      if (layer !== undefined) {
+        how = `g[${layer}] = √Σ (∂loss/∂W)² over the weights W of layer ${layer} = ${at(now.curves[0], layer - 1)} (${one}), ` +
+          `${at(now.curves[1], layer - 1)} (${two}).`;
+      } else if (ui.seen("last")) {
+        how = `g[${size}] of ${size} layers = ${at(now.lasts[0], d)} (${one}), ${at(now.lasts[1], d)} (${two}); ` +
+          `about depth to the power ${now.slopes.map((p) => fixed(p, 2)).join(" and ")}.`;
+      }
+      ui.say(`${size} layers of width ${ui.get("width")}, seed ${s}. ${tell(0)}. ${tell(1)}.`, how);
+      ui.root.dataset.key = `${key},${short(now.curves[0][0])}`;
+    },
+  };
 
-      chosen.forEach((p, i) => {
-        const [first, last] = [curves[i][0], curves[i].at(-1)];
-        const slope = ui.table("slopes")[(p * W + w) * S + s];
-        const far = ui.table("far")[p];
-        captions[i].textContent = `${spec.names[p]} (${i ? "dots" : "line"}), ${whose(i)}`;
-        const compared = ui.table("own")[p] !== 1 ? ["–", ""]
-          : [far <= spec.tolerance ? "equal" : Number.isFinite(far) ? `×${short(10 ** far)}` : "NaN",
-            far <= spec.tolerance ? "same" : "differs", far <= spec.tolerance];
-        tables[i]([[short(first / last), ""], [short(last), ""], [fixed(slope, 2), trend(slope)], compared]);
+  /** Draws the curves of a setting and its numbers; returns them. */
+  function settle(chosen, w, d, s) {
+    const live = chosen.map(isLive);
+    const curves = chosen.map((p, i) => (live[i] ? liveCurve(p) : recordedCurve(p, w, d, s)));
+    const lasts = chosen.map(lastsOf);
+    const far = chosen.map((p) => ui.table("far")[p]);
+    const slopes = chosen.map((p) => ui.table("slopes")[(p * W + w) * S + s]);
+    const size = spec.depths[d];
+    const list = curves.map((c, i) => ({ points: c.map((v, j) => [j + 1, v]), kind: KINDS[i] }));
+    // Where the function is right the recorded curve lies under its own: dashes show there only if they say more.
+    const apart = live[0] && !(far[0] <= spec.tolerance);
+    if (apart) list.unshift({ points: recordedCurve(chosen[0], w, d, s).map((v, j) => [j + 1, v]), kind: ["ta-reference", ""] });
+    layers.draw(list, [1, size], size === 6 ? [1, 2, 3, 4, 5, 6] : [1, size / 4, size / 2, (3 * size) / 4, size], false);
+    const whose = (i) => (live[i] ? "yours" : `recorded, ${spec.device}`);
+    layers.note(`solid: ${whose(0)}; dots: ${whose(1)}${apart ? `; gray dashes: recorded, ${spec.device}` : ""}`);
+    depth.draw(lasts.map((c, i) => ({ points: spec.depths.map((n, j) => [n, c[j]]), kind: KINDS[i] })),
+      [spec.depths[0], L], spec.depths, true);
+    depth.note(`recorded, ${spec.device}; run along it to change the depth`);
+    chosen.forEach((p, i) => {
+      write(sides[i][0], `${spec.names[p]} (${i ? "dots" : "solid"}), ${whose(i)}`);
+      const compared = ui.table("own")[p] !== 1 ? ["is it", ""]
+        : [far[i] <= spec.tolerance ? "equal" : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
+          far[i] <= spec.tolerance ? "same" : "differs", far[i] <= spec.tolerance];
+      sides[i][1]([[short(curves[i][0] / curves[i].at(-1)), ""], [short(curves[i].at(-1)), ""],
+        [fixed(slopes[i], 2), trend(slopes[i])], compared]);
+    });
+    return { curves, lasts, slopes };
+  }
+}
+
+/** One small picture for each wiring, the last layer against depth: point to see it large, click to choose it. */
+function smallPictures(ui, parent, W, columns, lastsOf) {
+  const { spec } = ui;
+  const rows = Math.ceil(spec.names.length / columns);
+  const [across, tall] = [W / columns, 46];
+  const canvas = picture(parent, W, rows * tall, "The last layer's gradient against depth, small, for every wiring");
+  const place = (i) => [(i % columns) * across, Math.floor(i / columns) * tall];
+  const tiles = spec.names.map((name, i) => {
+    const [x, y] = place(i);
+    const box = svg("rect", { x: x + 1, y: y + 1, width: across - 6, height: tall - 4, rx: 4, style: "fill: var(--ta-panel)" });
+    const curve = svg("path", { class: "ta-mine" });
+    canvas.append(box, curve);
+    return [box, curve, label(canvas, x + 6, y + 13, name, "start", "ta-small")];
+  });
+  const walk = cursor(ui, canvas, {
+    name: "Wirings; arrow keys choose one", cross: false,
+    box: () => ({ x: 0, y: 0, width: W, height: rows * tall }),
+    size: () => [columns, rows],
+    at: () => [ui.seen("wiring") % columns, Math.floor(ui.seen("wiring") / columns)],
+    state: (column, row) => ({ wiring: Math.min(row * columns + column, spec.names.length - 1) }),
+    says: (column, row) => spec.names[Math.min(row * columns + column, spec.names.length - 1)],
+  });
+  return {
+    draw(chosen) {
+      tiles.forEach(([box, curve, name], i) => {
+        const [x, y] = place(i);
+        const values = lastsOf(i).map((v) => Math.log10(v));
+        // One scale for all: 0.02 at the bottom, 1 at the top.
+        const at = (v, j) => [x + 8 + (j * (across - 20)) / (values.length - 1), y + tall - 9 - ((clamp(v, -1.7, 0) + 1.7) / 1.7) * (tall - 28)];
+        const [kind, style] = i === chosen[0] ? KINDS[0] : i === chosen[1] ? KINDS[1] : ["ta-axis", ""];
+        fill(curve, { d: trace(values.map(at)), class: kind, style });
+        fill(box, { class: i === chosen[0] ? "ta-lit" : "" });
+        fill(name, { class: chosen.includes(i) ? "ta-strong" : "ta-small" });
+        name.style.fontSize = "11px";
       });
-      const tell = (i) => `${spec.names[chosen[i]]}: first / last ${short(curves[i][0] / curves[i].at(-1))}, ` +
-        `last ${short(curves[i].at(-1))}`;
-      ui.say(`${size} layers of width ${ui.get("width")}, seed ${s}. ${tell(0)}. ${tell(1)}`);
-      ui.root.dataset.key = `${chosen},${w},${d},${s},${short(curves[0][0])}`;
+      walk();
     },
   };
 }
 
-/** Axes with a logarithmic y that fits its curves in whole decades; x is linear or logarithmic. */
-function logPanel(parent, caption, W, name, xlabel) {
-  const [H, left, right, topEdge, bottom] = [260, 46, 12, 8, 38];
+/** Axes with a logarithmic y that fits its curves in whole decades; x is linear or logarithmic; with a cursor. */
+function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count, at, state, says }) {
+  const [H, left, right, topEdge, bottom] = [196, 46, 14, 6, 34];
   const [iw, ih] = [W - left - right, H - topEdge - bottom];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
   box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, H, name);
-  const grid = svg("g");
-  const curves = svg("g");
+  const [grid, curves] = [svg("g"), svg("g")];
+  const dots = KINDS.map((_, i) => svg("circle", {
+    r: 5, class: i ? "ta-here" : "ta-fill-one", style: "stroke: var(--ta-paper); stroke-width: 1.5; pointer-events: none",
+  }));
   canvas.append(grid, curves, svg("rect", { x: left, y: topEdge, width: iw, height: ih, class: "ta-axis" }));
-  label(canvas, left + iw / 2, H - 6, xlabel, "middle");
+  label(canvas, left + iw / 2, H - 4, xlabel, "middle");
+  const step = () => iw / (count() - 1);
+  const place = cursor(ui, canvas, {
+    name: called,
+    box: () => ({ x: left - step() / 2, y: topEdge, width: iw + step(), height: ih }),
+    size: () => [count(), 1], at: () => [at(), 0], state, says,
+  });
+  canvas.append(...dots);
+  let [x, y] = [() => 0, () => 0];
   return {
-    note(text) { note.textContent = text; },
+    note(text) { write(note, text); },
     draw(list, [from, to], ticks, logarithmic) {
       const seen = list.flatMap(({ points }) => points.map((p) => p[1])).filter((v) => Number.isFinite(v) && v > 0);
       const power = (v) => Math.log10(Math.max(v, 1e-12));
       let [low, high] = [Math.floor(power(Math.min(...seen, 1))), Math.ceil(power(Math.max(...seen, 0.01)))];
       if (high - low < 2) high = low + 2;
       const scale = logarithmic ? Math.log : (v) => v;
-      const x = (v) => left + ((scale(v) - scale(from)) / (scale(to) - scale(from))) * iw;
-      const y = (v) => topEdge + ((high - power(v)) / (high - low)) * ih;
+      x = (v) => left + ((scale(v) - scale(from)) / (scale(to) - scale(from))) * iw;
+      y = (v) => topEdge + ((high - power(v)) / (high - low)) * ih;
       grid.replaceChildren();
       const stride = Math.ceil((high - low) / 6);
       for (let p = low; p <= high; p += stride) {
@@ -121,6 +218,15 @@ function logPanel(parent, caption, W, name, xlabel) {
       curves.replaceChildren(...list.map(({ points, kind: [kind, style] }) => svg("path", {
         class: kind, style, d: trace(points.map(([a, b]) => [x(a), b > 0 ? y(b) : NaN])),
       })));
+    },
+    /** Dots on both curves, [x, value] each; null: none. */
+    point(points) {
+      dots.forEach((dot, i) => {
+        const [a, b] = points ? points[i] : [0, NaN];
+        dot.style.visibility = b > 0 && Number.isFinite(b) ? "visible" : "hidden";
+        if (b > 0 && Number.isFinite(b)) fill(dot, { cx: x(a).toFixed(1), cy: y(b).toFixed(1) });
+      });
+      place();
     },
   };
 }

@@ -10,11 +10,12 @@ import torch
 import traitlets as t
 from matplotlib.patches import Rectangle
 
-from ..tools.drawing import SEQUENTIAL, Figure, new_figure, plain
+from ..tools.drawing import SEQUENTIAL, VERMILLION, Figure, new_figure, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
-from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, real
+from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, real
+from .story import STORY
 
 LAYERS = 4
 KIND_NAMES = tuple(k.name for k in KINDS)
@@ -30,22 +31,33 @@ class MaskExplorer(SeveralFunctions):
     lengths alone: no function of the unit makes it.
 
     Traits mask (index into KIND_NAMES; a name is taken too), size (index of the slider's value), query and layers
-    follow the controls; the mouse may also click a row. Raises as TableWidget says.
+    follow the controls; painted ("0,3 7,0": row, column) holds the cells that were turned over by hand, whatever the
+    mask. Raises as TableWidget says, and TraitError for a cell that cannot be.
     """
 
     recording = "mask"
     names = (*_MASKS, "position_ids", "blank_infilling")
     function_name = "masks"
-    controls = ("mask", "size", "query", "layers")
+    controls = ("mask", "size", "query", "layers", "painted")
+    story = STORY
 
     mask = t.Int(0, min=0, max=len(KINDS) - 1).tag(sync=True)
     size = t.Int(4, min=0, max=max(len(k.sizes) for k in KINDS) - 1).tag(sync=True)
     query = t.Int(3, min=0, max=SIZE - 1).tag(sync=True)
     layers = t.Int(2, min=1, max=LAYERS).tag(sync=True)
+    painted = t.Unicode("").tag(sync=True)
 
     def __init__(self, functions: Functions | None = None, mask: int | str = 0, **state: Any) -> None:
         index = KIND_NAMES.index(mask) if isinstance(mask, str) else mask
         super().__init__(functions, mask=index, **state)
+
+    @t.validate("painted")
+    def _painted_cells(self, proposal):
+        try:
+            cells(proposal["value"])
+        except ValueError as error:
+            raise t.TraitError(str(error)) from None
+        return proposal["value"]
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
@@ -77,24 +89,24 @@ class MaskExplorer(SeveralFunctions):
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         shown = {**reference, **mine}
         may, right = _by_scene(shown), _by_scene(reference)
-        # The residual connection keeps a word's own state, whatever the mask says.
-        step = (may > 0) | np.eye(SIZE, dtype=bool)
-        reach, powers = step, [step]
-        for _ in range(LAYERS - 1):
-            reach = np.einsum("sij,sjk->sik", step.astype(int), reach.astype(int)) > 0
-            powers.append(reach)
         own = [float(bool(s.function) and mine is not reference and f"m_{s.function}" in mine) for s in SCENES]
         return {
             **{k: v for k, v in reference.items() if k not in mine},
             "may": may,
             "right": right,
-            "reach": np.stack(powers, 1).astype(float),
             "own": np.array(own),
         }
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         scenes = [
-            {"kind": s.kind, "rows": s.rows, "columns": s.columns, "function": s.function, "positions": s.positions}
+            {
+                "kind": s.kind,
+                "rows": s.rows,
+                "columns": s.columns,
+                "function": s.function,
+                "positions": s.positions,
+                "rule": s.rule,
+            }
             for s in SCENES
         ]
         kinds = [{"name": k.name, "counts": k.counts, "sizes": k.sizes, "ahead": k.ahead} for k in KINDS]
@@ -114,25 +126,43 @@ class MaskExplorer(SeveralFunctions):
     def _table(self, name, *shape):
         return np.frombuffer(self.tables[name], "<f4").reshape(shape)[self.scene()]
 
-    def may(self) -> np.ndarray:
-        """The present mask, (T, S) boolean."""
+    def given_mask(self) -> np.ndarray:
+        """The present mask as the function made it, (T, S) boolean."""
         rows, columns = self._shape()
         return self._table("may", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
+
+    def may(self) -> np.ndarray:
+        """The mask on show, (T, S) boolean: as the function made it, but for the painted cells."""
+        mask = self.given_mask().copy()
+        for i, j in self._turned():
+            mask[i, j] = ~mask[i, j]
+        return mask
+
+    def _turned(self):
+        rows, columns = self._shape()
+        return [(i, j) for i, j in cells(self.painted) if i < rows and j < columns]
 
     def _shape(self):
         scene = SCENES[self.scene()]
         return len(scene.rows), len(scene.columns)
 
-    def reached(self) -> np.ndarray | None:
-        """(LAYERS, S) boolean: what the query depends on after 1, 2, … layers; None where the mask is not square."""
+    def ways(self) -> np.ndarray | None:
+        """(LAYERS, T, T) int: on how many ways row i gets at word j through 1, 2, … layers; None where not square."""
         rows, columns = self._shape()
         if rows != columns:
             return None
-        query = min(self.query, rows - 1)
-        return self._table("reach", len(SCENES), LAYERS, SIZE, SIZE)[:, query, :columns] > 0
+        # The residual connection keeps a word's own state, whatever the mask says.
+        step = (self.may() | np.eye(rows, dtype=bool)).astype(int)
+        return np.stack([np.linalg.matrix_power(step, n) for n in range(1, LAYERS + 1)])
+
+    def reached(self) -> np.ndarray | None:
+        """(LAYERS, S) boolean: what the query depends on after 1, 2, … layers; None where the mask is not square."""
+        ways = self.ways()
+        return None if ways is None else ways[:, min(self.query, ways.shape[1] - 1)] > 0
 
     def facts(self) -> dict[str, int]:
-        """Of the present mask: allowed ``pairs``, pairs ``ahead`` of the query, ``empty`` rows, ``wrong`` cells."""
+        """Of the mask on show: allowed ``pairs``, pairs ``ahead`` of the query, ``empty`` rows; of the function's,
+        before any painting: ``wrong`` cells."""
         rows, columns = self._shape()
         may, right = self.may(), self._table("right", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
         later = np.arange(columns)[None] > np.arange(rows)[:, None] + columns - rows
@@ -141,7 +171,7 @@ class MaskExplorer(SeveralFunctions):
             "pairs": int(may.sum()),
             "ahead": ahead,
             "empty": int((~may.any(1)).sum()),
-            "wrong": int((may != right).sum()),
+            "wrong": int((self.given_mask() != right).sum()),
         }
 
     @property
@@ -157,6 +187,8 @@ class MaskExplorer(SeveralFunctions):
         count = kind.sizes[min(self.size, len(kind.sizes) - 1)]
         size = f", {kind.counts}: {count}" if kind.counts else ""
         state = "as the reference's" if not found["wrong"] else f"{found['wrong']} cells differ from the reference's"
+        turned = ", ".join(f"[{i}, {j}]" for i, j in self._turned())
+        painted = f" Painted by hand: {turned}." if turned else ""
         reached = self.reached()
         deep = (
             ""
@@ -165,7 +197,7 @@ class MaskExplorer(SeveralFunctions):
         )
         return (
             f"Mask explorer with {self.whose} mask “{kind.name}”{size}: {found['pairs']} allowed pairs in "
-            f"{len(scene.rows)} rows (queries) and {len(scene.columns)} columns (keys), {state}. Query "
+            f"{len(scene.rows)} rows (queries) and {len(scene.columns)} columns (keys), {state}.{painted} Query "
             f"“{scene.rows[query]}” (row {query}) may look at: {', '.join(seen) or 'nothing'}.{deep} Rows that see "
             f"nothing: {found['empty']}."
         )
@@ -178,6 +210,8 @@ class MaskExplorer(SeveralFunctions):
         left.imshow(may, cmap=SEQUENTIAL, vmin=0, vmax=1.3)
         for i, j in np.argwhere(~may):
             left.text(j, i, "·", ha="center", va="center", fontsize=8)
+        for i, j in self._turned():
+            left.plot(j + 0.32, i - 0.32, marker="s", markersize=5, color=VERMILLION)
         row = Rectangle((-0.5, query - 0.5), len(scene.columns), 1, fill=False, edgecolor="black", linewidth=2)
         left.add_patch(row)
         left.set_xticks(range(len(scene.columns)), scene.columns, rotation=60)

@@ -1,7 +1,9 @@
-// MaskExplorer: a mask as a grid of words; one query's row, and what reaches it over several layers.
+// MaskExplorer: a mask as a grid of words that can be painted; one query's row, and what reaches it over several layers.
+
+const QUERY_MS = 700; // between two queries of "Play"
 
 function maskWidget(ui) {
-  const { spec } = ui;
+  const { spec, room } = ui;
   const N = spec.size;
   const firsts = spec.kinds.map((_, k) => spec.scenes.findIndex((s) => s.kind === k));
   const kind = () => spec.kinds[ui.get("mask")];
@@ -10,72 +12,162 @@ function maskWidget(ui) {
   const scene = () => spec.scenes[index()];
   pick(ui, { trait: "mask", name: "mask", names: spec.kinds.map((k) => k.name) });
   slider(ui, { trait: "query", name: "query", max: () => scene().rows.length - 1, show: (i) => `${i}: ${scene().rows[i]}` });
-  slider(ui, {
+  const size = slider(ui, {
     trait: "size", name: "size", max: () => kind().sizes.length - 1, long: true,
     show: (i) => (kind().counts === "example" ? `example ${i + 1}` : kind().counts ? `${kind().sizes[i]} ${kind().counts}` : "one size"),
   });
   slider(ui, { trait: "layers", name: "layers", values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
+  // Another mask is another sheet: what was painted on the last one does not stay.
+  const fresh = () => ui.set("painted", "");
+  ui.controls.querySelector("select").addEventListener("change", fresh);
+  size.addEventListener("input", fresh);
+  ui.watch("painted");
+  const bar = html("div", { class: "ta-bar" });
+  ui.controls.append(bar);
+  player(ui, bar, {
+    stepName: "Next query", playName: "Play queries", every: QUERY_MS,
+    step: () => ui.set("query", (Math.min(ui.get("query"), scene().rows.length - 1) + 1) % scene().rows.length),
+  });
+  const [left, gap] = [50, 20];
+  const side = Math.min(288, room - left - 2);
+  const wide = room >= left + side + gap + 300;
+  const choose = ui.controls.firstChild;
+  if (wide) choose.style.cssText = "grid-column: span 2; grid-template-columns: max-content minmax(0, max-content) max-content";
+  const back = button(wide ? choose : bar, "Back to the mask", fresh);
+  ui.readout.style.minHeight = room < 480 ? "98px" : "43px";
   ui.root.append(ui.readout);
 
   const row = ui.row();
-  const grid = maskGrid(row, N, (i) => ui.set("query", i));
-  const side = html("div", { class: "ta-panel", style: "flex: 1 1 300px" });
-  row.append(side);
-  const path = pathPanel(side, N, spec.layers);
-  const show = facts(side, "This mask", [
+  let now = null; // what is on the sheet; made anew when the scene, the paint or the tables change
+  const grid = maskGrid(ui, row, { left, side, N, setting: () => now, paint });
+  const path = pathPanel(ui, row, wide ? room - left - side - 2 - gap : Math.min(room, 420), wide ? 262 : 220, N, () => now);
+  const show = signs(wide ? path.box : ui.row(), [
     ["allowed pairs", "True in the mask, of all pairs"],
     ["pairs that look ahead", "the key is later than the query"],
-    ["queries that see nothing", "their softmax would be 0/0"],
-    ["cells unlike the reference", "crossed out in the picture"],
+    ["queries that see nothing", "their softmax would be 0 ÷ 0"],
+    ["unlike the reference", "cells of the function, before any painting; crossed out in the picture"],
   ]);
 
-  return {
-    draw() {
-      const [s, at] = [scene(), index()];
-      const [rows, columns] = [s.rows.length, s.columns.length];
-      const query = Math.min(ui.get("query"), rows - 1);
-      const cut = (name) => ui.table(name).subarray(at * N * N, (at + 1) * N * N);
-      const [may, right] = [cut("may"), cut("right")];
-      const positions = s.positions.length ? positionRows(ui, s.positions, columns) : [];
-      grid.draw(s, may, right, query, positions, ui.get("notice") || !ui.table("own")[at]);
+  /** Turns a cell over; a stroke gives all its cells the value of its first. Returns that value. */
+  function paint(i, j, value = !now.may[i * N + j]) {
+    if (value !== now.may[i * N + j] > 0) {
+      const cell = `${i},${j}`;
+      const cells = ui.get("painted").split(" ").filter(Boolean);
+      ui.set("painted", (cells.includes(cell) ? cells.filter((c) => c !== cell) : [...cells, cell]).join(" "));
+      now = setting(); // a fast stroke may reach the next cell before the next drawing
+    }
+    return value;
+  }
 
-      const seen = s.columns.filter((_, j) => may[query * N + j] > 0);
-      const layers = ui.get("layers");
-      const square = rows === columns;
-      const reach = Array.from({ length: spec.layers }, (_, l) => (
-        ui.table("reach").subarray(((at * spec.layers + l) * N) * N, ((at * spec.layers + l) * N + N) * N)));
-      path.draw(square ? s.columns : null, may, reach, query, layers);
-
-      let [pairs, ahead, empty, wrong] = [0, 0, 0, 0];
-      for (let i = 0; i < rows; i++) {
-        let any = false;
-        for (let j = 0; j < columns; j++) {
-          const [a, b] = [may[i * N + j] > 0, right[i * N + j] > 0];
-          pairs += a;
-          any ||= a;
-          wrong += a !== b;
-          ahead += a && j > i + columns - rows;
-        }
-        empty += !any;
+  function setting() {
+    const [at, painted] = [index(), ui.get("painted")];
+    if (now && now.at === at && now.painted === painted) return now;
+    const s = scene();
+    const [rows, columns] = [s.rows.length, s.columns.length];
+    const cut = (name) => ui.table(name).subarray(at * N * N, (at + 1) * N * N);
+    const [given, right] = [cut("may"), cut("right")];
+    const may = Uint8Array.from(given, (v) => (v > 0 ? 1 : 0));
+    const cells = painted.split(" ").filter(Boolean).map((c) => c.split(",").map(Number))
+      .filter(([i, j]) => i < rows && j < columns);
+    for (const [i, j] of cells) may[i * N + j] = 1 - may[i * N + j];
+    const found = { at, painted, s, rows, columns, given, right, may, cells, square: rows === columns, counts: [] };
+    found.ways = found.square ? powers(may, rows, N, spec.layers) : [];
+    let [pairs, ahead, empty, wrong] = [0, 0, 0, 0];
+    for (let i = 0; i < rows; i++) {
+      let any = 0;
+      for (let j = 0; j < columns; j++) {
+        const a = may[i * N + j];
+        any += a;
+        wrong += given[i * N + j] > 0 !== right[i * N + j] > 0;
+        ahead += a && j > i + columns - rows;
       }
-      const rule = kind().ahead;
-      show([
-        [`${pairs} of ${rows * columns}`, ""],
-        rule === "cross" ? ["", "two texts"] : [String(ahead), rule === "yes" ? (ahead ? "by design" : "") : ahead ? "leak" : "no leak",
-          rule === "yes" ? undefined : ahead === 0],
-        [String(empty), empty ? "define them" : ""],
-        [String(wrong), wrong ? "differs" : "same", wrong === 0],
-      ]);
-      const reached = reach[layers - 1].subarray(query * N, query * N + columns).reduce((a, v) => a + (v > 0), 0);
-      const deep = square ? `; after ${layers} layer${layers > 1 ? "s" : ""} it depends on ${reached} of ${columns}` : "";
-      ui.say(`“${s.rows[query]}” (row ${query}) may look at ${seen.length} of ${columns}: ${seen.join(" ") || "nothing"}${deep}`);
-      ui.root.dataset.key = `${at},${query},${layers}`;
+      found.counts.push(any);
+      pairs += any;
+      empty += !any;
+    }
+    const rule = kind().ahead;
+    show([
+      [`${pairs} of ${rows * columns}`, ""],
+      rule === "cross" ? ["", "two texts"] : [String(ahead), rule === "yes" ? (ahead ? "by design" : "") : ahead ? "leak" : "no leak",
+        rule === "yes" ? undefined : ahead === 0],
+      [String(empty), empty ? "define them" : ""],
+      [String(wrong), wrong ? "differs" : "same", wrong === 0],
+    ]);
+    fill(back, { "aria-disabled": String(!painted) });
+    return found;
+  }
+
+  /** Of the cell or the word that is pointed at: is it allowed, and on how many ways does it reach the query? */
+  function formula(query, key, level, layers) {
+    if (key === undefined) return "";
+    if (level !== undefined) return waysFormula(now, query, key, layers - level, N);
+    const [allowed, n] = [now.may[query * N + key], now.counts[query]];
+    const painted = now.cells.some(([i, j]) => i === query && j === key) ? "painted; " : "";
+    const weight = allowed ? `at equal scores its weight is 1 ÷ ${n} = ${short(1 / n)}`
+      : n ? "its score becomes −∞, its weight exp(−∞) = 0" : "the whole row is False: 0 ÷ 0 in the softmax";
+    return `mask[${query}, ${key}] = ${allowed ? "True" : "False"} (${painted}rule: ${now.s.rule}): ${weight}`;
+  }
+
+  let drawn = null;
+  return {
+    stale() { now = null; },
+    draw() {
+      now = setting();
+      const { s, rows, columns, may } = now;
+      const layers = ui.get("layers");
+      const query = Math.min(ui.seen("query"), rows - 1);
+      const key = ui.seen("key") < columns ? ui.seen("key") : undefined;
+      const level = now.square && key !== undefined && ui.seen("level") <= layers ? ui.seen("level") : undefined;
+      if (drawn !== now) grid.paint(positionRows(ui, s.positions, columns), ui.get("notice") || !ui.table("own")[now.at]);
+      drawn = now;
+      grid.mark(query, key);
+      path.draw(query, key, level ?? 0, layers);
+
+      const seen = s.columns.filter((_, j) => may[query * N + j]);
+      let text = `“${s.rows[query]}” (row ${query}) may look at ${seen.length} of ${columns}: ${seen.join(" ") || "nothing"}`;
+      if (now.square) {
+        const reached = now.ways[layers].subarray(query * N, query * N + columns).reduce((sum, v) => sum + (v > 0), 0);
+        text += `; after ${layers} layer${layers > 1 ? "s" : ""} it depends on ${reached} of ${columns}`;
+      }
+      ui.say(text, formula(query, key, level, layers));
+      ui.root.dataset.key = `${now.at},${query},${layers},${now.painted}`;
     },
   };
 }
 
+/** Ways from key to query over 0, 1, … layers: powers of the mask with the residual connection, which keeps a word's own state. */
+function powers(may, T, N, layers) {
+  const one = new Float64Array(N * N);
+  for (let i = 0; i < T; i++) one[i * N + i] = 1;
+  const found = [one];
+  for (let l = 1; l <= layers; l++) {
+    const next = new Float64Array(N * N);
+    for (let i = 0; i < T; i++) {
+      for (let k = 0; k < T; k++) {
+        if (may[i * N + k] || i === k) for (let j = 0; j < T; j++) next[i * N + j] += found[l - 1][k * N + j];
+      }
+    }
+    found.push(next);
+  }
+  return found;
+}
+
+/** ways₂[3, 1] = Σₖ ways₁[k, 1]: the sum over the words k that the query itself reads, with their own numbers. */
+function waysFormula({ may, ways, columns }, query, key, depth, N) {
+  if (depth < 1) return "";
+  const count = (d, i) => ways[d][i * N + key];
+  const named = (d, i) => `ways${"₀₁₂₃₄"[d]}[${i}, ${key}]`;
+  if (depth === 1) return `${named(1, query)} = ${count(1, query)}${may[query * N + key] || query !== key ? "" : ", the residual connection"}`;
+  const terms = [];
+  for (let k = 0; k < columns; k++) if ((may[query * N + k] || k === query) && count(depth - 1, k)) terms.push(count(depth - 1, k));
+  return `${named(depth, query)} = Σₖ ${named(depth - 1, "k")} = ${terms.length > 1 ? `${terms.join(" + ")} = ` : ""}${count(depth, query)}, ` +
+    `over each k that row ${query} reads`;
+}
+
 /** [[name, numbers], …] of the scene's position rows; a negative number means no token. */
-function positionRows(ui, [name, at], columns) {
+function positionRows(ui, positions, columns) {
+  if (!positions.length) return [];
+  const [name, at] = positions;
   const table = ui.table(`p_${name}`);
   const rows = name === "position_ids" ? ["position"] : ["position", "in blank"];
   const N = ui.spec.size;
@@ -85,114 +177,178 @@ function positionRows(ui, [name, at], columns) {
   });
 }
 
-/** Cells of the mask; a click chooses the row. */
-function maskGrid(parent, N, choose) {
-  const [left, wide] = [58, 410];
-  const W = left + wide + 2;
-  const tall = (head) => head + wide + 4;
-  let head = 30; // two rows of positions need more
+/** Cells of the mask. Pointing shows a cell, a click or a stroke paints; the word of a row chooses the query. */
+function maskGrid(ui, parent, { left, side, N, setting, paint }) {
+  const W = left + side + 2;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const note = html("small", {});
-  box.append(html("p", { class: "ta-caption" }, "Mask", note));
+  const [caption, note] = [html("span"), html("small")];
+  box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
-  const canvas = picture(box, W, tall(head), "Grid: one row for each query, one column for each key, filled where the query may look");
-  canvas.style.cursor = "pointer";
-  let shape = [1, 1];
-  canvas.addEventListener("click", (event) => {
-    const frame = canvas.getBoundingClientRect();
-    const y = ((event.clientY - frame.top) / frame.height) * tall(head) - head;
-    const i = Math.floor(y / (wide / shape[1]));
-    if (i >= 0 && i < shape[0]) choose(i);
+  const canvas = picture(box, W, 10, "Grid: one row for each query, one column for each key, filled where the query may look");
+  const [words, cells, over] = [svg("g"), svg("g"), svg("g", { style: "pointer-events: none" })];
+  const strong = svg("path", { class: "ta-fill-one ta-cell" });
+  const [corners, crosses] = [svg("path", { class: "ta-open-two" }), svg("g")];
+  const [frame, column] = [svg("rect", { class: "ta-mark" }), svg("rect", { class: "ta-mark", style: "stroke-dasharray: 4 3; stroke-width: 1.5" })];
+  over.append(strong, corners, crosses, column, frame);
+  canvas.append(words, cells, over);
+  let [head, shape, rects, rowWords, columnWords] = [30, "", [], [], []];
+  let stroke = null; // the value that the present stroke paints
+  for (const start of ["pointerdown", "keydown"]) canvas.addEventListener(start, () => { stroke = null; }, true);
+  const cell = () => side / setting().columns;
+  const spot = cursor(ui, canvas, {
+    name: "Mask; arrow keys walk, Enter paints", cross: false,
+    box: () => ({ x: left, y: head, width: side, height: setting().rows * cell() }),
+    size: () => [setting().columns, setting().rows],
+    at: () => [Math.min(ui.seen("key") ?? 0, setting().columns - 1), Math.min(ui.seen("query"), setting().rows - 1)],
+    state: (key, query) => ({ query, key }),
+    press(key, query) {
+      stroke = paint(query, key, stroke ?? undefined);
+      ui.pin({ query, key });
+    },
+    says: (key, query) => `query ${setting().s.rows[query]}, key ${setting().s.columns[key]}, ${setting().may[query * N + key] ? "may look" : "may not look"}`,
   });
+
+  /** Nodes for this many rows and columns. */
+  function layout(rows, columns) {
+    const c = cell();
+    rects = Array.from({ length: rows * columns }, (_, n) => svg("rect", {
+      x: left + (n % columns) * c, y: head + Math.floor(n / columns) * c, width: c, height: c }));
+    cells.replaceChildren(...rects);
+    words.replaceChildren();
+    columnWords = Array.from({ length: columns }, (_, j) => label(words, left + (j + 0.5) * c, head - 7, "", "middle", "ta-small"));
+    rowWords = Array.from({ length: rows }, (_, i) => {
+      const text = label(words, left - 6, head + (i + 0.5) * c + 4, "", "end");
+      const target = svg("rect", { x: 0, y: head + i * c, width: left - 2, height: c, fill: "transparent" });
+      words.append(touch(ui, target, () => ({ query: i })));
+      return text;
+    });
+    fill(canvas, { viewBox: `0 0 ${W} ${head + rows * c + 2}`, height: head + rows * c + 2 });
+  }
+
+  const square = (i, j) => { const c = cell(); return `M${left + j * c} ${head + i * c}h${c}v${c}h${-c}z`; };
   return {
-    draw(s, may, right, query, positions, reference) {
-      shape = [s.rows.length, s.columns.length];
-      note.textContent = `row: query, column: key; blue: may look${reference ? "; the reference" : "; yours"}`;
-      const cell = wide / shape[1];
-      head = 30 + 16 * positions.length;
-      canvas.setAttribute("viewBox", `0 0 ${W} ${tall(head)}`);
-      canvas.setAttribute("height", tall(head));
-      const parts = [];
-      const text = (x, y, words, anchor, kind) => {
-        const node = svg("text", { x, y, "text-anchor": anchor, class: kind }, words);
-        parts.push(node);
-        return node;
-      };
+    paint(positions, reference) {
+      const { s, rows, columns, may, given, right, cells: turned } = setting();
+      write(caption, reference ? "Reference’s mask" : "Your mask");
+      write(note, `filled: may look${turned.length ? "; corner: painted" : ""}`);
+      head = 22 + 16 * positions.length;
+      if (shape !== `${rows},${columns},${head}`) layout(rows, columns);
+      shape = `${rows},${columns},${head}`;
+      const c = cell();
+      words.querySelectorAll(".ta-place").forEach((node) => node.remove());
       positions.forEach(([title, numbers], r) => {
-        const y = 14 + 16 * r;
-        text(left - 6, y, title, "end", "ta-small");
-        numbers.forEach((v, j) => text(left + (j + 0.5) * cell, y, String(v), "middle", "ta-small"));
+        const number = (x, text, anchor) => label(words, x, 12 + 16 * r, text, anchor, "ta-small ta-place");
+        number(left - 6, title, "end");
+        numbers.forEach((v, j) => number(left + (j + 0.5) * c, String(v), "middle"));
       });
-      s.columns.forEach((word, j) => {
-        const here = may[query * N + j] > 0;
-        text(left + (j + 0.5) * cell, head - 8, word, "middle", here ? "ta-strong" : "ta-small");
+      s.columns.forEach((word, j) => write(columnWords[j], word));
+      s.rows.forEach((word, i) => write(rowWords[i], word));
+      const crossed = [];
+      rects.forEach((rect, n) => {
+        const [i, j] = [Math.floor(n / columns), n % columns];
+        const on = may[i * N + j];
+        fill(rect, { class: on ? "ta-fill-one ta-cell" : "ta-axis", "fill-opacity": on ? 0.55 : 1 });
+        if (given[i * N + j] > 0 === right[i * N + j] > 0) return;
+        const [x, y, d] = [left + j * c + 6, head + i * c + 6, c - 12];
+        crossed.push(svg("path", { d: `M${x} ${y}l${d} ${d}m0 ${-d}l${-d} ${d}`, class: "ta-mark", style: "stroke: var(--ta-bad)" }));
       });
-      s.rows.forEach((word, i) => {
-        text(left - 6, head + (i + 0.5) * cell + 4, word, "end", i === query ? "ta-strong" : "ta-text");
-        s.columns.forEach((_, j) => {
-          const [a, b] = [may[i * N + j] > 0, right[i * N + j] > 0];
-          const [x, y] = [left + j * cell, head + i * cell];
-          const kind = a ? "ta-fill-one ta-cell" : "ta-axis";
-          parts.push(svg("rect", { x, y, width: cell, height: cell, class: kind, style: a ? `fill-opacity: ${i === query ? 1 : 0.55}` : "" }));
-          if (a !== b) {
-            const d = `M${x + 8} ${y + 8}L${x + cell - 8} ${y + cell - 8}M${x + cell - 8} ${y + 8}L${x + 8} ${y + cell - 8}`;
-            parts.push(svg("path", { d, class: "ta-mark", style: "stroke: var(--ta-bad)" }));
-          }
-        });
+      crosses.replaceChildren(...crossed);
+      fill(corners, { d: turned.map(([i, j]) => `M${left + (j + 1) * c - 12} ${head + i * c + 1}h11v11z`).join("") });
+    },
+    mark(query, key) {
+      spot();
+      const { s, may, columns, rows } = setting();
+      const c = cell();
+      let d = "";
+      s.columns.forEach((_, j) => {
+        const on = may[query * N + j];
+        if (on) d += square(query, j);
+        fill(columnWords[j], { class: j === key ? "ta-strong" : "ta-small", style: on || j === key ? `font-size: 11px; fill: var(--ta-ink); font-weight: ${c < 30 && j !== key ? 400 : 600}` : "" });
       });
-      parts.push(svg("rect", { x: left, y: head + query * cell, width: wide, height: cell, class: "ta-mark" }));
-      canvas.replaceChildren(...parts);
+      rowWords.forEach((text, i) => fill(text, { class: i === query ? "ta-strong" : "ta-text" }));
+      fill(strong, { d });
+      fill(frame, { x: left, y: head + query * c, width: side, height: c });
+      column.style.visibility = key === undefined ? "hidden" : "visible";
+      if (key !== undefined) fill(column, { x: left + key * c, y: head, width: c, height: rows * c });
     },
   };
 }
 
 /** Layers from the input at the bottom to the query at the top; lines are allowed steps on a way to the query. */
-function pathPanel(parent, N, layers) {
-  const [W, step, top, left] = [330, 34, 14, 46];
-  const tall = (depth) => top + depth * step + 26;
-  const note = html("small", {});
-  const box = html("div", { style: "margin-bottom: 8px" }, html("p", { class: "ta-caption" }, "What reaches the query", note));
+function pathPanel(ui, parent, W, H, N, setting) {
+  const [top, left, foot] = [26, 48, 22];
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, "What reaches the query",
+    html("small", {}, "point at a word: its ways")));
   parent.append(box);
-  const canvas = picture(box, W, tall(layers), "Layers of words: lines show on which ways the inputs below reach the query at the top");
+  const canvas = picture(box, W, H, "Layers of words: lines show on which ways the inputs below reach the query at the top");
+  const none = label(canvas, 0, 24, "Queries and keys are different words here.");
+  const whole = svg("g");
+  const lines = ["stroke-opacity: 0.4", "stroke-opacity: 0.5; stroke-dasharray: 2 3", "stroke-width: 2.5; stroke-opacity: 1"]
+    .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
+  const dots = svg("g");
+  whole.append(...lines, dots);
+  canvas.append(whole);
+  let [shape, circles, words] = ["", [], []];
+  let depth = 1;
+  const T = () => setting().columns;
+  const x = (i) => left + ((i + 0.5) * (W - left)) / T();
+  const step = () => Math.min(84, (H - top - foot) / depth);
+  const y = (l) => top + (depth - l) * step() - 12; // layer 0 at the bottom
+  const spot = cursor(ui, canvas, {
+    name: "Ways to the query; arrow keys walk through words and layers", cross: false,
+    box: () => ({ x: left, y: 2, width: W - left, height: y(0) + 22 }),
+    size: () => [T(), depth + 1],
+    at: () => [ui.seen("key") ?? Math.min(ui.seen("query"), T() - 1), depth - Math.min(ui.seen("level") ?? (ui.seen("key") === undefined ? depth : 0), depth)],
+    state: (key, r) => (r === 0 ? { query: key, key, level: depth } : { key, level: depth - r }),
+    says: (key, r) => `${setting().s.columns[key]}, ${r === depth ? "input" : `layer ${depth - r}`}`,
+  });
+  const area = canvas.lastChild;
+
+  function layout(count) {
+    circles = Array.from({ length: depth + 1 }, () => Array.from({ length: count }, () => svg("circle")));
+    dots.replaceChildren(...circles.flat());
+    for (let l = 0; l <= depth; l++) label(dots, left - 10, y(l) + 4, l ? `layer ${l}` : "input", "end", "ta-small");
+    words = Array.from({ length: count }, (_, i) => label(dots, x(i), y(0) + 20, "", "middle", "ta-small"));
+    circles.forEach((line, l) => line.forEach((circle, i) => fill(circle, { cx: x(i).toFixed(1), cy: y(l).toFixed(1) })));
+  }
+
   return {
-    draw(words, may, reach, query, depth) {
-      note.textContent = words ? "input words at the bottom" : "";
-      if (!words) {
-        canvas.setAttribute("viewBox", `0 0 ${W} 34`);
-        canvas.setAttribute("height", 34);
-        canvas.replaceChildren(svg("text", { x: 0, y: 20, class: "ta-text" }, "Queries and keys are different words here."));
-        return;
-      }
-      const T = words.length;
-      const x = (i) => left + ((i + 0.5) * (W - left)) / T;
-      const y = (l) => top + (depth - l) * step; // layer 0 at the bottom
-      canvas.setAttribute("viewBox", `0 0 ${W} ${tall(depth)}`);
-      canvas.setAttribute("height", tall(depth));
-      const parts = [];
-      // In layer l those words matter that the query reaches over the layers above.
-      const needed = (l, i) => l === depth ? i === query : reach[depth - l - 1][query * N + i] > 0;
+    box,
+    draw(query, key, level, layers) {
+      const { square, may, ways, s, columns } = setting();
+      none.style.display = square ? "none" : "";
+      for (const part of [whole, area]) part.style.display = square ? "" : "none";
+      if (!square) return;
+      depth = layers;
+      if (shape !== `${columns},${depth}`) layout(columns);
+      shape = `${columns},${depth}`;
+      spot();
+      // Needed in layer l: what the query reaches over the layers above. On the way: what the word pointed at reaches too.
+      const needed = (l, i) => ways[depth - l][query * N + i] > 0;
+      const onWay = (l, i) => key !== undefined && l >= level && needed(l, i) && ways[l - level][i * N + key] > 0;
+      const d = ["", "", ""];
       for (let l = depth; l > 0; l--) {
-        for (let i = 0; i < T; i++) {
+        for (let i = 0; i < columns; i++) {
           if (!needed(l, i)) continue;
-          for (let j = 0; j < T; j++) {
-            const direct = may[i * N + j] > 0;
-            if (!direct && i !== j) continue; // the residual stream keeps a word's own state
-            const dashed = direct ? "" : "; stroke-dasharray: 2 3";
-            const style = `stroke: var(--ta-one); stroke-opacity: 0.4${dashed}`;
-            parts.push(svg("line", { x1: x(i), y1: y(l), x2: x(j), y2: y(l - 1), style }));
+          for (let j = 0; j < columns; j++) {
+            const direct = may[i * N + j];
+            if (!direct && i !== j) continue;
+            const piece = `M${x(i).toFixed(1)} ${y(l).toFixed(1)}L${x(j).toFixed(1)} ${y(l - 1).toFixed(1)}`;
+            d[direct ? 0 : 1] += piece;
+            if (onWay(l, i) && onWay(l - 1, j)) d[2] += piece;
           }
         }
       }
-      for (let l = 0; l <= depth; l++) {
-        parts.push(svg("text", { x: left - 8, y: y(l) + 4, "text-anchor": "end", class: "ta-small" }, l ? `layer ${l}` : "input"));
-        for (let i = 0; i < T; i++) {
-          const on = needed(l, i);
-          const kind = l === depth && i === query ? "ta-here" : on ? "ta-fill-one" : "ta-axis";
-          parts.push(svg("circle", { cx: x(i), cy: y(l), r: on ? 5 : 3, class: kind }));
-        }
-      }
-      words.forEach((_, i) => parts.push(svg("text", { x: x(i), y: tall(depth) - 4, "text-anchor": "middle", class: "ta-small" }, String(i))));
-      canvas.replaceChildren(...parts);
+      lines.forEach((path, n) => fill(path, { d: d[n] }));
+      circles.forEach((line, l) => line.forEach((circle, i) => {
+        const [on, lit, here] = [needed(l, i), onWay(l, i), l === level && i === key];
+        const kind = l === depth && i === query ? "ta-here" : on ? "ta-fill-one" : "ta-axis";
+        fill(circle, { r: here ? 7 : on ? 5 : 3, class: lit || here ? `${kind} ta-lit` : kind });
+      }));
+      s.columns.forEach((word, i) => {
+        write(words[i], word);
+        fill(words[i], { class: needed(0, i) ? "ta-small ta-needed" : "ta-small", style: needed(0, i) ? "font-weight: 600; fill: var(--ta-ink)" : "" });
+      });
     },
   };
 }

@@ -8,7 +8,7 @@ from torch import Tensor
 
 TEXT = ("one", "dog", "saw", "two", "cats", "and", "ran", ".")
 ANSWER = ("ein", "Hund", "sah", "zwei", ".")  # what a decoder has written of the translation
-PAD, MASK, START = "<pad>", "[M]", "[S]"
+PAD, MASK, START = "[pad]", "[M]", "[S]"
 T = len(TEXT)
 SIZE = 12  # the longest scene, part A and part B of a GLM example
 # GLM examples on TEXT: spans, and the order in which part B writes them.
@@ -49,6 +49,7 @@ class Scene(NamedTuple):
     function: str
     arguments: tuple
     positions: tuple  # (function, index) of the position rows, or ()
+    rule: str  # when row i may look at column j
 
 
 def real(count: int, left: bool) -> Tensor:
@@ -72,35 +73,63 @@ def glm_words(spans: Sequence[Sequence[int]], order: Iterable[int]) -> tuple[tup
     return tuple(part_a), tuple(w for k in order for w in (START, *TEXT[slice(*spans[k])]))
 
 
+def cells(painted: str) -> list[tuple[int, int]]:
+    """(row, column) of each cell of "0,3 7,0". Raises ValueError for anything else, and beyond SIZE."""
+    found = []
+    for cell in painted.split():
+        numbers = cell.split(",")
+        if len(numbers) != 2 or not all(n.isdecimal() and int(n) < SIZE for n in numbers):
+            raise ValueError(f"painted cells are written “row,column”, each from 0 to {SIZE - 1}; “{cell:.20}” is not")
+        found.append((int(numbers[0]), int(numbers[1])))
+    return found
+
+
 def _scenes():
     unilm = {
         "UniLM: bidirectional": "bidirectional",
         "UniLM: left-to-right": "left-to-right",
         "UniLM: right-to-left": "right-to-left",
     }
+    rules = dict(zip(unilm, ("always", "j ≤ i", "j ≥ i"), strict=True))
     for k, kind in enumerate(KINDS):
         for i, size in enumerate(kind.sizes):
             if kind.name.startswith("causal, padded"):
                 left = kind.name.endswith("left")
                 words = _padded(size, left)
-                yield Scene(k, words, words, "causal_padding_mask", (real(size, left),), ("position_ids", i + T * left))
+                yield Scene(
+                    k,
+                    words,
+                    words,
+                    "causal_padding_mask",
+                    (real(size, left),),
+                    ("position_ids", i + T * left),
+                    f"j ≤ i and j {f'≥ {T - size}' if left else f'< {size}'}",
+                )
             elif kind.counts == "new words":
-                yield Scene(k, TEXT[T - size :], TEXT, "causal_mask", (size, T), ())
+                yield Scene(k, TEXT[T - size :], TEXT, "causal_mask", (size, T), (), f"j ≤ i + {T - size}")
             elif kind.name == "prefix LM":
-                yield Scene(k, TEXT, TEXT, "prefix_lm_mask", (T, size), ())
+                yield Scene(k, TEXT, TEXT, "prefix_lm_mask", (T, size), (), f"j ≤ i or j < {size}")
             elif kind.counts == "source words":
-                yield Scene(k, TEXT, TEXT, "unilm_mask", ("sequence-to-sequence", size, T - size), ())
+                yield Scene(
+                    k, TEXT, TEXT, "unilm_mask", ("sequence-to-sequence", size, T - size), (), f"j ≤ i or j < {size}"
+                )
             elif kind.ahead == "cross":
-                yield Scene(k, ANSWER, _padded(size, False), "", (real(size, False),), ())
+                yield Scene(k, ANSWER, _padded(size, False), "", (real(size, False),), (), f"j < {size}")
             elif kind.counts == "example":
                 a, b = glm_words(*BLANKS[size])
                 yield Scene(
-                    k, a + b, a + b, "unilm_mask", ("sequence-to-sequence", len(a), len(b)), ("blank_infilling", i)
+                    k,
+                    a + b,
+                    a + b,
+                    "unilm_mask",
+                    ("sequence-to-sequence", len(a), len(b)),
+                    ("blank_infilling", i),
+                    f"j ≤ i or j < {len(a)}",
                 )
             elif kind.name in unilm:
-                yield Scene(k, TEXT, TEXT, "unilm_mask", (unilm[kind.name], T // 2, T // 2), ())
+                yield Scene(k, TEXT, TEXT, "unilm_mask", (unilm[kind.name], T // 2, T // 2), (), rules[kind.name])
             else:
-                yield Scene(k, TEXT, TEXT, "causal_mask", (T,), ())
+                yield Scene(k, TEXT, TEXT, "causal_mask", (T,), (), "j ≤ i")
 
 
 SCENES = tuple(_scenes())

@@ -8,8 +8,9 @@ import traitlets as t
 
 from ..tools.base import TableWidget
 from ..tools.calls import call
-from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure, number, plain
+from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from .story import STORY
 
 TOP = 10  # weights run over 0…TOP
 WORDS = ("cat", "sat", "mat")
@@ -20,11 +21,12 @@ class MixExplorer(TableWidget):
 
     The function gets values (3, 1) float32, the numbers of three words, and weights (3,) float32, for every
     combination of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow
-    the sliders. Raises as TableWidget says.
+    the bars, which are dragged, and the sliders. Raises as TableWidget says.
     """
 
     recording, function_name = "mix", "weighted_average"
     controls = ("first", "second", "third")
+    story = STORY
 
     first = t.Int(1, min=0, max=TOP).tag(sync=True)
     second = t.Int(2, min=0, max=TOP).tag(sync=True)
@@ -65,18 +67,21 @@ class MixExplorer(TableWidget):
         parts = ", ".join(f"{w} = {v:g} with weight {n}" for w, v, n in pairs)
         right = float(self._reference["out"][self.first, self.second, self.third])
         return (
-            f"Number line with {parts}. {self.whose.capitalize()} weighted average is "
+            f"Bars on a number line, as high as their weights: {parts}. {self.whose.capitalize()} weighted average is "
             f"{number(self.average())}; the recorded solution's is {number(right)}."
         )
 
     def figure(self) -> Figure:
-        fig = new_figure(7.5, 1.9)
+        fig = new_figure(7.5, 2.3)
         axes = fig.add_subplot()
         triple = (self.first, self.second, self.third)
+        axes.bar(self.spec["values"], triple, width=0.5, color=BLUE)
         for word, value, weight in zip(WORDS, self.spec["values"], triple, strict=True):
-            axes.plot(value, 0, "o", color=BLUE, markersize=4 + 2 * weight)
-            axes.annotate(f"{word} × {weight}", (value, 0), (0, 18), textcoords="offset points", ha="center")
-        axes.plot(self.average(), 0, "^", color=VERMILLION, markersize=12)
-        axes.set(xlim=(0, 10), ylim=(-1, 1.6), yticks=[])
+            axes.annotate(f"{word} × {weight}", (value, weight), (0, 4), textcoords="offset points", ha="center")
+        right = float(self._reference["out"][triple])
+        axes.axhline(0, color="black", linewidth=1)
+        axes.plot(right, -1.1, "^", markerfacecolor="none", markeredgecolor=GRAY, markersize=14)
+        axes.plot(self.average(), -1.1, "^", color=VERMILLION, markersize=9)
+        axes.set(xlim=(0, 10), ylim=(-2, TOP + 2), xticks=range(11), yticks=[])
         plain(axes, f"{self.whose} average: {self.average():.3f}")
         return fig

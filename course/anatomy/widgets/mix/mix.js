@@ -1,53 +1,148 @@
-// MixExplorer: three words on a number line, and the average that the learner's function makes of them.
+// MixExplorer: three weights stand on a beam, and the learner's function says where it balances.
+
+const TRAITS = ["first", "second", "third"];
+const UNIT = 10; // px of height for one unit of weight
+const BAR = 36;
+const RULE = 296; // width of the panel of shares, beside the beam
 
 function mixWidget(ui) {
-  const { spec } = ui;
-  const traits = ["first", "second", "third"];
-  traits.forEach((trait, i) => slider(ui, { trait, name: `weight of ${spec.words[i]}`, max: spec.top }));
+  const { spec, room } = ui;
+  TRAITS.forEach((trait, i) => slider(ui, { trait, name: `weight of ${spec.words[i]}`, max: spec.top }));
   ui.root.append(ui.readout);
-  const [W, H, left, right, base] = [800, 150, 30, 30, 104];
-  const canvas = picture(ui.row(), W, H, "Number line from 0 to 10 with the three words and their weighted average");
-  const x = (v) => left + (v / 10) * (W - left - right);
-  line(canvas, x(0), base, x(10), base);
-  for (let v = 0; v <= 10; v++) {
-    line(canvas, x(v), base, x(v), base + 5);
-    label(canvas, x(v), base + 20, String(v), "middle", "ta-small");
-  }
-  const spots = spec.values.map((v, i) => {
-    const disc = svg("circle", { cx: x(v), cy: base, class: "ta-fill-one", "fill-opacity": 0.75 });
-    canvas.append(disc);
-    return [disc, label(canvas, x(v), 40, spec.words[i], "middle", "ta-strong")];
-  });
-  const ghost = svg("path", { class: "ta-reference" });
-  const mine = svg("path", { class: "ta-fill-two" });
-  canvas.append(ghost, mine);
-  const shown = label(canvas, 0, base + 40, "", "middle", "ta-strong");
+  const row = ui.row();
+  const wide = room >= 2 * RULE;
+  if (!wide) ui.readout.style.minHeight = "62px"; // a third line must not move the bars under the hand
+  const beam = beamPanel(ui, row, wide ? room - RULE - 20 : room);
+  const shares = sharePanel(ui, row, wide ? RULE : room);
 
   return {
     draw() {
-      const weights = traits.map((t) => ui.get(t));
+      const weights = TRAITS.map((t) => ui.get(t));
       const at = (weights[0] * (spec.top + 1) + weights[1]) * (spec.top + 1) + weights[2];
       const [value, right] = [ui.table("out")[at], ui.table("ref_out")[at]];
-      spots.forEach(([disc, text], i) => {
-        disc.setAttribute("r", weights[i] ? 4 + 2.2 * weights[i] : 2);
-        text.setAttribute("y", base - 12 - 2.2 * weights[i]);
-        text.textContent = `${spec.words[i]} × ${weights[i]}`;
-      });
-      const seen = Number.isFinite(value);
-      mine.style.visibility = shown.style.visibility = seen ? "visible" : "hidden";
-      ghost.style.visibility = Number.isFinite(right) ? "visible" : "hidden";
-      const place = clamp(x(seen ? value : 0), 8, W - 8);
-      mine.setAttribute("d", `M${place} ${base + 2}l-9 20h18z`);
-      ghost.setAttribute("d", `M${x(Number.isFinite(right) ? right : 0)} 20V${base + 24}`);
-      shown.setAttribute("x", place);
-      shown.textContent = fixed(value);
-      const good = Math.abs(value - right) <= spec.tolerance;
       const total = weights.reduce((a, b) => a + b);
+      const word = ui.seen("word") ?? -1;
+      const good = Math.abs(value - right) <= spec.tolerance;
+      beam(weights, value, right, good, word);
+      shares(weights, total, word);
       const verdict = ui.get("notice") ? "" : good ? " (as expected)" : ` (expected ${fixed(right)})`;
       ui.say(total === 0 ? "All weights are 0: there is nothing to average." :
-        `weights ${weights.join(", ")}, total ${total}: the average is ${fixed(value)}${verdict}`);
+        `weights ${weights.join(", ")}, total ${total}: the average is ${fixed(value)}${verdict}.`,
+      formula(spec, weights, total, word));
       ui.root.dataset.key = `${weights.join(",")},${fixed(value, 4)}`;
     },
+  };
+}
+
+/** What a weighted average is, with these numbers; the term of the word that is pointed at stands in brackets. */
+function formula({ words, values }, weights, total, word) {
+  const terms = weights.map((w, i) => (i === word ? `[${w}·${values[i]}]` : `${w}·${values[i]}`));
+  const sum = weights.reduce((a, w, i) => a + w * values[i], 0);
+  const whole = `(${terms.join(" + ")}) ÷ (${weights.join(" + ")}) = ${sum} ÷ ${total}`;
+  if (total === 0) return `${whole}: no number answers that`;
+  const own = word < 0 ? "" : `; share of ${words[word]}: ${weights[word]} ÷ ${total} = ${fixed(weights[word] / total)}`;
+  return `${whole} = ${fixed(sum / total)}${own}`;
+}
+
+/** Bars as high as the weights on a number line, and the triangle under the point where they balance. */
+function beamPanel(ui, parent, W) {
+  const { spec } = ui;
+  const [left, base] = [20, 26 + spec.top * UNIT];
+  const H = base + 54;
+  const note = html("small");
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
+  box.append(html("p", { class: "ta-caption" }, "Drag the top of a bar", note));
+  parent.append(box);
+  const canvas = picture(box, W, H, "A number line from 0 to 10: a bar for each word, as high as its weight, and the average");
+  const x = (v) => left + (v / 10) * (W - 2 * left);
+  line(canvas, x(0), base, x(10), base, "ta-mark");
+  for (let v = 0; v <= 10; v++) {
+    line(canvas, x(v), base, x(v), base + 5);
+    label(canvas, x(v), base + 34, String(v), "middle", "ta-small"); // beneath the triangle's room
+  }
+  const arm = svg("path", { class: "ta-arrow ta-two" });
+  const bars = spec.values.map((v, i) => {
+    const group = svg("g");
+    const bar = svg("rect", { x: x(v) - BAR / 2, width: BAR, class: "ta-fill-one" });
+    const text = label(group, x(v), 0, "", "middle", "ta-strong");
+    const grip = handle(ui, svg("circle", { cx: x(v), r: 13, class: "ta-grip" }), {
+      canvas, trait: TRAITS[i], name: `bar of ${spec.words[i]}: its weight`, max: spec.top,
+      drag: ([, y]) => clamp(Math.round((base - y) / UNIT), 0, spec.top),
+    });
+    group.append(bar, grip);
+    canvas.append(touch(ui, group, () => ({ word: i })));
+    return { bar, text, grip };
+  });
+  const mine = svg("path", { class: "ta-fill-two" });
+  const ghost = svg("path", { class: "ta-reference" });
+  canvas.append(arm, mine, ghost);
+  const shown = label(canvas, 0, base + 51, "", "middle", "ta-strong");
+  const triangle = (v) => {
+    const place = clamp(x(v), 8, W - 8);
+    return `M${place.toFixed(1)} ${base + 2}l-9 18h18z`;
+  };
+
+  return (weights, value, right, good, word) => {
+    bars.forEach(({ bar, text, grip }, i) => {
+      const top = base - UNIT * weights[i];
+      fill(bar, { y: top, height: base - top, class: i === word ? "ta-fill-one ta-lit" : "ta-fill-one" });
+      fill(grip, { cy: top });
+      fill(text, { y: top - 16 });
+      write(text, `${spec.words[i]} × ${weights[i]}`);
+    });
+    const seen = Number.isFinite(value);
+    mine.style.visibility = shown.style.visibility = seen ? "visible" : "hidden";
+    // The expected place is drawn where it is another one: on top of the triangle it would only hide it.
+    const apart = Number.isFinite(right) && !good;
+    ghost.style.visibility = apart ? "visible" : "hidden";
+    arm.style.visibility = seen && word >= 0 ? "visible" : "hidden";
+    if (apart) fill(ghost, { d: triangle(right) });
+    write(note, apart ? "the triangle: your average; dashed: the expected one" : "the triangle: where the bars balance");
+    if (!seen) return;
+    fill(mine, { d: triangle(value) });
+    fill(shown, { x: clamp(x(value), 22, W - 22).toFixed(1) });
+    write(shown, fixed(value));
+    if (word >= 0) fill(arm, { d: `M${clamp(x(value), 8, W - 8).toFixed(1)} ${base}H${x(spec.values[word])}` });
+  };
+}
+
+/** Each word's product and its share of the total weight. */
+function sharePanel(ui, parent, W) {
+  const { spec } = ui;
+  const [height, top, left, end] = [32, 4, 158, 46];
+  const room = W - left - end;
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
+  box.append(html("p", { class: "ta-caption" }, "Products", html("small", {}, "bar: share of the total weight")));
+  parent.append(box);
+  const canvas = picture(box, W, top + 3 * height + 4, "Bars: each word's share of the total weight");
+  const mark = svg("rect", { x: 1, width: W - 2, height, class: "ta-mark" });
+  const rows = spec.words.map((word, i) => {
+    const y = top + i * height;
+    label(canvas, 8, y + 21, word, "start", "ta-strong");
+    const bar = svg("rect", { x: left, y: y + 8, height: height - 16, class: "ta-fill-one" });
+    canvas.append(bar);
+    return { bar, term: label(canvas, 48, y + 21, ""), share: label(canvas, W - 6, y + 21, "", "end", "ta-strong") };
+  });
+  line(canvas, left, top, left, top + 3 * height);
+  canvas.append(mark);
+  const place = cursor(ui, canvas, {
+    name: "Word whose share is shown", cross: false,
+    box: () => ({ x: 0, y: top, width: W, height: 3 * height }),
+    size: () => [1, spec.words.length],
+    at: () => [0, ui.seen("word") ?? 0],
+    state: (_, i) => ({ word: i }),
+    says: (_, i) => (ui.seen("word") === undefined ? "none yet" : spec.words[i]),
+  });
+
+  return (weights, total, word) => {
+    place();
+    rows.forEach(({ bar, term, share }, i) => {
+      fill(bar, { width: total ? ((room * weights[i]) / total).toFixed(1) : 0 });
+      write(term, `${weights[i]} × ${spec.values[i]} = ${weights[i] * spec.values[i]}`);
+      write(share, total ? fixed(weights[i] / total, 2) : "–");
+    });
+    mark.style.visibility = word >= 0 ? "visible" : "hidden";
+    if (word >= 0) fill(mark, { y: top + word * height });
   };
 }
 

@@ -16,6 +16,7 @@ from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
+from .story import STORY
 
 DOCUMENTS = (
     (("one", "dog", "saw", "two", "cats", "."), ("then", "it", "ran", "home", ".")),
@@ -60,14 +61,15 @@ class ObjectiveLab(SeveralFunctions):
     first_sentinel)``, ``blank_infilling(ids, spans, order, mask_id, start_id, end_id)``, ``nsp_pair(documents,
     document, sentence, replacement)`` and ``sop_pair(first, second, swap)``. T5 and GLM hide the same spans.
 
-    Traits objective (index into TITLES; a function's name is taken too), draw and place follow the controls. Raises as
-    TableWidget says.
+    Traits objective (index into TITLES; a function's name is taken too), draw and place follow the controls; a click on
+    a token chooses its place. Raises as TableWidget says.
     """
 
     recording = "objective"
     names = tuple(OBJECTIVES)
     function_name = "objectives"
     controls = ("objective", "draw", "place")
+    story = STORY
 
     objective = t.Int(0, min=0, max=len(OBJECTIVES) - 1).tag(sync=True)
     draw = t.Int(0, min=0, max=DRAWS - 1).tag(sync=True)

@@ -1,7 +1,9 @@
 // ObjectiveLab: the rows that a model reads and predicts, and what one place of them may see.
 
+const PLACE_MS = 800; // between two places of "Play"
+
 function objectiveWidget(ui) {
-  const { spec } = ui;
+  const { spec, room } = ui;
   const [N, R] = [spec.size, spec.rows.length];
   const objective = () => spec.objectives[ui.get("objective")];
   const example = (prefix = "") => {
@@ -10,6 +12,7 @@ function objectiveWidget(ui) {
     return Array.from({ length: R }, (_, r) => [...table.subarray(start + r * N, start + (r + 1) * N)]);
   };
   const lengths = (rows) => [0, 2].map((r) => rows[r].filter((v) => v !== spec.nothing).length);
+  const count = (rows) => lengths(rows).reduce((a, b) => a + b);
   const word = (id) => spec.vocabulary[id] ?? String(id);
   const wording = (label) => {
     if (label === spec.ignore || label === spec.nothing) return "";
@@ -23,7 +26,7 @@ function objectiveWidget(ui) {
   pick(ui, { trait: "objective", name: "objective", names: spec.objectives.map((o) => o.title) });
   slider(ui, {
     trait: "place", name: "place", long: true,
-    max: () => lengths(example()).reduce((a, b) => a + b, -1),
+    max: () => count(example()) - 1,
     show: (p) => {
       const rows = example();
       const [r, c] = locate(rows, p);
@@ -31,21 +34,19 @@ function objectiveWidget(ui) {
     },
   });
   slider(ui, { trait: "draw", name: "random draw", max: spec.draws - 1 });
+  const bar = html("div", { class: "ta-bar" });
+  ui.controls.append(bar);
+  player(ui, bar, { stepName: "Next place", playName: "Play places", every: PLACE_MS, step() {
+    const all = count(example());
+    ui.set("place", (Math.min(ui.get("place"), all - 1) + 1) % all);
+  } });
+  ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
-
-  const box = html("div", { class: "ta-panel", style: "width: 100%" });
-  const note = html("small", {});
-  box.append(html("p", { class: "ta-caption" }, "The example", note));
-  ui.row().append(box);
-  const [left, top, cell, step] = [106, 4, 44, 34];
-  const [W, H] = [left + N * cell + 2, top + 7 * step];
-  const canvas = picture(box, W, H, "Rows of tokens: the text, what the model reads, what it must predict");
-  const side = html("div", { class: "ta-panel", style: "width: 100%" });
-  ui.row().append(side);
-  const show = facts(side, "This example", [
+  const table = tokenTable(ui, ui.row(), { word, wording, lengths, setting: () => now });
+  const show = signs(ui.row(), [
     ["tokens read", "each costs a step of computation"],
     ["predictions", "each is one term of the loss"],
-    ["entries unlike the reference", "tokens, labels and positions"],
+    ["entries unlike the reference", "tokens, labels and positions; crossed out in the picture"],
   ]);
 
   /** Which tokens of the two sequences this place may see. */
@@ -57,67 +58,165 @@ function objectiveWidget(ui) {
     return [there[0].map((on, c) => on && (c <= column || c < partA)), there[1]];
   }
 
-  return {
-    draw() {
-      const rows = example();
-      const right = example("ref_");
-      const at = locate(rows, ui.get("place"));
-      const seen = visible(rows, at);
-      const pair = objective().classes.length > 0;
-      note.textContent = `blue: seen from this place; orange: to be predicted there; ${ui.get("notice") || !ui.table("own")[ui.get("objective")] ? "the reference" : "yours"}`;
-      const parts = [];
-      let line = 0;
-      const name = (text) => parts.push(svg("text", { x: left - 8, y: top + line * step + 21, "text-anchor": "end", class: "ta-small" }, text));
-      const chip = (c, text, { fill = "none", outline = "ta-axis", strong = false, wrong = false, wide = 1 }) => {
-        const [x, y] = [left + c * cell + 1, top + line * step + 2];
-        const width = wide * cell - 2;
-        const color = fill === "none" ? "fill: none" : `fill: var(--ta-${fill}); fill-opacity: 0.3`;
-        parts.push(svg("rect", { x, y, width, height: step - 6, rx: 3, class: "ta-axis", style: color }));
-        if (outline === "ta-mark") parts.push(svg("rect", { x, y, width, height: step - 6, rx: 3, class: "ta-mark" }));
-        if (wrong) parts.push(svg("rect", { x: x + 2, y: y + 2, width: width - 4, height: step - 10, rx: 2, class: "ta-mark", style: "stroke: var(--ta-bad); stroke-dasharray: 3 2" }));
-        parts.push(svg("text", { x: x + width / 2, y: y + 18, "text-anchor": "middle", class: strong ? "ta-strong" : "ta-small", style: strong ? "font-size: 11px" : "" }, text));
-      };
-      if (!pair) {
-        name("text");
-        spec.text.forEach((text, c) => chip(c, text, {}));
-        line += 1;
-      }
-      const labels = { 0: rows[2].some((v) => v !== spec.nothing) ? "encoder reads" : "model reads", 1: "must predict",
-        2: "decoder reads", 3: "must predict", 4: "position", 5: "in blank" };
-      for (let r = 0; r < R; r++) {
-        // The encoder of T5 predicts nothing: no row of dashes for it.
-        if (rows[r].every((v) => v === spec.nothing || (r === 1 && v === spec.ignore))) continue;
-        name(labels[r]);
-        rows[r].forEach((v, c) => {
-          if (v === spec.nothing) return;
-          const wrong = v !== right[r][c];
-          if (r === 0 || r === 2) {
-            const on = seen[r / 2][c];
-            chip(c, word(v), { fill: on ? "one" : "none", strong: on, outline: at[0] === r && at[1] === c ? "ta-mark" : "ta-axis", wrong });
-          } else if (r === 1 || r === 3) {
-            const here = at[0] === r - 1 && at[1] === c;
-            const text = wording(v);
-            if (text || here) chip(c, text || "–", { fill: here && text ? "two" : "none", strong: here, wrong, wide: v >= spec.class ? 2 : 1 });
-          } else {
-            parts.push(svg("text", { x: left + (c + 0.5) * cell, y: top + line * step + 21, "text-anchor": "middle", class: "ta-small" }, String(v)));
-          }
-        });
-        line += 1;
-      }
-      canvas.setAttribute("viewBox", `0 0 ${W} ${top + line * step}`);
-      canvas.setAttribute("height", top + line * step);
-      canvas.replaceChildren(...parts);
+  /** The term of the loss at this place: whose logarithm, given what, divided by how many. */
+  function formula({ rows, asked }, [row, column], seen) {
+    const label = rows[row + 1][column];
+    const name = `labels[${column}]`;
+    if (!wording(label)) return row === 0 && rows[2].some((v) => v !== spec.nothing) ? "The encoder has no labels." : `${name} = ${label}: no term in the loss`;
+    const given = [0, 2].map((r, k) => [["x", "y"][k], seen[k].lastIndexOf(true)]).filter(([, last]) => last >= 0)
+      .map(([letter, last]) => `${letter}[0…${last}]`).join(", ");
+    const options = label >= spec.class ? objective().classes.length : spec.vocabulary.length;
+    return `${name} = “${wording(label)}”: one of ${asked} terms, −ln p(${wording(label)} | ${given}) ÷ ${asked}; ` +
+      `a blind guess among ${options} has −ln(1 ÷ ${options}) = ${short(Math.log(options))}`;
+  }
 
-      const read = lengths(rows).reduce((a, b) => a + b, 0);
-      const asked = [1, 3].flatMap((r) => rows[r]).filter((v) => v !== spec.nothing && v !== spec.ignore).length;
-      const wrong = rows.reduce((sum, values, r) => sum + values.filter((v, c) => v !== right[r][c]).length, 0);
-      show([[String(read), ""], [String(asked), ""], [String(wrong), wrong ? "differs" : "same", wrong === 0]]);
+  let now = null;
+  let drawn = null;
+  return {
+    stale() { now = null; },
+    draw() {
+      const key = `${ui.get("objective")},${ui.get("draw")}`;
+      if (!now || now.key !== key) {
+        const [rows, right] = [example(), example("ref_")];
+        now = {
+          key, rows, right, pair: objective().classes.length > 0,
+          asked: [1, 3].flatMap((r) => rows[r]).filter((v) => v !== spec.nothing && v !== spec.ignore).length,
+          wrong: rows.reduce((sum, values, r) => sum + values.filter((v, c) => v !== right[r][c]).length, 0),
+          reference: ui.get("notice") || !ui.table("own")[ui.get("objective")],
+        };
+        const hidden = ui.table("hidden").subarray(ui.get("draw") * spec.text.length, (ui.get("draw") + 1) * spec.text.length);
+        now.hidden = spec.text.map((_, c) => (
+          objective().function === "mask_tokens" ? wording(rows[1][c]) !== ""
+            : ["span_corruption", "blank_infilling"].includes(objective().function) && hidden[c] > 0));
+      }
+      if (drawn !== now) {
+        table.layout();
+        show([[String(count(now.rows)), ""], [String(now.asked), ""], [String(now.wrong), now.wrong ? "differs" : "same", now.wrong === 0]]);
+        drawn = now;
+      }
+      const at = locate(now.rows, ui.seen("place"));
+      const seen = visible(now.rows, at);
+      table.draw(at, seen);
       const [row, column] = at;
-      const words = [0, 2].flatMap((r, k) => rows[r].filter((_, c) => seen[k][c])).map(word);
-      const answer = wording(rows[row + 1][column]);
-      ui.say(`${row ? "decoder place" : "place"} ${column}, “${word(rows[row][column])}”, sees ${words.join(" ")} → ` +
-        (answer ? `must predict “${answer}”` : "predicts nothing"));
-      ui.root.dataset.key = `${ui.get("objective")},${ui.get("draw")},${row},${column}`;
+      const words = [0, 2].flatMap((r, k) => now.rows[r].filter((_, c) => seen[k][c])).map(word);
+      const answer = wording(now.rows[row + 1][column]);
+      ui.say(`${row ? "decoder place" : "place"} ${column}, “${word(now.rows[row][column])}”, sees ${words.join(" ")} → ` +
+        (answer ? `must predict “${answer}”` : "predicts nothing"), formula(now, at, seen));
+      ui.root.dataset.key = `${key},${row},${column}`;
+    },
+  };
+}
+
+/**
+ * Rows of tokens under one another, in as many pieces as the room asks for. Pointing at a token, or at its label or its
+ * position, shows what that place sees.
+ */
+function tokenTable(ui, parent, { word, wording, lengths, setting }) {
+  const { spec, room } = ui;
+  const [left, top, cell, step] = [room > 600 ? 92 : 78, 4, 42, 30];
+  const per = Math.max(2, Math.min(spec.size, Math.floor((room - left - 2) / cell)));
+  const W = left + per * cell + 2;
+  const note = html("small", {});
+  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, "The example", note));
+  parent.append(box);
+  const canvas = picture(box, W, 10, "Rows of tokens: the text, what the model reads, what it must predict");
+  const chips = svg("g");
+  canvas.append(chips);
+  let [lines, tokens] = [[], []]; // pieces of rows, { row, from, to }; nodes of the tokens, { row, column, rect, text }
+  const TEXT = -1;
+  const sequence = (row) => (row === 2 || row === 3 ? 2 : 0);
+  /** The line and the column in it where that token of what is read stands. */
+  const spotOf = (row, column, like = row) => {
+    const found = lines.findIndex((l) => l.row === like && column >= l.from && column < l.to);
+    return [column - lines[Math.max(found, 0)].from, Math.max(found, 0)];
+  };
+  const here = () => {
+    const [first, second] = lengths(setting().rows);
+    const p = Math.min(ui.seen("place"), first + second - 1);
+    return p < first ? [0, p] : [2, p - first];
+  };
+  const place = cursor(ui, canvas, {
+    name: "Tokens; arrow keys walk along the places", cross: false,
+    box: () => ({ x: left, y: top, width: per * cell, height: lines.length * step }),
+    size: () => [per, lines.length],
+    at() {
+      const [row, column] = here();
+      const line = lines[ui.seen("line")];
+      return line && sequence(line.row) === row && column >= line.from && column < line.from + per
+        ? [column - line.from, ui.seen("line")] : spotOf(row, column);
+    },
+    state(c, l) {
+      const [first, second] = lengths(setting().rows);
+      const decoder = sequence(lines[l].row) === 2;
+      const column = Math.min(lines[l].from + c, (decoder ? second : first) - 1);
+      return { place: decoder ? first + column : column, line: l };
+    },
+    says() {
+      const [row, column] = here();
+      return `${row ? "decoder place" : "place"} ${column}, ${word(setting().rows[row][column])}`;
+    },
+  });
+
+  return {
+    layout() {
+      const { rows, right, pair, hidden, reference } = setting();
+      const some = rows[2].some((v) => v !== spec.nothing);
+      const names = { [TEXT]: "text", 0: some ? "encoder reads" : "model reads", 1: "must predict", 2: "decoder reads", 3: "must predict",
+        4: "position", 5: "in blank" };
+      write(note, `blue: seen from the place with the frame; orange: predicted there; ${hidden.some(Boolean) ? "dashed: hidden; " : ""}` +
+        (reference ? "the reference" : "yours"));
+      const cells = { [TEXT]: pair ? [] : spec.text.map((_, c) => c) };
+      rows.forEach((values, r) => {
+        // The encoder of T5 predicts nothing: no row of dashes for it.
+        const none = values.every((v) => v === spec.nothing || (r === 1 && v === spec.ignore));
+        cells[r] = none ? [] : values.flatMap((v, c) => (v === spec.nothing ? [] : [c]));
+      });
+      lines = [];
+      for (const section of [[TEXT, 0, 1, 4, 5], [2, 3]]) {
+        for (let from = 0; from < spec.size; from += per) {
+          for (const row of section) if (cells[row].some((c) => c >= from && c < from + per)) lines.push({ row, from, to: from + per });
+        }
+      }
+      fill(canvas, { viewBox: `0 0 ${W} ${top + lines.length * step}`, height: top + lines.length * step });
+      chips.replaceChildren();
+      tokens = [];
+      lines.forEach(({ row, from, to }, l) => {
+        const y = top + l * step + 2;
+        label(chips, left - 8, y + 17, names[row], "end", "ta-small");
+        for (const column of cells[row].filter((c) => c >= from && c < to)) {
+          const value = row === TEXT ? null : rows[row][column];
+          const wide = row === 1 && value >= spec.class ? 2 : 1;
+          const x = left + (column - from) * cell + 1;
+          const rect = svg("rect", { x, y, width: wide * cell - 2, height: step - 4, rx: 3, class: "ta-axis" });
+          const text = label(chips, x + (wide * cell - 2) / 2, y + 17, row === TEXT ? spec.text[column] : row > 3 ? String(value)
+            : row % 2 ? wording(value) : word(value), "middle", "ta-small");
+          if (row < 4) chips.insertBefore(rect, text);
+          if (row === TEXT && hidden[column]) fill(rect, { style: "fill: none; stroke: var(--ta-soft); stroke-dasharray: 4 3" });
+          tokens.push({ row, column, rect, text, empty: row % 2 === 1 && row > 0 && row < 4 && !wording(value) });
+          if (row === TEXT || value === right[row][column]) continue;
+          chips.append(svg("path", { d: `M${x + 4} ${y + 4}L${x + 36} ${y + 22}M${x + 36} ${y + 4}L${x + 4} ${y + 22}`, class: "ta-mark",
+            style: "stroke: var(--ta-bad); stroke-opacity: 0.7" }));
+        }
+      });
+    },
+    draw([row, column], seen) {
+      place();
+      for (const token of tokens) {
+        if (token.row === TEXT) continue;
+        const on = sequence(token.row) === row && token.column === column;
+        if (token.row > 3) {
+          fill(token.text, { class: on ? "ta-strong" : "ta-small", style: "font-size: 11px" });
+          continue;
+        }
+        const asks = token.row === row + 1 && on;
+        const blue = token.row % 2 === 0 && seen[token.row / 2][token.column];
+        const color = blue ? "one" : asks && !token.empty ? "two" : "";
+        if (token.empty) write(token.text, asks ? "–" : "");
+        token.rect.style.visibility = token.empty && !asks ? "hidden" : "visible";
+        fill(token.rect, { class: on && (token.row === row || asks) ? "ta-mark" : "ta-axis",
+          style: `${token.rect.style.visibility === "hidden" ? "visibility: hidden; " : ""}${color ? `fill: var(--ta-${color}); fill-opacity: 0.3` : "fill: none"}` });
+        fill(token.text, { class: blue || asks ? "ta-strong" : "ta-small", style: "font-size: 11px" });
+      }
     },
   };
 }

@@ -13,6 +13,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import DIVERGING, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from .story import STORY
 
 WORDS = ("the", "dog", "bites", "the", "man", ".")
 T = len(WORDS)
@@ -42,6 +43,7 @@ class PermutationExplorer(TableWidget):
 
     recording, function_name = "permutation", "scaled_dot_product_attention"
     controls = ("order", "positions", "word")
+    story = STORY
 
     order = t.Enum(tuple(ORDERS), "dog ↔ man").tag(sync=True)
     positions = t.Bool(False).tag(sync=True)

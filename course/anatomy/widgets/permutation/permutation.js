@@ -1,89 +1,200 @@
 // PermutationExplorer: permute the words; without positions the output's rows are permuted alike, and no more.
 
+const NAMES = 46; // width of the words beside a map
+const [HIGH, TOP] = [30, 24]; // of a row, above the first
+const PAUSE_MS = 1200; // between two orders of "Play"
+
 function permutationWidget(ui) {
   const { spec } = ui;
   const [T, D] = [spec.words.length, spec.width];
-  slider(ui, { trait: "order", name: "order of the words", values: spec.names, long: true });
+  slider(ui, { trait: "order", name: "order", values: spec.names, long: true });
   slider(ui, { trait: "word", name: "word to follow", max: T - 1, show: (i) => `${i}: ${spec.words[i]}` });
   choice(ui, { trait: "positions", name: "positions", values: [false, true], show: (on) => (on ? "added" : "none") });
-  ui.root.append(ui.readout);
-
-  const [cw, ch, name, top] = [17, 30, 46, 26];
-  const wide = D * cw;
-  const starts = [name, name + wide + 62 + name, name + 2 * wide + 62 + 2 * name + 18, name + 3 * wide + 80 + 2 * name + 22];
-  const [W, H] = [starts[3] + wide + 4, top + T * ch + 6];
-  const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, "Output of attention, one row per word",
-    html("small", {}, "blue is positive, orange negative")));
-  ui.row().append(box);
-  const canvas = picture(box, W, H, "Four heatmaps with a row per word: f of x, its rows permuted, f of the permuted words, and the difference");
-  const titles = ["f(x)", "P f(x): rows moved", "f(Px): words moved", "difference"];
-  const threads = svg("g");
-  canvas.append(threads);
-  const grids = titles.map((title, g) => {
-    label(canvas, starts[g] + wide / 2, 14, title, "middle", "ta-strong");
-    const cells = Array.from({ length: T * D }, (_, i) => svg("rect", {
-      x: starts[g] + (i % D) * cw, y: top + Math.floor(i / D) * ch + 1, width: cw, height: ch - 2,
-    }));
-    canvas.append(...cells, svg("rect", { x: starts[g], y: top + 1, width: wide, height: T * ch - 2, class: "ta-axis" }));
-    const names = g === 3 ? [] : Array.from({ length: T }, (_, i) => label(canvas, starts[g] - 6, top + (i + 0.5) * ch + 4, "", "end"));
-    const mark = svg("rect", { x: starts[g] - 1, width: wide + 2, height: ch, class: "ta-mark" });
-    canvas.append(mark);
-    return { cells, names, mark };
+  const bar = html("div", { class: "ta-bar" });
+  ui.controls.append(bar);
+  player(ui, bar, {
+    stepName: "Next order",
+    playName: "Play orders",
+    every: PAUSE_MS,
+    step: () => ui.set("order", spec.names[(spec.names.indexOf(ui.get("order")) + 1) % spec.names.length]),
   });
-
-  const side = html("div", { class: "ta-panel", style: "width: 100%" });
-  ui.row().append(side);
-  const show = facts(side, "What order does to the output", [
-    ["max |f(Px) − P f(x)|", "0 without positions: permuting the words only permutes the rows"],
-    ["distance of the two “the” in f(x)", "0 without positions: an equal word gets an equal output, wherever it stands"],
-    ["farthest from the reference", "largest difference over all orders"],
+  ui.root.append(ui.readout);
+  if (ui.room < 600) ui.readout.style.minHeight = "79px"; // lines that come must not move the maps under the hand
+  const maps = mapPanel(ui, T, D);
+  const show = signs(ui.row(), [
+    ["f(Px) against P f(x)", "largest difference; 0 without positions: permuting the words only permutes the rows"],
+    ["the two “the” in f(x)", "largest difference; 0 without positions: an equal word gets an equal output anywhere"],
+    ["the reference", "largest difference over all orders"],
   ]);
 
+  let drawn = "";
+  let now = null;
   return {
+    stale() { drawn = ""; },
     draw() {
-      const [on, order, word] = [ui.get("positions"), ui.get("order"), ui.get("word")];
+      const [on, order, word] = [ui.get("positions"), ui.get("order"), ui.seen("word")];
       const [p, j] = [Number(on), spec.names.indexOf(order)];
-      const now = spec.orders[j];
-      const size = T * D;
-      const cut = (table, o) => ui.table(table).subarray((p * spec.names.length + o) * size, (p * spec.names.length + o + 1) * size);
-      const [before, moved, after] = [cut("out", 0), cut("moved", j), cut("out", j)];
-      const difference = after.map((v, i) => v - moved[i]);
-      const limit = [...before, ...after].reduce((a, v) => (Number.isFinite(v) ? Math.max(a, Math.abs(v)) : a), 1e-9);
-      const colors = palette(ui.dark);
-      const written = now.map((_, i) => i);
-      const place = now.indexOf(word);
-      [[before, written, word], [moved, now, place], [after, now, place], [difference, now, place]].forEach(
-        ([values, rows, here], g) => {
-          values.forEach((v, i) => grids[g].cells[i].setAttribute("fill", css(colors.at(v / limit))));
-          grids[g].names.forEach((text, i) => {
-            text.textContent = spec.words[rows[i]];
-            text.setAttribute("class", i === here ? "ta-strong" : "ta-text");
-          });
-          grids[g].mark.setAttribute("y", top + here * ch);
-        });
-      threads.replaceChildren(...now.map((old, i) => {
-        const [x1, x2] = [starts[0] + wide + 4, starts[1] - 44];
-        const [y1, y2] = [top + (old + 0.5) * ch, top + (i + 0.5) * ch];
-        const d = `M${x1} ${y1}C${x1 + 26} ${y1} ${x2 - 26} ${y2} ${x2} ${y2}`;
-        return svg("path", { d, class: old === word ? "ta-mine" : "ta-axis" });
-      }));
-
-      const gap = ui.table("gap")[p * spec.names.length + j];
-      const twins = ui.table("twins")[p];
-      const far = ui.table("far")[p];
-      const equal = (v) => v <= spec.tolerance;
-      // With positions a difference is what should be seen; without them it is a mistake.
-      const verdict = (v, trivial) => (equal(v) ? ["equal", on && !trivial ? false : true]
-        : [on ? "differs, as it should" : "broken", on]);
-      const row = (v, trivial) => { const [text, good] = verdict(v, trivial); return [short(v), text, good]; };
-      show([row(gap, j === 0), row(twins, false), [short(far), equal(far) ? "same" : "differs", equal(far)]]);
-      const change = Math.max(...Array.from({ length: D }, (_, i) => Math.abs(difference[place * D + i])));
+      const setting = `${p},${j}`;
+      if (drawn !== setting) {
+        now = tablesOf(ui, p, j, T * D);
+        maps.paint(now, palette(ui.dark));
+        const equal = (v) => v <= spec.tolerance;
+        // With positions a difference is what should be seen; without them it is a mistake.
+        const verdict = (v, trivial) => (equal(v) ? ["equal", !on || trivial] : [on ? "differs, as it should" : "broken", on]);
+        const far = ui.table("far")[p];
+        show([
+          [ui.table("gap")[p * spec.names.length + j], j === 0], [ui.table("twins")[p], false],
+        ].map(([v, trivial]) => [short(v), ...verdict(v, trivial)])
+          .concat([[short(far), equal(far) ? "same" : "differs", equal(far)]]));
+        drawn = setting;
+      }
+      const feature = ui.seen("feature");
+      const place = now.order.indexOf(word);
+      maps.mark(now.order, word, place, feature);
+      const row = now.difference.slice(place * D, (place + 1) * D);
+      const change = row.some(Number.isNaN) ? NaN : Math.max(...row.map(Math.abs));
       const way = place === word ? `stays at place ${word}` : `goes from place ${word} to ${place}`;
-      ui.say(`“${now.map((i) => spec.words[i]).join(" ")}”: “${spec.words[word]}” ${way}, ` +
-        `and its output changes by ${short(change)}`);
-      ui.root.dataset.key = `${p},${j},${word}`;
+      ui.say(`“${now.order.map((i) => spec.words[i]).join(" ")}”: “${spec.words[word]}” ${way}, ` +
+        `and its output changes by ${short(change)}.`, formula(now, word, place, feature, D));
+      ui.root.dataset.key = `${p},${j},${ui.get("word")}`;
     },
+  };
+}
+
+/** What the four maps draw with these positions and this order. */
+function tablesOf(ui, p, j, size) {
+  const { spec } = ui;
+  const cut = (name, o) => {
+    const start = (p * spec.names.length + o) * size;
+    return ui.table(name).subarray(start, start + size);
+  };
+  const [before, moved, after] = [cut("out", 0), cut("moved", j), cut("out", j)];
+  return { before, moved, after, difference: [...after].map((v, i) => v - moved[i]), order: spec.orders[j] };
+}
+
+/** The number that is pointed at, in all four maps; without one, which row is which. */
+function formula({ before, after, difference }, word, place, feature, D) {
+  if (feature === undefined) return `P f(x)[${place}] = f(x)[${word}]; point at a cell for its numbers.`;
+  const [old, at] = [word * D + feature, place * D + feature];
+  const gap = Math.abs(difference[at]) < 1e-12 ? "0" : short(difference[at]);
+  return `P f(x)[${place}, ${feature}] = f(x)[${word}, ${feature}] = ${fixed(before[old])}; ` +
+    `f(Px)[${place}, ${feature}] = ${fixed(after[at])}; difference = ${gap}`;
+}
+
+/** Four maps with a row for each word, side by side or two and two; threads lead from old to new places. */
+function mapPanel(ui, T, D) {
+  const { spec, room } = ui;
+  const wide = room >= 700;
+  const cell = wide ? 17 : Math.min(17, Math.floor((room - 2 * NAMES - 44) / (2 * D)));
+  const [across, thread] = [D * cell, wide ? 54 : 40];
+  const second = NAMES + across + thread + NAMES;
+  const third = second + across + 18 + NAMES;
+  const below = TOP + T * HIGH + 14;
+  const starts = wide ? [[NAMES, 0], [second, 0], [third, 0], [third + across + 22, 0]]
+    : [[NAMES, 0], [second, 0], [NAMES, below], [second, below]];
+  const [W, H] = wide ? [starts[3][0] + across + 2, TOP + T * HIGH + 4] : [second + across + 2, below + TOP + T * HIGH + 4];
+  const box = html("div", { class: "ta-panel" });
+  box.append(html("p", { class: "ta-caption" }, "Output of attention, one row per word",
+    html("small", {}, "dash: negative. Drag a word of f(Px) to another place.")));
+  ui.row().append(box);
+  const canvas = picture(box, W, H, "Four heatmaps with a row per word: f of x, its rows permuted, f of the permuted words, and the difference");
+  const lines = Array.from({ length: T }, () => svg("path"));
+  canvas.append(...lines);
+  const titles = ["f(x)", "P f(x)", "f(Px)", "difference"];
+  const more = ["", ": rows moved", ": words moved", ""];
+  const written = spec.words.map((_, i) => i);
+  const order = () => spec.orders[spec.names.indexOf(ui.get("order"))];
+  const rowsOf = (g) => (g === 0 ? written : order());
+
+  const grids = titles.map((title, g) => {
+    const [x, y] = [starts[g][0], starts[g][1] + TOP];
+    label(canvas, x + across / 2, y - 10, wide ? title + more[g] : title, "middle", "ta-strong");
+    const cells = Array.from({ length: T * D }, (_, i) => svg("rect", {
+      x: x + (i % D) * cell, y: y + Math.floor(i / D) * HIGH + 1, width: cell, height: HIGH - 2,
+    }));
+    const dashes = svg("path", { class: "ta-axis", style: "stroke: var(--ta-ink)" });
+    canvas.append(...cells, dashes, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
+    const names = g === 3 ? [] : written.map((i) => label(canvas, x - 6, y + (i + 0.5) * HIGH + 4, "", "end"));
+    const mark = svg("rect", { x: x - 1, width: across + 2, height: HIGH, class: "ta-mark" });
+    const dot = svg("rect", { width: cell, height: HIGH, class: "ta-mark", "stroke-dasharray": "3 2" });
+    canvas.append(mark, dot);
+    return { x, y, cells, dashes, names, mark, dot };
+  });
+
+  const places = grids.map(({ x, y }, g) => cursor(ui, canvas, {
+    name: `Cells of ${titles[g]}`, cross: false,
+    box: () => ({ x, y, width: across, height: T * HIGH }),
+    size: () => [D, T],
+    at: () => [ui.seen("feature") ?? -1, rowsOf(g).indexOf(ui.seen("word"))],
+    state: (feature, i) => ({ word: rowsOf(g)[i], feature: Math.max(feature, 0) }),
+    says: (feature, i) => `row ${i}: ${spec.words[rowsOf(g)[i]]}${feature < 0 ? "" : `, feature ${feature}`}`,
+  }));
+  const choose = moves(ui, canvas, order);
+  for (const [g, name, press] of [[0, "Word as written", undefined], [2, "Word in the new order", choose]]) {
+    const { x, y } = grids[g];
+    places.push(cursor(ui, canvas, {
+      name, press, cross: false,
+      box: () => ({ x: x - NAMES, y, width: NAMES - 2, height: T * HIGH }),
+      size: () => [1, T],
+      at: () => [0, rowsOf(g).indexOf(ui.seen("word"))],
+      state: (_, i) => ({ word: rowsOf(g)[i] }),
+      says: (_, i) => `place ${i}: ${spec.words[rowsOf(g)[i]]}`,
+    }));
+  }
+
+  return {
+    paint({ before, moved, after, difference }, colors) {
+      const top = [...before, ...after].reduce((a, v) => (Number.isFinite(v) ? Math.max(a, Math.abs(v)) : a), 1e-9);
+      [before, moved, after, difference].forEach((values, g) => {
+        const { x, y, cells, dashes } = grids[g];
+        let d = "";
+        values.forEach((v, i) => {
+          fill(cells[i], { fill: css(colors.at(v / top)) });
+          // Where the color can be seen, so can its sign, also in gray.
+          const [left, middle] = [x + ((i % D) + 0.5) * cell - 3, y + (Math.floor(i / D) + 0.5) * HIGH];
+          if (v < -0.04 * top) d += `M${left} ${middle}h6`;
+        });
+        fill(dashes, { d });
+      });
+    },
+    mark(now, word, place, feature) {
+      places.forEach((lay) => lay());
+      grids.forEach(({ x, y, names, mark, dot }, g) => {
+        const [rows, here] = g === 0 ? [written, word] : [now, place];
+        names.forEach((text, i) => {
+          write(text, spec.words[rows[i]]);
+          fill(text, { class: i === here ? "ta-strong" : "ta-text" });
+        });
+        fill(mark, { y: y + here * HIGH });
+        dot.style.visibility = feature === undefined ? "hidden" : "visible";
+        if (feature !== undefined) fill(dot, { x: x + feature * cell, y: y + here * HIGH });
+      });
+      const [x1, x2] = [grids[0].x + across + 4, grids[1].x - 44];
+      now.forEach((old, i) => {
+        const [y1, y2] = [old, i].map((k) => TOP + (k + 0.5) * HIGH);
+        fill(lines[i], { d: `M${x1} ${y1}C${x1 + 22} ${y1} ${x2 - 22} ${y2} ${x2} ${y2}`, class: old === word ? "ta-mine" : "ta-axis" });
+      });
+    },
+  };
+}
+
+/**
+ * What a press on a row of the new order does: it takes the word that stands there; while the pointer stays down, the
+ * order becomes the one of the list in which that word stands nearest to the hand.
+ */
+function moves(ui, canvas, order) {
+  const { spec } = ui;
+  let [down, taken] = [false, -1];
+  canvas.addEventListener("pointerdown", () => { [down, taken] = [true, -1]; }, true);
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { [down, taken] = [false, -1]; });
+  return (_, row) => {
+    if (!down || taken < 0) {
+      taken = order()[row];
+      return ui.pin({ word: taken });
+    }
+    const away = (o) => Math.abs(o.indexOf(taken) - row);
+    const best = spec.orders.reduce((a, o) => (away(o) < away(a) ? o : a), order());
+    ui.set("order", spec.names[spec.orders.indexOf(best)]);
   };
 }
 

@@ -14,6 +14,7 @@ from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from .story import STORY
 
 T, WIDTH, D = 32, 32, 8  # places; features of an absolute encoding; features of a head
 LARGEST_CLIP, DEBERTA_K, BUCKETS = 16, 8, 32
@@ -54,6 +55,7 @@ class PositionExplorer(SeveralFunctions):
     names = tuple(dict.fromkeys(fn for _, fn, *_ in SCHEMES))
     function_name = "function of yours"
     controls = ("scheme", "variant", "query")
+    story = STORY
 
     scheme = t.Int(0, min=0, max=len(SCHEMES) - 1).tag(sync=True)
     variant = t.Int(0, min=0, max=7).tag(sync=True)

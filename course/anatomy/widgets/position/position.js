@@ -1,7 +1,38 @@
 // PositionExplorer: the position part of the scores as a heatmap, and the score against the distance.
 
+// The score of query i and key j, as each scheme makes it; r = j − i.
+const TERMS = {
+  sinusoidal: [
+    (i, j) => `PE(${i})·PE(${j}) = ${cosines(j - i)}`,
+    (i, j) => `PE(${i}) W_q · PE(${j}) W_k`,
+    (i, j) => `PE(${i}) W · PE(${j}) = ${cosines(j - i + 3)}`,
+  ],
+  "learned absolute": [(i, j) => `p[${i}]·p[${j}]`],
+  Shaw: [(i, j, variant) => `q·a[${clipped(j - i, variant)}] − q·a[0]`],
+  "Transformer-XL": [
+    (i, j) => `(q·R[${minus(String(i - j))}] + v·R[${minus(String(i - j))}]) ÷ √8`,
+    (i, j) => `q·R[${minus(String(i - j))}] ÷ √8`,
+    (i, j) => `v·R[${minus(String(i - j))}] ÷ √8`,
+  ],
+  "T5, bidirectional": [(i, j, variant) => `b[bucket of ${minus(String(j - i))}, ${variant}]`],
+  "T5, causal": [(i, j, variant) => `b[bucket of ${minus(String(j - i))}, ${variant}]`],
+  DeBERTa: [
+    (i, j) => `(q·kr[δ(${i}, ${j})] + k·qr[δ(${j}, ${i})]) ÷ √24`,
+    (i, j) => `q·kr[δ(${i}, ${j})] ÷ √24`,
+    (i, j) => `k·qr[δ(${j}, ${i})] ÷ √24`,
+  ],
+  ALiBi: [(i, j, variant) => `−${variant.replace("slope ", "")} · |${minus(String(j - i))}|`],
+};
+
+const cosines = (r) => minus(`cos(${r} · 1) + cos(${r} · 0.562) + … (16 terms)`);
+
+const clipped = (r, variant) => {
+  const k = Number(variant.replace("K = ", ""));
+  return minus(String(clamp(r, -k, k)));
+};
+
 function positionWidget(ui) {
-  const { spec } = ui;
+  const { spec, room } = ui;
   const N = spec.places;
   const scheme = () => spec.schemes[ui.get("scheme")];
   const last = () => scheme().variants.length - 1;
@@ -12,68 +43,108 @@ function positionWidget(ui) {
   ui.root.append(ui.readout);
 
   const row = ui.row();
-  const map = positionHeat(row, N);
-  const curve = positionCurve(row, N);
-  const below = html("div", { class: "ta-panel", style: "width: 100%" });
-  ui.row().append(below);
-  const table = facts(below, "What this score knows", [
-    ["largest spread", "scores of pairs with one distance: 0 means that only the distance counts"],
-    ["r against −r", "largest difference of the two means: 0 means that the direction is lost"],
-    ["farthest from the reference", "largest difference of a score"],
+  const cell = room >= 350 ? 8 : 7;
+  const map = positionHeat(ui, row, N, cell);
+  const wide = room >= map.width + 340;
+  const curve = positionCurve(ui, row, N, wide ? room - map.width - 20 : room);
+  const table = signs(ui.row(), [
+    ["spread within a distance", "largest difference of scores of pairs with one distance"],
+    ["r against −r", "largest difference of the mean scores of r and −r"],
+    ["from the reference", "largest difference of a score"],
   ]);
-  ui.root.append(html("p", { class: "ta-note" },
-    "The same word stands at all 32 places. Tables, words and projections are fixed random numbers: nothing is trained."));
+  ui.root.append(html("p", { class: "ta-note", style: "margin-top: 2px" },
+    "The same word stands at all 32 places. Tables, words and projections are random numbers, not trained."));
 
+  let drawn = "";
+  let now = null;
   return {
+    stale() { drawn = ""; },
     draw() {
-      const [at, query] = [ui.get("scheme"), ui.get("query")];
+      const at = ui.get("scheme");
+      const [query, key] = [ui.seen("query"), ui.seen("key")];
       const variant = Math.min(ui.get("variant"), last());
       const { name, table: source, variants } = scheme();
-      const cut = (from) => ui.table(from).subarray(variant * N * N, (variant + 1) * N * N);
-      const [S, right] = [cut(source), cut(`ref_${source}`)];
-      const own = ui.table("own")[at] === 1;
-      map.draw(S, query, palette(ui.dark));
-      curve.draw(S, right, query, own);
-      const found = [...ui.table("facts").subarray((at * 8 + variant) * 3, (at * 8 + variant) * 3 + 3)];
-      const small = found.map((v) => v <= spec.tolerance);
-      const words = [small[0] ? "distance only" : "place counts", small[1] ? "no direction" : "direction",
-        small[2] ? "same" : "differs"];
-      const rows = found.map((v, i) => [short(v), words[i], i === 2 ? small[2] : undefined]);
-      if (!own) rows[2] = ["–", "not yours yet"];
-      table(rows);
-      const scores = [...S.subarray(query * N, (query + 1) * N)];
-      const top = Math.max(...scores);
-      const winners = scores.filter((v) => v >= top - spec.tolerance).length;
-      const best = !Number.isFinite(top) ? "has no largest score"
-        : winners > 1 ? `gives ${winners} keys its largest score, ${fixed(top, 2)}`
-          : `scores key ${scores.indexOf(top)} highest, ${fixed(top, 2)}`;
-      ui.say(`${name}, ${variants[variant]}: query ${query} ${best}; ${words[0]}, ${words[1]}`);
-      ui.root.dataset.key = `${at},${variant},${query},${fixed(S[query * N], 4)}`;
+      if (drawn !== `${at}/${variant}`) {
+        drawn = `${at}/${variant}`;
+        const cut = (from) => ui.table(from).subarray(variant * N * N, (variant + 1) * N * N);
+        const found = [...ui.table("facts").subarray((at * 8 + variant) * 3, (at * 8 + variant) * 3 + 3)];
+        now = { S: cut(source), right: cut(`ref_${source}`), own: ui.table("own")[at] === 1 };
+        const small = found.map((v) => v <= spec.tolerance);
+        now.words = [small[0] ? "distance only" : "place counts", small[1] ? "no direction" : "direction"];
+        map.paint(now.S, palette(ui.dark));
+        curve.layout(now);
+        const same = [short(found[2]), small[2] ? "same" : "differs", small[2]];
+        table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", "not yours yet"]]);
+      }
+      map.mark(query, key);
+      curve.move(now.S, query, key);
+      const beginning = `${name}, ${variants[variant]}: `;
+      if (key === undefined) ui.say(`${beginning}${best(now.S, query)}; ${now.words.join(", ")}`);
+      else {
+        const [mine, right] = [now.S[query * N + key], now.right[query * N + key]];
+        const terms = TERMS[name][variant] ?? TERMS[name][0];
+        const other = Math.abs(mine - right) <= spec.tolerance ? "" : ` (reference ${fixed(right, 2)})`;
+        ui.say(`${beginning}query ${query}, key ${key}, r = ${minus(String(key - query))}`,
+          `S[${query}, ${key}] = ${terms(query, key, variants[variant])} = ${fixed(mine, 2)}${other}`);
+      }
+      ui.root.dataset.key = `${at},${variant},${query},${key ?? "–"},${fixed(now.S[query * N + (key ?? 0)], 4)}`;
     },
   };
+
+  function best(S, query) {
+    const scores = [...S.subarray(query * N, (query + 1) * N)];
+    const top = Math.max(...scores);
+    const winners = scores.filter((v) => v >= top - spec.tolerance).length;
+    if (!Number.isFinite(top)) return `query ${query} has no largest score`;
+    return winners > 1 ? `query ${query} gives ${winners} keys its largest score, ${fixed(top, 2)}`
+      : `query ${query} scores key ${scores.indexOf(top)} highest, ${fixed(top, 2)}`;
+  }
 }
 
-/** N × N scores; the row on show is framed. */
-function positionHeat(parent, N) {
+/** N × N scores; the row on show is framed, the cell on show too, with the diagonal of its distance. */
+function positionHeat(ui, parent, N, cell) {
+  const [left, right, topEdge, size] = [40, 54, 6, N * cell];
   const map = scoreMap(parent, {
-    N, cell: 8, left: 40, right: 54, topEdge: 6, bottom: 38, inset: 16, places: [0, 8, 16, 24, N - 1], caption: "Scores",
+    N, cell, left, right, topEdge, bottom: 38, inset: 16, places: [0, 8, 16, 24, N - 1], caption: "Scores S[query, key]",
     name: "Heatmap of the position part of the scores, query position down, key position across",
     down: "query position", across: "key position",
   });
-  const frame = svg("rect", { x: map.left, width: N * map.cell, height: map.cell, class: "ta-mark" });
-  map.over.append(frame);
+  const { over } = map;
+  const diagonal = line(over, 0, 0, 0, 0, "ta-diagonal");
+  const frame = svg("rect", { x: left, width: size, height: cell, class: "ta-mark" });
+  const here = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-mark" });
+  over.append(frame, here);
+  const place = cursor(ui, over, {
+    name: "Scores; arrow keys move key and query, with shift both", diagonal: true,
+    box: () => ({ x: left, y: topEdge, width: size, height: size }),
+    size: () => [N, N],
+    at: () => [ui.seen("key") ?? ui.seen("query"), ui.seen("query")],
+    state: (key, query) => ({ query, key }),
+    says: (key, query) => `query ${query}, key ${key}`,
+  });
   return {
-    draw(S, query, colors) {
+    width: left + size + right,
+    paint(S, colors) {
       const limit = Math.max(...[...S].filter(Number.isFinite).map(Math.abs), 1e-9);
       map.paint(S, limit, colors, short);
-      frame.setAttribute("y", map.topEdge + query * map.cell);
+    },
+    mark(query, key) {
+      place();
+      fill(frame, { y: topEdge + query * cell });
+      const shown = key === undefined ? "hidden" : "visible";
+      here.style.visibility = diagonal.style.visibility = shown;
+      if (key === undefined) return;
+      fill(here, { x: left + key * cell - 2, y: topEdge + query * cell - 2 });
+      const [up, down] = [Math.min(query, key), N - 1 - Math.max(query, key)];
+      const at = (p, edge) => edge + (p + 0.5) * cell;
+      fill(diagonal, { x1: at(key - up, left), y1: at(query - up, topEdge), x2: at(key + down, left), y2: at(query + down, topEdge) });
     },
   };
 }
 
 /** Mean score for each distance with a band for all pairs, the reference's mean in dashes, and one query's scores. */
-function positionCurve(parent, N) {
-  const [W, H, left, right, topEdge, bottom] = [440, 300, 48, 10, 6, 38];
+function positionCurve(ui, parent, N, W) {
+  const [H, left, right, topEdge, bottom] = [282, 40, 10, 6, 38];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
   box.append(html("p", { class: "ta-caption" }, "Score against distance", note));
@@ -98,6 +169,22 @@ function positionCurve(parent, N) {
     dots.append(dot);
     return dot;
   });
+  const here = svg("circle", { r: 7, class: "ta-mark", style: "pointer-events: none" });
+  canvas.append(here);
+  const place = cursor(ui, canvas, {
+    name: "Curve: distance r",
+    // Half a step to each side, so that each distance is a column of its own.
+    box: () => ({ x: left - iw / (4 * N - 4), y: topEdge, width: iw + iw / (2 * N - 2), height: ih }),
+    size: () => [2 * N - 1, 1],
+    at: () => [(ui.seen("key") ?? ui.seen("query")) - ui.seen("query") + N - 1, 0],
+    // The query stays as long as a key lies at that distance; beyond the end it gives way.
+    state: (i) => {
+      const key = clamp(ui.get("query") + i - N + 1, 0, N - 1);
+      return { query: key - (i - N + 1), key };
+    },
+    says: (i) => `r = ${i - N + 1}`,
+  });
+  let y = () => 0;
 
   function profile(S) {
     const rows = [];
@@ -113,11 +200,11 @@ function positionCurve(parent, N) {
   }
 
   return {
-    draw(S, expected, query, own) {
+    layout({ S, right: expected, own }) {
       const [mine, theirs] = [profile(S), profile(expected)];
       const seen = [...S, ...expected].filter(Number.isFinite);
       const { low, high, ticks } = niceScale(Math.min(...seen, 0), Math.max(...seen, 0));
-      const y = (v) => topEdge + ih * (1 - (v - low) / (high - low));
+      y = (v) => topEdge + ih * (1 - (v - low) / (high - low));
       scale.replaceChildren();
       for (const tick of ticks) {
         line(scale, left, y(tick), left + iw, y(tick), tick === 0 ? "ta-axis" : "ta-grid");
@@ -125,19 +212,22 @@ function positionCurve(parent, N) {
       }
       const whole = mine.every(([, , l, h]) => Number.isFinite(l) && Number.isFinite(h));
       const edge = [...mine.map(([r, , l]) => [x(r), y(l)]), ...[...mine].reverse().map(([r, , , h]) => [x(r), y(h)])];
-      band.setAttribute("d", whole ? `${trace(edge)}Z` : "");
-      mean.setAttribute("d", trace(mine.map(([r, m]) => [x(r), y(m)])));
-      reference.setAttribute("d", trace(theirs.map(([r, m]) => [x(r), y(m)])));
+      fill(band, { d: whole ? `${trace(edge)}Z` : "" });
+      fill(mean, { d: trace(mine.map(([r, m]) => [x(r), y(m)])) });
+      fill(reference, { d: trace(theirs.map(([r, m]) => [x(r), y(m)])) });
       mean.style.visibility = own ? "visible" : "hidden";
-      marks.forEach((dot, key) => {
-        const v = S[query * N + key];
+      write(note, own ? "line: mean; band: all pairs; dashes: reference; dots: this query"
+        : "dashes: mean of the reference; band: all pairs; dots: this query");
+    },
+    move(S, query, key) {
+      place();
+      const put = (dot, column) => {
+        const v = column === undefined ? NaN : S[query * N + column];
         dot.style.visibility = Number.isFinite(v) ? "visible" : "hidden";
-        if (!Number.isFinite(v)) return;
-        dot.setAttribute("cx", x(key - query).toFixed(1));
-        dot.setAttribute("cy", y(v).toFixed(1));
-      });
-      note.textContent = own ? "line: your mean; band: all pairs; dashes: the reference; dots: this query"
-        : "dashes: the reference's mean; band: all pairs; dots: this query";
+        if (Number.isFinite(v)) fill(dot, { cx: x(column - query).toFixed(1), cy: y(v).toFixed(1) });
+      };
+      marks.forEach(put);
+      put(here, key);
     },
   };
 }

@@ -17,6 +17,7 @@ from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
 from .scenes import GLOBALS, KINDS, LAYERS, MASKS, SCENES, SEED_DRAWS, WINDOWS, T
+from .story import STORY
 
 KIND_NAMES = tuple(k.name for k in KINDS)
 CAUSAL = torch.ones(T, T).tril() > 0
@@ -30,13 +31,15 @@ class SparseExplorer(SeveralFunctions):
     stride)`` two; ``hybrid_layers(n_layers, w)`` a list of (window or None, has RoPE), of which the windows are drawn.
 
     Traits pattern (index into KIND_NAMES; a name is taken too), size (index of the slider's value), query and layers
-    follow the controls; a click on a row of the grid chooses the query, too. Raises as TableWidget says.
+    follow the controls; a click on a row of the grid chooses the query, one on a small picture the pattern. Raises as
+    TableWidget says.
     """
 
     recording = "sparse"
     names = tuple(dict.fromkeys(k.function for k in KINDS if k.function))
     function_name = "pattern"
     controls = ("pattern", "size", "query", "layers")
+    story = STORY
 
     pattern = t.Int(1, min=0, max=len(KINDS) - 1).tag(sync=True)
     size = t.Int(2, min=0, max=max(len(k.sizes) for k in KINDS) - 1).tag(sync=True)
@@ -78,7 +81,7 @@ class SparseExplorer(SeveralFunctions):
             "kinds": kinds,
             "length": T,
             "layers": LAYERS,
-            "scenes": [{"kind": s.kind, "first": s.first} for s in SCENES],
+            "scenes": [{"kind": s.kind, "first": s.first, "rules": s.rules} for s in SCENES],
         }
 
     def scene(self) -> int:

@@ -39,18 +39,42 @@ KINDS = (
 
 
 class Scene(NamedTuple):
-    """A pattern at one size; ``first`` is the place of its first mask among all masks."""
+    """A pattern at one size.
+
+    first: place of its first mask among all masks. rules: when query i may look at key j, for the masks that take
+    turns.
+    """
 
     kind: int
     size: int
     first: int
+    rules: tuple[str, ...]
+
+
+def _rules(name, n):
+    near = f"0 ≤ i − j < {n}"
+    some = ", ".join(map(str, GLOBALS[:n]))
+    return {
+        "window, causal": (near,),
+        "window, symmetric": (f"|i − j| ≤ {n // 2}",),
+        "blocks": (f"⌊i/{n}⌋ = ⌊j/{n}⌋",),
+        "window of 3 and global words": (f"|i − j| ≤ 1 or i or j is in {{{some}}}",),
+        "random keys": ("drawn at random",),
+        "window, global and random (BigBird)": ("|i − j| ≤ 1 or i or j is in {0} or drawn at random",),
+        "strided: near and far in turn": (near, f"j ≤ i and (i − j) mod {n} = 0"),
+        "fixed: own block and summaries in turn": (
+            f"j ≤ i and ⌊i/{n}⌋ = ⌊j/{n}⌋",
+            f"j ≤ i and j mod {n} = {n - 1}",
+        ),
+        "hybrid: 3 local, 1 full": (near, near, near, "j ≤ i"),
+    }.get(name, ("j ≤ i",))
 
 
 def _scenes():
     first = 0
     for k, kind in enumerate(KINDS):
         for size in kind.sizes:
-            yield Scene(k, size, first)
+            yield Scene(k, size, first, _rules(kind.name, size))
             first += kind.masks
 
 

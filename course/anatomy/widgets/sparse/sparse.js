@@ -1,69 +1,106 @@
 // SparseExplorer: what one layer of a sparse pattern scores, and what a stack of them reaches.
 
+const LAYER_MS = 700; // between two layers of "Play"
+
 function sparseWidget(ui) {
-  const { spec } = ui;
+  const { spec, room } = ui;
   const T = spec.length;
   const firsts = spec.kinds.map((_, k) => spec.scenes.findIndex((s) => s.kind === k));
   const kind = () => spec.kinds[ui.get("pattern")];
-  const index = () => firsts[ui.get("pattern")] + Math.min(ui.get("size"), kind().sizes.length - 1);
-  const sizeText = (i) => kind().counts.replace("{}", kind().sizes[i]);
+  const sized = (k) => Math.min(ui.get("size"), spec.kinds[k].sizes.length - 1);
+  const sizeText = (k, i) => spec.kinds[k].counts.replace("{}", spec.kinds[k].sizes[i]);
   pick(ui, { trait: "pattern", name: "pattern", names: spec.kinds.map((k) => k.name) });
-  slider(ui, { trait: "layers", name: "layers", values: Array.from({ length: spec.layers }, (_, i) => i + 1), long: true });
+  if (room > 540) ui.controls.firstChild.style.gridColumn = "span 2";
+  slider(ui, { trait: "query", name: "query", max: T - 1, show: (i) => `word ${i}`, long: true });
   const size = slider(ui, {
     trait: "size", name: "size", max: () => kind().sizes.length - 1, long: true,
-    show: (i) => (kind().counts ? sizeText(i) : "one size"),
+    show: (i) => (kind().counts ? sizeText(ui.get("pattern"), i) : "one size"),
   });
-  slider(ui, { trait: "query", name: "query", max: T - 1, show: (i) => `word ${i}`, long: true });
-  ui.readout.style.minHeight = "48px"; // two lines, so that nothing below moves
+  slider(ui, { trait: "layers", name: "layers", values: Array.from({ length: spec.layers }, (_, i) => i + 1), long: true });
+  const bar = html("div", { class: "ta-bar" });
+  ui.controls.append(bar);
+  player(ui, bar, { stepName: "Add a layer", playName: "Play layers", every: LAYER_MS,
+    step: () => ui.set("layers", (ui.get("layers") % spec.layers) + 1) });
+  ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
 
   const row = ui.row();
-  const grid = sparseGrid(row, T, (i) => ui.set("query", i));
-  const side = html("div", { class: "ta-panel", style: "flex: 1 1 330px" });
+  const [left, gap] = [34, 20];
+  const cell = Math.min(15, Math.floor((room - left - 2) / T));
+  const W = left + T * cell + 2;
+  const wide = room >= W + gap + 340;
+  let now = null; // the pattern on show, and its masks
+  const grid = sparseGrid(ui, row, { left, cell, T, setting: () => now });
+  const side = html("div", { class: "ta-panel", style: `width: ${wide ? room - W - gap : Math.min(room, 440)}px` });
   row.append(side);
-  const paths = growth(side, T);
-  const show = facts(side, "Cost and reach", [
-    ["pairs scored in the last layer", "of n² pairs of words"],
-    ["pairs in all layers shown", "of n² for each layer"],
+  const paths = growth(ui, side, wide ? room - W - gap : Math.min(room, 440), T, () => now);
+  const strip = thumbnails(ui, side, wide ? room - W - gap : Math.min(room, 440), T, (k) => masksOf(k).layer[ui.get("layers") - 1]);
+  const show = signs(side, [
+    ["pairs in the last layer", "scored, of n² pairs of words"],
+    ["in all layers shown", "of n² for each layer"],
     ["the query depends on", "words, itself included"],
-    ["everything reached after", kindNote],
-    ["cells unlike the reference", "crossed out in the picture"],
+    ["all is reached after", "every word, or every earlier word where the pattern is causal"],
+    ["unlike the reference", "cells of this pattern; crossed out in the picture"],
   ]);
 
+  const cut = (name, at) => ui.table(name).subarray(at * T * T, (at + 1) * T * T);
+
+  /** Masks of the layers on show, of a pattern at the present size. */
+  function masksOf(k) {
+    const at = firsts[k] + sized(k);
+    const { first } = spec.scenes[at];
+    return { at, first, layer: Array.from({ length: ui.get("layers") }, (_, l) => cut("may", first + (l % spec.kinds[k].masks))) };
+  }
+
+  function setting() {
+    const [k, layers] = [ui.seen("pattern"), ui.get("layers")];
+    const { at, first, layer } = masksOf(k);
+    if (now && now.at === at && now.layers === layers) return now;
+    const { masks, ahead, name, counts } = spec.kinds[k];
+    const hops = cut("hops", at);
+    const last = (layers - 1) % masks;
+    const pairs = layer.map((mask) => mask.reduce((sum, v) => sum + (v > 0), 0));
+    let [wrong, full] = [0, 0];
+    for (let m = 0; m < masks; m++) {
+      const [a, b] = [cut("may", first + m), cut("right", first + m)];
+      for (let c = 0; c < T * T; c++) wrong += (a[c] > 0) !== (b[c] > 0);
+    }
+    for (let c = 0; c < T * T; c++) {
+      if (!ahead && c % T > Math.floor(c / T)) continue;
+      full = hops[c] ? Math.max(full, hops[c]) : Infinity;
+      if (full === Infinity) break;
+    }
+    return { at, k, layers, layer, hops, pairs, wrong, full, may: layer[layers - 1], right: cut("right", first + last),
+      rule: spec.scenes[at].rules[last % spec.scenes[at].rules.length], name: counts ? `${name}, ${sizeText(k, sized(k))}` : name,
+      reference: !ui.table("own")[at] };
+  }
+
+  let drawn = null;
   return {
+    stale() { now = null; },
     draw() {
       size.disabled = kind().sizes.length === 1;
-      const [at, layers, query] = [index(), ui.get("layers"), ui.get("query")];
-      const { first } = spec.scenes[at];
-      const { masks, ahead, counts, sizes } = kind();
-      const cell = (name, place) => ui.table(name).subarray(place * T * T, (place + 1) * T * T);
-      const layer = Array.from({ length: layers }, (_, l) => cell("may", first + (l % masks)));
-      const hops = cell("hops", at);
-      const last = first + ((layers - 1) % masks);
-      grid.draw(layer[layers - 1], cell("right", last), hops, layers, query, !ui.table("own")[at]);
-      paths.draw(layer, query);
+      now = setting();
+      const { layers, layer, hops, pairs, full, wrong, may } = now;
+      const query = ui.seen("query");
+      const key = ui.seen("key");
+      const level = ui.seen("level") <= layers ? ui.seen("level") : undefined;
+      if (drawn !== now) grid.paint();
+      drawn = now;
+      grid.mark(query, key);
+      strip.draw(now.k, `${ui.get("size")},${layers}`);
+      const ways = key === undefined ? null : upwards(layer, key, level ?? 0, T);
+      paths.draw(query, key, level ?? 0, ways);
 
-      const count = (mask) => mask.reduce((sum, v) => sum + (v > 0), 0);
-      const pairs = layer.map(count);
-      const total = pairs.reduce((a, b) => a + b);
-      const share = (n, of) => `${Math.round((100 * n) / of)} %`;
-      let [wrong, full] = [0, 0];
-      for (let m = 0; m < masks; m++) {
-        const [a, b] = [cell("may", first + m), cell("right", first + m)];
-        for (let c = 0; c < T * T; c++) wrong += (a[c] > 0) !== (b[c] > 0);
-      }
-      for (let c = 0; c < T * T; c++) {
-        if (!ahead && c % T > Math.floor(c / T)) continue;
-        full = hops[c] ? Math.max(full, hops[c]) : Infinity;
-        if (full === Infinity) break;
-      }
       const seen = [];
       const direct = [];
       for (let j = 0; j < T; j++) {
         const hop = hops[query * T + j];
         if (hop && hop <= layers) seen.push(j);
-        if (layer[layers - 1][query * T + j] > 0) direct.push(j);
+        if (may[query * T + j] > 0) direct.push(j);
       }
+      const total = pairs.reduce((a, b) => a + b);
+      const share = (n, of) => `${Math.round((100 * n) / of)} %`;
       show([
         [`${pairs[layers - 1]} of ${T * T}`, share(pairs[layers - 1], T * T)],
         [`${total} of ${layers * T * T}`, share(total, layers * T * T)],
@@ -71,15 +108,13 @@ function sparseWidget(ui) {
         [full === Infinity ? `more than ${spec.layers}` : String(full), full === 1 ? "layer" : "layers"],
         [String(wrong), wrong ? "differs" : "same", wrong === 0],
       ]);
-      const named = counts ? `, ${sizeText(Math.min(ui.get("size"), sizes.length - 1))}` : "";
-      ui.say(`${kind().name}${named}: in layer ${layers} query ${query} looks at ${runs(direct)}; after ${layers} ` +
-        `layer${layers > 1 ? "s" : ""} it depends on ${seen.length} of ${T} words: ${runs(seen)}`);
-      ui.root.dataset.key = `${at},${query},${layers}`;
+      ui.say(`${now.name}: in layer ${layers} query ${query} looks at ${runs(direct)}; after ${layers} ` +
+        `layer${layers > 1 ? "s" : ""} it depends on ${seen.length} of ${T} words: ${runs(seen)}`,
+      key === undefined ? "" : level === undefined ? cellFormula(now, query, key, T) : waysFormula(now, query, key, level, ways, T));
+      ui.root.dataset.key = `${now.at},${query},${layers}`;
     },
   };
 }
-
-const kindNote = "every word, or every earlier word where the pattern is causal";
 
 /** [4, 5, 6, 9] as "4 to 6, 9". */
 function runs(places) {
@@ -92,101 +127,241 @@ function runs(places) {
   return found.map(([a, b]) => (a === b ? String(a) : `${a} to ${b}`)).join(", ") || "nothing";
 }
 
-/** Cells of the last layer's mask over what is reached; a click chooses the row. */
-function sparseGrid(parent, T, choose) {
-  const [left, head, size] = [34, 30, 20];
-  const wide = T * size;
+/** May row i of that mask read word j? The residual connection keeps a word's own state, whatever the mask says. */
+const reads = (mask, i, j, T) => i === j || mask[i * T + j] > 0;
+
+/** On how many ways each word of each layer knows word `key` of layer `level`: [layer][word]. */
+function upwards(layer, key, level, T) {
+  const found = [];
+  found[level] = Array.from({ length: T }, (_, i) => (i === key ? 1 : 0));
+  for (let l = level + 1; l <= layer.length; l++) {
+    found[l] = found[level].map((_, i) => found[l - 1].reduce((sum, n, j) => sum + (n && reads(layer[l - 1], i, j, T) ? n : 0), 0));
+  }
+  return found;
+}
+
+/** On how many ways each word of each layer reaches the query at the top: [layer][word]. */
+function downwards(layer, query, T) {
+  const found = [];
+  found[layer.length] = Array.from({ length: T }, (_, i) => (i === query ? 1 : 0));
+  for (let l = layer.length; l > 0; l--) {
+    found[l - 1] = found[l].map((_, j) => found[l].reduce((sum, n, i) => sum + (n && reads(layer[l - 1], i, j, T) ? n : 0), 0));
+  }
+  return found;
+}
+
+/** Is that pair scored in the last layer, by which rule, and if not, on which way does the word arrive? */
+function cellFormula(now, query, key, T) {
+  const { may, hops, layer, layers, rule } = now;
+  const allowed = may[query * T + key] > 0;
+  const head = `mask[${query}, ${key}] = ${allowed ? "True" : "False"} in layer ${layers} (rule: ${rule})`;
+  if (allowed) return `${head}: the pair is scored`;
+  const hop = hops[query * T + key];
+  if (!hop || hop > layers) return `${head}; no way yet from ${key} to ${query}${hop ? `, one after ${hop} layers` : ""}`;
+  const ways = upwards(layer, key, 0, T);
+  const way = [query];
+  for (let l = layers; l > 0; l--) {
+    const at = way[way.length - 1];
+    // Stay where a layer is not needed, else the nearest word that knows the key.
+    const from = [...ways[l - 1].keys()].filter((j) => ways[l - 1][j] && reads(layer[l - 1], at, j, T));
+    way.push(from.includes(at) ? at : from.reduce((a, b) => (Math.abs(b - key) < Math.abs(a - key) ? b : a)));
+  }
+  return `${head}; word ${key} arrives by ${way.filter((p, i) => p !== way[i - 1]).join(" ← ")}`;
+}
+
+/** The number of ways as the sum over the words that the query itself reads in the last layer. */
+function waysFormula({ layer, layers }, query, key, level, ways, T) {
+  if (level === layers) return "";
+  const terms = ways[layers - 1].filter((n, k) => n && reads(layer[layers - 1], query, k, T));
+  const shown = terms.length > 7 ? [...terms.slice(0, 5), "…", terms[terms.length - 1]] : terms;
+  const from = level ? `word ${key} of layer ${level}` : `input word ${key}`;
+  return `ways from ${from} to query ${query} = ${terms.length > 1 ? `${shown.map((n) => (n === "…" ? n : whole(n))).join(" + ")} = ` : ""}` +
+    `${whole(ways[layers][query])}`;
+}
+
+/** Cells of the last layer's mask over what is reached; a click or the arrow keys choose the query. */
+function sparseGrid(ui, parent, { left, cell, T, setting }) {
+  const [head, wide] = [22, T * cell];
   const [W, H] = [left + wide + 2, head + wide + 2];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", {});
-  box.append(html("p", { class: "ta-caption" }, "Scored and reached", note));
+  box.append(html("p", { class: "ta-caption" }, "Scored (filled), reached (dots)", note));
   parent.append(box);
   const canvas = picture(box, W, H, "Grid: one row for each query, one column for each key; filled where the last layer scores, dotted where the stack reaches");
-  canvas.style.cursor = "pointer";
-  const legend = html("p", { class: "ta-note" }, "Filled: scored in the last layer. Dot: reached through the layers. Click a row to choose the query.");
-  box.append(legend);
-  canvas.addEventListener("click", (event) => {
-    const frame = canvas.getBoundingClientRect();
-    const i = Math.floor((((event.clientY - frame.top) / frame.height) * H - head) / size);
-    if (i >= 0 && i < T) choose(i);
-  });
-  const ticks = svg("g");
   for (let i = 0; i < T; i += 5) {
-    label(ticks, left + (i + 0.5) * size, head - 8, String(i), "middle", "ta-small");
-    label(ticks, left - 6, head + (i + 0.5) * size + 4, String(i), "end", "ta-small");
+    label(canvas, left + (i + 0.5) * cell, head - 7, String(i), "middle", "ta-small");
+    label(canvas, left - 6, head + (i + 0.5) * cell + 4, String(i), "end", "ta-small");
   }
-  label(ticks, left + wide, head - 8, "key", "end", "ta-small");
-  label(ticks, left - 6, head - 8, "query", "end", "ta-small");
-  const cells = svg("g");
-  canvas.append(ticks, cells);
+  label(canvas, left + wide, head - 7, "key", "end", "ta-small");
+  label(canvas, left - 4, head - 7, "query", "end", "ta-small");
+  let d = "";
+  for (let i = 0; i <= T; i++) d += `M${left + i * cell} ${head}v${wide}M${left} ${head + i * cell}h${wide}`;
+  const faint = svg("path", { class: "ta-fill-one ta-cell", style: "fill-opacity: 0.16" });
+  const scored = svg("path", { class: "ta-fill-one ta-cell", style: "fill-opacity: 0.6" });
+  const strong = svg("path", { class: "ta-fill-one ta-cell" });
+  const dots = svg("path", { class: "ta-fill-one" });
+  const crosses = svg("g");
+  const column = svg("rect", { y: head, width: cell, height: wide, class: "ta-mark", style: "stroke-dasharray: 4 3; stroke-width: 1.5" });
+  const frame = svg("rect", { x: left, width: wide, height: cell, class: "ta-mark" });
+  canvas.append(svg("path", { d, class: "ta-grid" }), faint, scored, strong, dots, crosses, column, frame);
+  const place = cursor(ui, canvas, {
+    name: "Pattern; arrow keys move the query and the key", cross: false,
+    box: () => ({ x: left, y: head, width: wide, height: wide }),
+    size: () => [T, T],
+    at: () => [ui.seen("key") ?? ui.seen("query"), ui.seen("query")],
+    state: (key, query) => ({ query, key }),
+    says: (key, query) => `query ${query}, key ${key}, ${setting().may[query * T + key] > 0 ? "scored" : "not scored"}`,
+  });
+  const square = (i, j) => `M${left + j * cell} ${head + i * cell}h${cell}v${cell}h${-cell}z`;
+  const dot = (i, j, r) => `M${left + (j + 0.5) * cell - r} ${head + (i + 0.5) * cell}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
   return {
-    draw(may, right, hops, layers, query, reference) {
-      note.textContent = reference ? "the reference" : "yours";
-      const parts = [];
-      for (let i = 0; i < T; i++) {
-        for (let j = 0; j < T; j++) {
-          const c = i * T + j;
-          const [x, y] = [left + j * size, head + i * size];
-          const [scored, reached] = [may[c] > 0, hops[c] > 0 && hops[c] <= layers];
-          const strong = i === query ? 1 : 0.6;
-          const style = scored ? `fill-opacity: ${strong}` : reached ? "fill-opacity: 0.16" : "";
-          const kind = scored || reached ? "ta-fill-one ta-cell" : "ta-grid";
-          parts.push(svg("rect", { x, y, width: size, height: size, class: kind, style }));
-          if (reached && !scored) parts.push(svg("circle", { cx: x + size / 2, cy: y + size / 2, r: i === query ? 3.5 : 2.2, class: "ta-fill-one" }));
-          if (scored !== right[c] > 0) {
-            const d = `M${x + 5} ${y + 5}l10 10M${x + 15} ${y + 5}l-10 10`;
-            parts.push(svg("path", { d, class: "ta-mark", style: "stroke: var(--ta-bad)" }));
-          }
+    paint() {
+      const { may, right, hops, layers, reference } = setting();
+      write(note, reference ? "the reference" : "yours");
+      let [all, some, round] = ["", "", ""];
+      const crossed = [];
+      for (let c = 0; c < T * T; c++) {
+        const [i, j] = [Math.floor(c / T), c % T];
+        if (may[c] > 0) all += square(i, j);
+        else if (hops[c] > 0 && hops[c] <= layers) {
+          some += square(i, j);
+          round += dot(i, j, 2.2);
         }
+        if (may[c] > 0 === right[c] > 0) continue;
+        const [x, y, side] = [left + j * cell + 4, head + i * cell + 4, cell - 8];
+        crossed.push(svg("path", { d: `M${x} ${y}l${side} ${side}m0 ${-side}l${-side} ${side}`, class: "ta-mark", style: "stroke: var(--ta-bad)" }));
       }
-      parts.push(svg("rect", { x: left, y: head + query * size, width: wide, height: size, class: "ta-mark" }));
-      cells.replaceChildren(...parts);
+      fill(scored, { d: all });
+      fill(faint, { d: some });
+      fill(dots, { d: round });
+      crosses.replaceChildren(...crossed);
+    },
+    mark(query, key) {
+      place();
+      let row = "";
+      for (let j = 0; j < T; j++) if (setting().may[query * T + j] > 0) row += square(query, j);
+      fill(strong, { d: row });
+      fill(frame, { y: head + query * cell });
+      column.style.visibility = key === undefined ? "hidden" : "visible";
+      if (key !== undefined) fill(column, { x: left + key * cell });
     },
   };
 }
 
 /** Layers from the input at the bottom to the query at the top; lines are the steps on a way to the query. */
-function growth(parent, T) {
-  const [W, H, top, left] = [350, 216, 12, 50];
-  const box = html("div", { style: "margin-bottom: 6px" }, html("p", { class: "ta-caption" }, "What reaches the query", html("small", {}, "input words at the bottom")));
+function growth(ui, parent, W, T, setting) {
+  const [H, top, left, foot] = [162, 14, 50, 26];
+  const box = html("div", {}, html("p", { class: "ta-caption" }, "What reaches the query", html("small", {}, "point at a word: its ways")));
   parent.append(box);
   const canvas = picture(box, W, H, "Layers of words: lines show on which ways the inputs below reach the query at the top");
   const x = (i) => left + ((i + 0.5) * (W - left)) / T;
+  const lines = ["stroke-opacity: 0.35", "stroke-opacity: 0.45; stroke-dasharray: 2 3", "stroke-width: 2.2"]
+    .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
+  const dots = svg("g");
+  canvas.append(...lines, dots);
+  for (let i = 0; i < T; i += 5) label(canvas, x(i), H - 6, String(i), "middle", "ta-small");
+  let [depth, circles] = [0, []];
+  const y = (l) => top + ((depth - l) * (H - top - foot)) / depth; // layer 0 at the bottom, whatever the depth
+  const half = () => (H - top - foot) / depth / 2;
+  const place = cursor(ui, canvas, {
+    name: "Ways to the query; arrow keys walk through words and layers", cross: false,
+    box: () => ({ x: left, y: top - half(), width: W - left, height: H - top - foot + 2 * half() }),
+    size: () => [T, depth + 1],
+    at: () => [ui.seen("key") ?? ui.seen("query"), depth - Math.min(ui.seen("level") ?? (ui.seen("key") === undefined ? depth : 0), depth)],
+    state: (key, r) => (r === 0 ? { query: key, key, level: depth } : { key, level: depth - r }),
+    says: (key, r) => `word ${key}, ${r === depth ? "input" : `layer ${depth - r}`}`,
+  });
+
+  function layout() {
+    circles = Array.from({ length: depth + 1 }, (_, l) => Array.from({ length: T }, (_, i) => (
+      svg("circle", { cx: x(i).toFixed(1), cy: y(l).toFixed(1) }))));
+    dots.replaceChildren(...circles.flat());
+    for (let l = 0; l <= depth; l++) label(dots, left - 10, y(l) + 4, l ? `layer ${l}` : "input", "end", "ta-small");
+  }
+
   return {
-    draw(layer, query) {
-      const depth = layer.length;
-      const step = Math.min(50, (H - top - 34) / depth);
-      const y = (l) => H - 30 - l * step; // layer 0 at the bottom
-      const parts = [];
-      let needed = new Set([query]);
-      const dots = (l) => {
-        parts.push(svg("text", { x: left - 8, y: y(l) + 4, "text-anchor": "end", class: "ta-small" }, l ? `layer ${l}` : "input"));
-        for (let i = 0; i < T; i++) {
-          const on = needed.has(i);
-          const kind = l === depth && i === query ? "ta-here" : on ? "ta-fill-one" : "ta-axis";
-          parts.push(svg("circle", { cx: x(i), cy: y(l), r: on ? 4.5 : 2, class: kind }));
-        }
-      };
+    draw(query, key, level, ways) {
+      const { layer, layers } = setting();
+      if (depth !== layers) {
+        depth = layers;
+        layout();
+      }
+      place();
+      const down = downwards(layer, query, T);
+      const onWay = (l, i) => ways !== null && l >= level && down[l][i] > 0 && ways[l][i] > 0;
+      const d = ["", "", ""];
       for (let l = depth; l > 0; l--) {
-        const below = new Set(needed); // the residual connection keeps a word's own state
-        for (const i of needed) {
+        for (let i = 0; i < T; i++) {
+          if (!down[l][i]) continue;
           for (let j = 0; j < T; j++) {
             const direct = layer[l - 1][i * T + j] > 0;
             if (!direct && i !== j) continue;
-            below.add(j);
-            const dashed = direct ? "" : "; stroke-dasharray: 2 3";
-            parts.push(svg("line", { x1: x(i), y1: y(l), x2: x(j), y2: y(l - 1), style: `stroke: var(--ta-one); stroke-opacity: 0.3${dashed}` }));
+            const piece = `M${x(i).toFixed(1)} ${y(l).toFixed(1)}L${x(j).toFixed(1)} ${y(l - 1).toFixed(1)}`;
+            d[direct ? 0 : 1] += piece;
+            if (onWay(l, i) && onWay(l - 1, j)) d[2] += piece;
           }
         }
-        dots(l);
-        needed = below;
       }
-      dots(0);
-      for (let i = 0; i < T; i += 5) parts.push(svg("text", { x: x(i), y: H - 8, "text-anchor": "middle", class: "ta-small" }, String(i)));
-      canvas.replaceChildren(...parts);
-      canvas.dataset.inputs = [...needed].sort((a, b) => a - b).join(" ");
+      lines.forEach((path, n) => fill(path, { d: d[n] }));
+      circles.forEach((line, l) => line.forEach((circle, i) => {
+        const [on, lit, here] = [down[l][i] > 0, onWay(l, i), l === level && i === key];
+        const kind = l === depth && i === query ? "ta-here" : on ? "ta-fill-one" : "ta-axis";
+        fill(circle, { r: here ? 6 : on ? 4.5 : 2, class: lit || here ? `${kind} ta-lit` : kind });
+      }));
+      canvas.dataset.inputs = [...down[0].keys()].filter((j) => down[0][j]).join(" ");
     },
   };
+}
+
+/** All patterns in small, each with the mask of the layer on show: pointing along them compares, a click keeps one. */
+function thumbnails(ui, parent, W, T, maskOf) {
+  const { kinds } = ui.spec;
+  const width = W / kinds.length;
+  const side = Math.min(width - 4, 40);
+  const H = side + 6;
+  parent.append(html("p", { class: "ta-caption" }, "All patterns", html("small", {}, "point along them, click to keep one")));
+  const canvas = picture(parent, W, H, "All patterns in small: the cells that the layer on show scores");
+  const x = (k) => k * width + (width - side) / 2;
+  const inked = kinds.map((_, k) => {
+    const path = svg("path", { class: "ta-fill-one", transform: `translate(${x(k).toFixed(1)} 3) scale(${(side / T).toFixed(4)})` });
+    canvas.append(svg("rect", { x: x(k), y: 3, width: side, height: side, class: "ta-axis" }), path);
+    return path;
+  });
+  const frame = svg("rect", { y: 1, width: side + 4, height: side + 4, class: "ta-mark" });
+  canvas.append(frame);
+  const place = cursor(ui, canvas, {
+    name: "pattern, in small", cross: false,
+    box: () => ({ x: 0, y: 0, width: W, height: H }),
+    size: () => [kinds.length, 1],
+    at: () => [ui.seen("pattern"), 0],
+    state: (pattern) => ({ pattern }),
+    says: (k) => kinds[k].name,
+  });
+  let shown = null;
+  return {
+    draw(pattern, state) {
+      const tables = ui.table("may");
+      if (!shown || shown[0] !== tables || shown[1] !== state) {
+        inked.forEach((path, k) => fill(path, { d: rows(maskOf(k), T) }));
+        shown = [tables, state];
+      }
+      fill(frame, { x: x(pattern) - 2 });
+      place();
+    },
+  };
+}
+
+/** The True cells of a mask as one path in units of a cell, each run of them a single rectangle. */
+function rows(mask, T) {
+  let d = "";
+  for (let i = 0; i < T; i++) {
+    for (let j = 0, start = 0; j <= T; j++) {
+      if (j < T && mask[i * T + j] > 0) continue;
+      if (j > start) d += `M${start} ${i}h${j - start}v1h${start - j}z`;
+      start = j + 1;
+    }
+  }
+  return d;
 }
 
 const widget = { render: mount(sparseWidget) };

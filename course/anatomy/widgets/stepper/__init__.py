@@ -13,6 +13,7 @@ from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Inputs, Tables
+from .story import STORY
 
 LENGTH, WINDOW, BLOCK = 8, 3, 3
 TABLE = (2, 0, 1)  # the page table of the picture: which block holds which part of the text
@@ -44,17 +45,18 @@ class CacheStepper(SeveralFunctions):
     Both are called as f(q, k, v, past=None) → (result, (all keys, all values)), on 8 tokens in every possible plan of
     chunks: q and k (1, 1, T, 4) or (1, 1, T, 2), past None or what the call before returned, all float32. The values
     are unit vectors (1, 1, T, 8), so that the result is the attention weights themselves. Traits: plan, the sizes of
-    the chunks, which add up to 8; step counts chunks; store, view and origin are indices. The pictures of the window
-    and of the pages show where tokens lie; the comparison with the full forward is that of one buffer.
+    the chunks, which add up to 8; chunk is the one on show, from 0; store, view and origin are indices. The pictures
+    of the window and of the pages show where tokens lie; the comparison with the full forward is that of one buffer.
     Raises as TableWidget says, and TraitError for a plan that does not add up.
     """
 
     recording, function_name = "stepper", "cached_attention"
-    controls = ("view", "plan", "step", "store", "origin")
+    controls = ("view", "plan", "chunk", "store", "origin")
+    story = STORY
     names = ("cached_attention", "rotary_step")
 
     plan = t.List(t.Int(), list(PLANS[0])).tag(sync=True)
-    step = t.Int(1, min=0, max=LENGTH - 1).tag(sync=True)
+    chunk = t.Int(1, min=0, max=LENGTH - 1).tag(sync=True)
     store = t.Int(0, min=0, max=len(STORES) - 1).tag(sync=True)
     view = t.Int(0, min=0, max=len(VIEWS) - 1).tag(sync=True)
     origin = t.Int(0, min=0, max=len(ORIGINS) - 1).tag(sync=True)
@@ -93,6 +95,7 @@ class CacheStepper(SeveralFunctions):
         return {f"w_{name}": weights, **({f"p_{name}": positions} if rotary else {})}
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        q, k = (inputs[x][0, 0].double() for x in "qk")
         own = [float(mine is not reference and f"w_{name}" in mine) for name in self.names]
         shown = {**reference, **mine}
         raw = [np.ascontiguousarray(inputs[f"rotary_{x}"][0, 0].double()).view(complex)[:, 0] for x in "qk"]
@@ -119,6 +122,8 @@ class CacheStepper(SeveralFunctions):
             "right": right,
             "restart": restart,
             "restart_p": restarted,
+            "raw": (q @ k.T / math.sqrt(q.shape[-1])).numpy(),  # scores behind cached_attention's weights
+            **{f"pairs_{x}": inputs[f"rotary_{x}"][0, 0].numpy() for x in "qk"},
         }
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
@@ -139,9 +144,9 @@ class CacheStepper(SeveralFunctions):
     def readings(self) -> dict[str, Any]:
         """Of the present step: start, stop, first, read (keys), stored (tokens), gap (of weights), and slots, which
         token each slot holds. With positions also change, the largest change of a score, and positions of the keys."""
-        step = min(self.step, len(self.plan) - 1)
-        stop, node = sum(self.plan[: step + 1]), node_of(self.plan[: step + 1])
-        start = stop - self.plan[step]
+        chunk = min(self.chunk, len(self.plan) - 1)
+        stop, node = sum(self.plan[: chunk + 1]), node_of(self.plan[: chunk + 1])
+        start = stop - self.plan[chunk]
         first = max(0, start - WINDOW + 1) if self.store == 1 else 0
         found = {
             "start": start,
@@ -229,7 +234,7 @@ def _given(*functions):
 def _square(p, color):
     from matplotlib.patches import Rectangle
 
-    return Rectangle((p + 0.05, 0.05), 0.9, 0.9, facecolor=color, edgecolor=GRAY)
+    return Rectangle((p + 0.05, 0.05), 0.9, 0.9, facecolor=color, edgecolor=GRAY, hatch="//" * (color == VERMILLION))
 
 
 def _slots(stop, store):

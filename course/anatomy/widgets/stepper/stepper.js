@@ -1,4 +1,6 @@
-// CacheStepper: eight tokens in chunks; above what a step reads or scores, below where the tokens lie.
+// CacheStepper: eight tokens in chunks; one panel for what a step reads or scores, one for where the tokens lie.
+
+const STEP_MS = 900; // between two steps of "Play"
 
 const endsOf = (plan) => plan.map((_, i) => plan.slice(0, i + 1).reduce((a, b) => a + b));
 /** The row of the tables for a beginning of the text: a bit for each cut, and a highest one for its length. */
@@ -13,9 +15,8 @@ function planControls(ui) {
   const own = spec.plans.length;
   list.options[own].disabled = true; // it names what the check boxes below have made
   list.addEventListener("change", () => ui.set("plan", spec.plans[Number(list.value)]));
-  ui.controls.append(html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, "chunk plan"), list));
-
-  const set = html("fieldset", { class: "ta-choice", style: "grid-column: 1 / -1" }, html("legend", {}, "cut after token"));
+  const known = html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, "chunk plan"), list);
+  const set = html("fieldset", { class: "ta-choice" }, html("legend", {}, "cut after token"));
   const boxes = Array.from({ length: spec.length - 1 }, (_, i) => {
     const box = keepKeys(html("input", { type: "checkbox" }));
     box.addEventListener("change", () => {
@@ -25,169 +26,347 @@ function planControls(ui) {
     set.append(html("label", {}, box, String(i)));
     return box;
   });
-  ui.controls.append(set);
+  ui.controls.append(known, set);
   ui.bind("plan", (plan) => {
-    const known = spec.plans.findIndex((p) => p.join() === plan.join());
-    list.value = known < 0 ? own : known;
+    const place = spec.plans.findIndex((p) => p.join() === plan.join());
+    list.value = place < 0 ? own : place;
     const ends = endsOf(plan);
     boxes.forEach((box, i) => { box.checked = ends.includes(i + 1); });
   });
 }
 
+/** Controls in three rows; returns the choice of positions, which only one of the views has. */
+function stepperControls(ui) {
+  const { spec } = ui;
+  const named = (names) => ({ values: names.map((_, i) => i), show: (i) => names[i] });
+  const row = (...make) => {
+    const line = html("div", { class: "ta-bar", style: "grid-column: 1 / -1; column-gap: 22px; row-gap: 0" });
+    for (const one of make) {
+      const before = ui.controls.childElementCount;
+      one();
+      line.append(...[...ui.controls.children].slice(before));
+    }
+    ui.controls.append(line);
+    return line;
+  };
+  const first = row(
+    () => choice(ui, { trait: "view", name: "look at", ...named(spec.views) }),
+    () => choice(ui, { trait: "origin", name: "positions", ...named(spec.origins) }),
+  );
+  const second = row(
+    () => choice(ui, { trait: "store", name: "store", ...named(spec.stores) }),
+    () => slider(ui, { trait: "chunk", name: "step", max: () => ui.get("plan").length - 1, show: (i) => String(i + 1) }),
+  );
+  second.lastElementChild.style.flex = "1 1 100px";
+  player(ui, second, {
+    every: STEP_MS,
+    step: () => ui.pin({ chunk: ui.get("chunk") < ui.get("plan").length - 1 ? ui.get("chunk") + 1 : 0 }),
+  });
+  row(() => planControls(ui));
+  return first.lastElementChild;
+}
+
 function stepperWidget(ui) {
   const { spec } = ui;
   const N = spec.length;
-  const named = (names) => ({ values: names.map((_, i) => i), show: (i) => names[i] });
-  const wideChoice = (trait, name, names) => {
-    choice(ui, { trait, name, ...named(names) });
-    ui.controls.lastElementChild.style.gridColumn = "1 / -1";
-    return ui.controls.lastElementChild;
-  };
-  wideChoice("view", "look at", spec.views);
-  const origin = wideChoice("origin", "positions", spec.origins);
-  planControls(ui);
-  wideChoice("store", "store", spec.stores);
-  slider(ui, { trait: "step", name: "step", max: () => ui.get("plan").length - 1, show: (i) => String(i + 1) });
+  const origin = stepperControls(ui);
   ui.root.append(ui.readout);
-
-  const [W, left, top, wide, tall] = [800, 78, 38, 58, 24];
-  const grid = picture(ui.row(), W, top + N * tall + 20, "One row for each query, one column for each key");
-  const head = label(grid, left - 8, 14, "key", "end", "ta-small");
-  const at = label(grid, left - 8, 30, "", "end", "ta-small");
-  const columns = Array.from({ length: N }, (_, k) => [14, 30].map((y) => (
-    label(grid, left + (k + 0.5) * wide, y, "", "middle", "ta-strong"))));
-  const cells = [];
-  const names = Array.from({ length: N }, (_, q) => {
-    for (let k = 0; k < N; k++) {
-      const [x, y] = [left + k * wide, top + q * tall];
-      const box = svg("rect", { x, y, width: wide - 2, height: tall - 2 });
-      grid.append(box);
-      cells.push([box, label(grid, x + wide / 2 - 1, y + 16, "", "middle", "ta-text")]);
-    }
-    return label(grid, left - 8, top + q * tall + 16, `query ${q}`, "end", "ta-small");
-  });
-  const should = label(grid, left - 8, top + N * tall + 13, "", "end", "ta-small");
-  const shoulds = Array.from({ length: N }, (_, k) => (
-    label(grid, left + (k + 0.5) * wide - 1, top + N * tall + 13, "", "middle", "ta-small")));
-  const x = left + N * wide + 26;
-  const notes = [0, 1, 2].map((i) => {
-    const box = svg("rect", { x, y: top + 8 + i * 28, width: 18, height: 16 });
-    grid.append(box);
-    return [box, label(grid, x + 26, top + 21 + i * 28, "")];
-  });
-
-  const memory = picture(ui.row(), W, 84, "Slots of the store after this step, and the token in each");
-  const slots = Array.from({ length: spec.table.length * spec.block }, () => {
-    const box = svg("rect", { y: 22, width: 54, height: 40, class: "ta-axis" });
-    memory.append(box);
-    return [box, label(memory, 0, 14, "", "middle", "ta-small"), label(memory, 0, 40, "", "middle", "ta-strong"),
-      label(memory, 0, 56, "", "middle", "ta-small")];
-  });
-  label(memory, left - 8, 14, "slot", "end", "ta-small");
-  const kept = label(memory, left - 8, 40, "token", "end", "ta-small");
-  const turned = label(memory, left - 8, 56, "position", "end", "ta-small");
-  const rule = label(memory, left, 79, "", "start", "ta-small");
-
-  const show = facts(ui.row(), "This step", [
-    ["keys computed", "projected now, never again"],
-    ["keys read", "old ones from the store, and the new ones"],
-    ["tokens kept", "after the step"],
-    ["distance from the full forward", "largest difference of an attention weight of the chunk, one buffer"],
-    ["largest change of a score", "against the full forward, where positions go on counting"],
+  const row = ui.row();
+  const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
+  const wide = room >= 700;
+  const grid = gridPanel(ui, row, wide ? 424 : room, scene);
+  const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene);
+  const show = signs(memory.node, [
+    ["weights as in the full forward", "largest difference of an attention weight of the chunk, one buffer"],
+    ["scores as in the full forward", "largest change of a score, where positions go on counting"],
   ]);
+
+  /** What is on show: the chunk that is pointed at or set, what it sees, and where its scores lie. */
+  function scene() {
+    const [plan, store] = [ui.get("plan"), ui.get("store")];
+    const step = Math.min(ui.seen("chunk"), plan.length - 1);
+    const ends = endsOf(plan);
+    const [start, stop] = [ends[step] - plan[step], ends[step]];
+    const [rolling, turning, wrong] = [store === 1, ui.get("view") === 1, ui.get("origin") === 1];
+    const node = nodeOf(plan.slice(0, step + 1));
+    const positions = ui.table(wrong ? "restart_p" : "p_rotary_step").subarray(node * N, (node + 1) * N);
+    const low = (q) => (rolling ? Math.max(0, q - spec.window + 1) : 0);
+    const chunkOf = (q) => ends.findIndex((end) => end > q);
+    // Every row was computed in its own chunk, so its numbers lie at the node of that chunk.
+    const cell = (name, q, k) => ui.table(name)[(nodeOf(plan.slice(0, chunkOf(q) + 1)) * N + q) * N + k];
+    const pointed = ui.seen("query");
+    const query = pointed >= start && pointed < stop ? pointed : undefined;
+    const weight = (q, k) => {
+      if (!rolling) return cell("w_cached_attention", q, k);
+      // The function was given one buffer. What a window would give are the same weights, shared out anew.
+      let sum = 0;
+      for (let j = low(q); j <= q; j++) sum += cell("w_cached_attention", q, j);
+      return cell("w_cached_attention", q, k) / sum;
+    };
+    return {
+      plan, store, step, ends, start, stop, rolling, turning, wrong, node, low, chunkOf, weight, query,
+      key: ui.seen("key"),
+      sees: (q, k) => k <= q && k >= low(q),
+      at: (t) => (Number.isNaN(positions[t]) ? "?" : String(positions[t])),
+      score: (q, k) => cell(wrong ? "restart" : "scores", q, k),
+    };
+  }
 
   return {
     draw() {
-      const [plan, store, view] = [ui.get("plan"), ui.get("store"), ui.get("view")];
-      const step = Math.min(ui.get("step"), plan.length - 1);
-      const ends = endsOf(plan);
-      const [start, stop] = [ends[step] - plan[step], ends[step]];
-      const node = nodeOf(plan.slice(0, step + 1));
-      const [rolling, turning, wrong] = [store === 1, view === 1, ui.get("origin") === 1];
+      const now = scene();
+      const { plan, store, step, start, stop, turning, wrong } = now;
       origin.hidden = !turning;
-      const low = (q) => (rolling ? Math.max(0, q - spec.window + 1) : 0);
-      const cut = (name, size) => ui.table(name).subarray(node * size, (node + 1) * size);
-      const positions = cut(wrong ? "restart_p" : "p_rotary_step", N);
-      const told = (t) => (Number.isNaN(positions[t]) ? "?" : String(positions[t]));
+      // Room for the longest words, so that a formula does not move the picture under the hand.
+      ui.readout.style.minHeight = `${wide ? (turning ? 62 : 43) : turning ? 152 : 98}px`;
+      const change = grid.draw(now);
+      memory.draw(now);
 
-      // Every row was computed in its own chunk, so its scores lie at the node of that chunk.
-      const right = ui.table("right");
-      const scores = ui.table(wrong ? "restart" : "scores");
-      let change = 0;
-      cells.forEach(([box, text], i) => {
-        const [q, k] = [Math.floor(i / N), i % N];
-        const seen = q < stop && k <= q && k >= low(q);
-        const now = seen && q >= start;
-        const done = turning && seen && !now;
-        const chunk = nodeOf(plan.slice(0, ends.findIndex((end) => end > q) + 1));
-        const score = scores[(chunk * N + q) * N + k];
-        const off = Math.abs(score - right[i]);
-        if (now && !(off <= change)) change = off;
-        const moved = !(off <= 5e-3);
-        const kind = turning ? (now && moved ? "ta-fill-two" : "ta-fill-one") : k >= start ? "ta-fill-two" : "ta-fill-one";
-        box.setAttribute("class", now ? kind : "ta-axis");
-        box.style.fillOpacity = turning && now ? 0.3 : 1;
-        text.textContent = turning && (now || done) ? fixed(score, 2) : "";
-        text.setAttribute("class", now ? "ta-strong" : "ta-small");
-      });
-      const legend = turning ? [["ta-fill-one", "this step, right score"], ["ta-fill-two", "this step, another score"], ["ta-axis", "earlier, hidden, or later"]]
-        : [["ta-fill-two", "computed now, new key"], ["ta-fill-one", "read from the store"], ["ta-axis", "not computed"]];
-      notes.forEach(([box, text], i) => {
-        box.setAttribute("class", legend[i][0]);
-        box.style.fillOpacity = turning ? 0.3 : 1;
-        text.textContent = legend[i][1];
-      });
-      columns.forEach(([token, position], k) => {
-        token.textContent = String(k);
-        position.textContent = turning && k < stop ? told(k) : "";
-      });
-      should.textContent = turning ? "right scores" : "";
-      shoulds.forEach((text, k) => {
-        text.textContent = turning && k < stop && k >= low(stop - 1) ? fixed(right[(stop - 1) * N + k], 2) : "";
-      });
-      names.forEach((name, q) => name.setAttribute("class", q >= start && q < stop ? "ta-strong" : "ta-small"));
-      head.textContent = "key";
-      at.textContent = turning ? "position" : "";
-
-      const place = (t) => (rolling ? t % spec.window : store === 0 ? t
-        : spec.table[Math.floor(t / spec.block)] * spec.block + (t % spec.block));
-      const count = rolling ? spec.window : store === 0 ? N : slots.length;
-      const held = Array(count).fill(null);
-      for (let t = 0; t < stop; t++) held[place(t)] = t;
-      slots.forEach(([box, name, token, position], i) => {
-        const used = i < count;
-        const page = Math.floor(i / spec.block);
-        const far = left + i * 58 + (store === 2 ? page * 16 : 0);
-        box.style.visibility = used ? "visible" : "hidden";
-        box.setAttribute("x", far);
-        box.setAttribute("class", used && held[i] >= start && held[i] !== null ? "ta-fill-two" : held[i] === null ? "ta-axis" : "ta-fill-one");
-        box.style.fillOpacity = 0.3;
-        [name, token, position].forEach((text) => text.setAttribute("x", far + 27));
-        name.textContent = !used ? "" : store === 2 ? `${page}·${i % spec.block}` : String(i);
-        token.textContent = used && held[i] !== null ? String(held[i]) : "";
-        position.textContent = turning && used && held[i] !== null ? told(held[i]) : "";
-      });
-      kept.textContent = "token";
-      turned.textContent = turning ? "position" : "";
-      rule.textContent = store === 0 ? "Token p lies in slot p."
-        : rolling ? `Token p lies in slot p mod ${spec.window} and overwrites token p − ${spec.window}.`
-          : `Block·place. The page table ${spec.table.join(", ")} says: token p lies in block table[p // ${spec.block}], place p mod ${spec.block}.`;
-
-      const read = stop - low(start);
-      const stored = rolling ? Math.min(stop, spec.window) : stop;
-      const gap = ui.table(turning ? (wrong ? "restart_gap" : "turned_gap") : "gap")[node];
+      const read = stop - now.low(start);
+      const stored = now.rolling ? Math.min(stop, spec.window) : stop;
+      const gap = ui.table(turning ? (wrong ? "restart_gap" : "turned_gap") : "gap")[now.node];
       const [good, still] = [gap <= spec.tolerance, change <= 1e-3];
-      show([[String(stop - start), ""], [String(read), ""], [String(stored), ""],
-        [short(gap), good ? "same" : "differs", good],
-        turning ? [short(change), still ? "same" : "differs", still] : ["", "no positions"]]);
-      const given = ui.table("own")[view] ? spec.origins[0] : "by the reference’s rotary_step";
-      const stand = Array.from({ length: stop }, (_, t) => told(t)).join(" ");
+      show([[short(gap), good ? "same" : "differs", good],
+        turning ? [short(change), still ? "same" : "differs", still] : ["", "not looked at"]]);
+      const given = ui.table("own")[ui.get("view")] ? spec.origins[0] : "by the reference’s rotary_step";
+      const stand = Array.from({ length: stop }, (_, t) => now.at(t)).join(" ");
       const many = (n, word) => (n === 1 ? `1 ${word} is` : `${n} ${word}s are`);
       const fresh = stop - start === 1 ? `token ${start} is` : `tokens ${start} to ${stop - 1} are`;
       ui.say(`step ${step + 1} of ${plan.length} (chunks of ${plan.join(", ")}), ${spec.stores[store]}: ${fresh} computed, ` +
         `${many(read, "key")} read, ${many(stored, "token")} kept` +
-        (turning ? `; positions of the keys, ${wrong ? spec.origins[1] : given}: ${stand}; a score changes by up to ${short(change)}` : ""));
-      ui.root.dataset.key = `${plan},${store},${step},${view},${wrong},${short(gap)}`;
+        (turning ? `; positions of the keys, ${wrong ? spec.origins[1] : given}: ${stand}; a score changes by up to ${short(change)}` : ""),
+      now.query === undefined ? memory.formula(now) : grid.formula(now));
+      ui.root.dataset.key = `${plan},${store},${step},${turning},${wrong},${short(gap)}`;
+    },
+  };
+}
+
+/** One row for each query, one column for each key: weights, or scores with the positions above. */
+function gridPanel(ui, parent, W, scene) {
+  const { spec } = ui;
+  const N = spec.length;
+  const narrow = W < 400;
+  const [left, top, tall] = [narrow ? 54 : 66, 36, 20];
+  const across = Math.floor((W - left) / N);
+  const box = html("div", { class: "ta-panel" });
+  const caption = html("p", { class: "ta-caption" });
+  box.append(caption);
+  parent.append(box);
+  const canvas = picture(box, W, top + N * tall + 18, "One row for each query, one column for each key");
+  const inColumn = (k, y, kind) => label(canvas, left + (k + 0.5) * across - 1, y, "", "middle", kind);
+  const each = (make) => Array.from({ length: N }, (_, i) => make(i));
+  label(canvas, left - 8, 14, "key", "end", "ta-small");
+  const at = label(canvas, left - 8, 30, "", "end", "ta-small");
+  const columns = each((k) => [14, 30].map((y) => inColumn(k, y, "ta-small")));
+  const names = each((q) => label(canvas, left - 8, top + q * tall + 14, `query ${q}`, "end", "ta-small"));
+  const cells = each((q) => each((k) => {
+    const [x, y] = [left + k * across, top + q * tall];
+    const rect = svg("rect", { x, y, width: across - 2, height: tall - 2 });
+    canvas.append(rect);
+    return [rect, label(canvas, x + across / 2 - 1, y + 13, "", "middle", "ta-onfill")];
+  }));
+  const mark = svg("rect", { width: across - 2, height: tall - 2, class: "ta-mark" });
+  canvas.append(mark);
+  const should = label(canvas, left - 8, top + N * tall + 12, "", "end", "ta-small");
+  const shoulds = each((k) => inColumn(k, top + N * tall + 12, "ta-small"));
+  const place = cursor(ui, canvas, {
+    name: "Cells; arrow keys choose a query and a key, and with the query its step",
+    box: () => ({ x: left, y: top, width: N * across, height: N * tall }),
+    size: () => [N, N],
+    at: () => {
+      const now = scene();
+      return [now.key ?? now.stop - 1, now.query ?? now.stop - 1];
+    },
+    state: (key, query) => ({ chunk: scene().chunkOf(query), query, key }),
+    says: (key, query) => `query ${query}, key ${key}`,
+  });
+
+  return {
+    /** Draws the cells; returns the largest change of a score in this step. */
+    draw(now) {
+      const { start, stop, turning, key, query } = now;
+      const right = ui.table("right");
+      write(caption, turning ? "Scores of the queries in this step" : "Weights that the queries of this step give to the keys");
+      write(at, turning ? "position" : "");
+      write(should, turning ? (narrow ? "right" : "right score") : "");
+      const shownRow = query ?? stop - 1;
+      const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
+      let change = 0;
+      for (let q = 0; q < N; q++) {
+        fill(names[q], { class: q >= start && q < stop ? "ta-strong" : "ta-small" });
+        for (let k = 0; k < N; k++) {
+          const [rect, text] = cells[q][k];
+          const seen = q < stop && now.sees(q, k);
+          const fresh = seen && q >= start;
+          let loud = k >= start;
+          let value = "";
+          if (seen && turning) {
+            const score = now.score(q, k);
+            const off = Math.abs(score - right[q * N + k]);
+            if (fresh && !(off <= change)) change = off;
+            loud = !(off <= 5e-3);
+            value = fixed(score, 2);
+          } else if (fresh) value = fixed(now.weight(q, k), 2);
+          // Told apart by lightness too: full color for what is new or wrong, a tint for the rest.
+          fill(rect, { class: fresh ? (loud ? "ta-fill-two" : "ta-fill-one") : "ta-axis" });
+          rect.style.fillOpacity = fresh && !loud ? 0.22 : 1;
+          write(text, value);
+          text.dataset.ink = "own";
+          text.style.fill = fresh && loud ? inkOn(strong) : fresh ? "var(--ta-ink)" : "var(--ta-soft)";
+          text.style.fontWeight = fresh ? 600 : 400;
+        }
+      }
+      columns.forEach(([token, position], k) => {
+        write(token, String(k));
+        fill(token, { class: k === key ? "ta-strong" : "ta-small" });
+        write(position, turning && k < stop ? now.at(k) : "");
+        write(shoulds[k], turning && now.sees(shownRow, k) ? fixed(right[shownRow * N + k], 2) : "");
+      });
+      const shown = query !== undefined && key !== undefined;
+      mark.style.visibility = shown ? "visible" : "hidden";
+      if (shown) fill(mark, { x: left + key * across, y: top + query * tall });
+      place();
+      return change;
+    },
+    /** The formula of the cell that is pointed at, with its numbers. */
+    formula(now) {
+      const { query: q, key: k, turning } = now;
+      if (k > q) return `${turning ? "s" : "w"}[${q}, ${k}]: key ${k} comes later, query ${q} may not see it.`;
+      if (!now.sees(q, k)) return `${turning ? "s" : "w"}[${q}, ${k}]: key ${k} has left the window of ${spec.window}.`;
+      if (turning) return scoreFormula(ui, now, q, k);
+      const score = (j) => ui.table("raw")[q * N + j];
+      let sum = 0;
+      for (let j = now.low(q); j <= q; j++) sum += Math.exp(score(j));
+      const [mine, full] = [now.weight(q, k), Math.exp(score(k)) / sum];
+      const from = k >= now.start ? "its key is new" : "its key is read from the store";
+      return `w[${q}, ${k}] = exp(s[${q}, ${k}]) ÷ Σ exp(s[${q}, ·]) = exp(${fixed(score(k), 2)}) ÷ ${fixed(sum, 2)} = ${fixed(full, 2)}` +
+        (Math.abs(mine - full) <= 5e-3 ? `; ${from}` : `, but the function on show gives ${fixed(mine, 2)}`);
+    },
+  };
+}
+
+/** A score of two turned pairs: their lengths, the angle between them, and the distance of their positions. */
+function scoreFormula(ui, now, q, k) {
+  const pair = (name, t) => [...ui.table(name).subarray(2 * t, 2 * t + 2)];
+  const [a, b] = [pair("pairs_q", q), pair("pairs_k", k)];
+  const angle = Math.atan2(b[1], b[0]) - Math.atan2(a[1], a[0]);
+  const [p, r] = [now.at(k), now.at(q)];
+  const own = now.score(q, k);
+  const right = ui.table("right")[q * ui.spec.length + k];
+  const given = Math.abs(own - right) <= 5e-3 ? "" : `; right: ${fixed(right, 2)}`;
+  if (p === "?" || r === "?") return `s[${q}, ${k}] = ${fixed(own, 2)}${given}; a position could not be read off the keys.`;
+  return `s[${q}, ${k}] = ‖q‖ ‖k‖ cos(φ + p[${k}] − p[${q}]) ÷ √2 = ${fixed(Math.hypot(...a), 2)} · ${fixed(Math.hypot(...b), 2)} · ` +
+    `cos(${fixed(angle, 2)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}${given}`;
+}
+
+/** The slots of the store after the step, the rule that fills them, and what the fills mean. */
+function memoryPanel(ui, parent, W, scene) {
+  const { spec } = ui;
+  const N = spec.length;
+  const [left, most] = [54, spec.table.length * spec.block];
+  const across = Math.floor((W - left) / most);
+  const node = html("div", { class: "ta-panel", style: `width: ${W}px` });
+  node.append(html("p", { class: "ta-caption" }, "The store after this step"));
+  parent.append(node);
+  const canvas = picture(node, W, 62, "Slots of the store after this step, and the token in each");
+  const slots = Array.from({ length: most }, (_, i) => {
+    const x = left + i * across;
+    const rect = svg("rect", { x, y: 20, width: across - 3, height: 40 });
+    canvas.append(rect);
+    const text = (y, kind) => label(canvas, x + across / 2 - 1.5, y, "", "middle", kind);
+    return [rect, text(14, "ta-small"), text(36, "ta-onfill"), text(53, "ta-onfill")];
+  });
+  label(canvas, left - 8, 14, "slot", "end", "ta-small");
+  label(canvas, left - 8, 36, "token", "end", "ta-small");
+  const turned = label(canvas, left - 8, 53, "position", "end", "ta-small");
+  const mark = svg("rect", { y: 19, width: across - 1, height: 42, class: "ta-mark" });
+  canvas.append(mark);
+  const rule = html("p", { class: "ta-note" });
+  node.append(rule);
+  const legend = picture(node, W, 62, "What the fills mean");
+  const notes = [0, 1, 2].map((i) => {
+    const rect = svg("rect", { x: 1, y: 4 + i * 19, width: 18, height: 14 });
+    legend.append(rect);
+    return [rect, label(legend, 27, 15 + i * 19, "", "start", "ta-small")];
+  });
+
+  const slotOf = (t, store) => (store === 1 ? t % spec.window : store === 0 ? t
+    : spec.table[Math.floor(t / spec.block)] * spec.block + (t % spec.block));
+  const countOf = (store) => (store === 1 ? spec.window : store === 0 ? N : most);
+  /** Which token each slot holds; null for an empty one. */
+  function heldBy({ store, stop }) {
+    const held = Array(countOf(store)).fill(null);
+    for (let t = 0; t < stop; t++) held[slotOf(t, store)] = t;
+    return held;
+  }
+  const slotAt = (now) => (now.key === undefined ? -1 : heldBy(now).indexOf(now.key));
+  const place = cursor(ui, canvas, {
+    name: "Slots", cross: false,
+    box: () => ({ x: left, y: 20, width: across * countOf(ui.get("store")), height: 40 }),
+    size: () => [countOf(ui.get("store")), 1],
+    at: () => [ui.seen("slot") ?? Math.max(slotAt(scene()), 0), 0],
+    state: (slot) => {
+      const key = heldBy(scene())[slot];
+      return key === null ? { slot } : { slot, key };
+    },
+    says: (slot) => {
+      const token = heldBy(scene())[slot];
+      return `slot ${slot}, ${token === null ? "empty" : `token ${token}`}`;
+    },
+  });
+  const nameOf = (slot, store) => (store === 2 ? `${Math.floor(slot / spec.block)}·${slot % spec.block}` : String(slot));
+
+  return {
+    node,
+    draw(now) {
+      const { store, start, turning } = now;
+      const held = heldBy(now);
+      const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
+      slots.forEach(([rect, name, token, position], i) => {
+        const used = i < held.length;
+        const [full, fresh] = [used && held[i] !== null, used && held[i] !== null && held[i] >= start];
+        rect.style.visibility = used ? "visible" : "hidden";
+        fill(rect, { class: fresh ? "ta-fill-two" : full ? "ta-fill-one" : "ta-axis" });
+        rect.style.fillOpacity = fresh ? 1 : 0.22;
+        write(name, used ? nameOf(i, store) : "");
+        write(token, full ? String(held[i]) : "");
+        write(position, full && turning ? now.at(held[i]) : "");
+        for (const text of [token, position]) {
+          text.dataset.ink = "own";
+          text.style.fill = fresh ? inkOn(strong) : "var(--ta-ink)";
+        }
+        token.style.fontWeight = 600;
+      });
+      const here = ui.seen("slot") ?? slotAt(now);
+      mark.style.visibility = here >= 0 && here < held.length ? "visible" : "hidden";
+      fill(mark, { x: left + Math.max(here, 0) * across - 1 });
+      write(turned, turning ? "position" : "");
+      write(rule, store === 0 ? "Token p lies in slot p."
+        : now.rolling ? `Token p lies in slot p mod ${spec.window} and overwrites token p − ${spec.window}.`
+          : `Block·place. By the page table ${spec.table.join(", ")}, token p lies in block table[p // ${spec.block}], place p mod ${spec.block}.`);
+      const told = turning ? [["ta-fill-one", "right score"], ["ta-fill-two", "another score, or new in the store"], ["ta-axis", "earlier, hidden, or later"]]
+        : [["ta-fill-two", "new key, computed now"], ["ta-fill-one", "key read from the store"], ["ta-axis", "not computed in this step"]];
+      notes.forEach(([rect, text], i) => {
+        fill(rect, { class: told[i][0] });
+        rect.style.fillOpacity = told[i][0] === "ta-fill-one" ? 0.22 : 1;
+        write(text, told[i][1]);
+      });
+      place();
+    },
+    /** Why the token that is pointed at lies where it does. */
+    formula(now) {
+      const { store, key, stop } = now;
+      const slot = ui.seen("slot");
+      if (key === undefined) return slot === undefined ? "" : `Slot ${nameOf(slot, store)} is empty.`;
+      if (key >= stop) return `Token ${key} is not stored yet.`;
+      if (store === 0) return `Token ${key} lies in slot ${key}.`;
+      if (store === 1) {
+        const gone = heldBy(now).indexOf(key) < 0 ? ", and was overwritten" : "";
+        return `Token ${key}: slot ${key} mod ${spec.window} = ${key % spec.window}${gone}.`;
+      }
+      const page = Math.floor(key / spec.block);
+      return `Token ${key}: block table[${key} // ${spec.block}] = table[${page}] = ${spec.table[page]}, ` +
+        `place ${key} mod ${spec.block} = ${key % spec.block}.`;
     },
   };
 }

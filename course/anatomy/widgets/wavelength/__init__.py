@@ -14,6 +14,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from .story import STORY
 
 DIMS = (32, 64, 128, 256)
 BASES = (1e3, 1e4, 1e5, 5e5, 1e6)
@@ -33,6 +34,7 @@ class WavelengthExplorer(TableWidget):
 
     recording, function_name = "wavelength", "rope_frequencies"
     controls = ("dim", "base", "context", "plane")
+    story = STORY
 
     dim = t.Enum(DIMS, 128).tag(sync=True)
     base = t.Enum(BASES, 1e4).tag(sync=True)

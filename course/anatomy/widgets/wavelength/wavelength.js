@@ -1,106 +1,179 @@
 // WavelengthExplorer: tokens per full turn of every plane, on a logarithmic axis, beside the context length.
 
 const DECADES = 7; // the axis runs from 1 to 10 million tokens at every setting, so that settings can be compared
+const MOST = 128; // planes of the largest head
+const MANY = 90; // more turns than this are a block, not a wave
 
 function wavelengthWidget(ui) {
-  const { spec } = ui;
+  const { spec, room } = ui;
   const last = () => ui.get("dim") / 2 - 1;
   slider(ui, { trait: "context", name: "context length", values: spec.contexts, show: whole });
-  slider(ui, { trait: "base", name: "base of the angles", values: spec.bases, show: whole });
+  slider(ui, { trait: "base", name: "base", values: spec.bases, show: whole });
   slider(ui, { trait: "dim", name: "head dimension D", values: spec.dims });
   slider(ui, { trait: "plane", name: "plane to read i", max: last });
   ui.root.append(ui.readout);
 
-  const [W, H, left, right, top, bottom] = [808, 300, 76, 12, 8, 40];
-  const [iw, ih] = [W - left - right, H - top - bottom];
+  const row = ui.row();
   const box = html("div", { class: "ta-panel" });
   const note = html("small");
   box.append(html("p", { class: "ta-caption" }, "Wavelength of each plane", note));
-  ui.row().append(box);
-  const canvas = picture(box, W, H, "Wavelength in tokens of every plane, logarithmic, with the context as a line");
-  const y = (tokens) => top + ih * (1 - clamp(Math.log10(tokens), 0, DECADES) / DECADES);
-  for (let e = 0; e <= DECADES; e++) {
-    line(canvas, left, y(10 ** e), left + iw, y(10 ** e), "ta-grid");
-    label(canvas, left - 6, y(10 ** e) + 4, whole(10 ** e), "end", "ta-small");
-  }
-  canvas.append(svg("rect", { x: left, y: top, width: iw, height: ih, class: "ta-axis" }));
-  label(canvas, left + iw / 2, H - 6, "plane i", "middle");
-  label(canvas, 12, top + ih / 2, "tokens per turn", "middle").setAttribute("transform", `rotate(-90 12 ${top + ih / 2})`);
-  const ticks = svg("g");
-  const reference = svg("path", { class: "ta-reference" });
-  const limit = line(canvas, left, 0, left + iw, 0, "ta-mark");
-  const limitName = label(canvas, left + 8, 0, "", "start", "ta-strong");
-  const reader = line(canvas, 0, top, 0, top + ih, "ta-diagonal");
-  const points = svg("g");
-  const here = svg("circle", { r: 8, class: "ta-mark" });
-  canvas.append(ticks, reference, points, here);
-
-  const bottomRow = ui.row();
-  const halves = [0, 1].map(() => html("div", { class: "ta-panel", style: "flex: 1 1 340px" }));
-  bottomRow.append(...halves);
-  const counts = facts(halves[0], "In this context", [
+  row.append(box);
+  const chart = wavelengthChart(ui, box, room, last);
+  const strip = turnStrip(box, room);
+  const counts = signs(ui.row(), [
     ["planes with a full turn", "filled points, on or below the line"],
     ["longest wavelength", "tokens for one turn of the slowest plane"],
     ["turns of the slowest plane", "below 1: no full turn within the context"],
-  ]);
-  const invariants = facts(halves[1], "What must hold for every plane", [
     ["|θ[0] − 1|", "the first plane turns one radian per token"],
     ["error of θ[i+1] / θ[i]", "always the same factor, base^(−2/D)"],
-    ["farthest from the reference", "largest relative difference of a frequency"],
+    ["from the reference", "largest relative difference of a frequency"],
   ]);
 
   let drawn = "";
+  let now = null;
   return {
     stale() { drawn = ""; },
     draw() {
       const [dim, base, context] = [ui.get("dim"), ui.get("base"), ui.get("context")];
       const count = dim / 2;
-      const b = spec.bases.indexOf(base);
-      const cut = (name) => ui.table(`${name}${dim}`).subarray(b * count, (b + 1) * count);
-      const theta = cut("f");
-      const waves = Array.from(theta, (f) => (2 * Math.PI) / Math.abs(f));
-      const x = (i) => left + 10 + (i / (count - 1)) * (iw - 20);
       const key = `${dim}/${base}/${context}`;
       if (key !== drawn) {
         drawn = key;
+        const b = spec.bases.indexOf(base);
+        const cut = (name) => ui.table(`${name}${dim}`).subarray(b * count, (b + 1) * count);
+        const turn = (theta) => Array.from(theta, (f) => (2 * Math.PI) / Math.abs(f));
+        now = { theta: cut("f"), waves: turn(cut("f")), right: turn(cut("ref_f")) };
+        chart.layout(now, context);
+        const full = now.waves.filter((wave) => wave <= context).length;
+        const longest = Math.max(...now.waves);
+        const at = (spec.dims.indexOf(dim) * spec.bases.length + b) * 3;
+        counts([
+          [`${full} of ${count}`, ""], [`${whole(longest)} tokens`, ""], [short(context / longest), ""],
+          ...[...ui.table("invariants").subarray(at, at + 3)].map((v, i) => {
+            const good = v <= spec.tolerance;
+            return [short(v), good ? ["ok", "ok", "same"][i] : ["broken", "broken", "differs"][i], good];
+          }),
+        ]);
+        write(note, `filled: a full turn within the context; dashes: ${ui.get("notice") ? "" : "the "}reference`);
+      }
+      const plane = Math.min(ui.seen("plane"), last());
+      const [theta, wave] = [now.theta[plane], now.waves[plane]];
+      chart.mark(now, plane);
+      strip(theta, context, plane);
+      const tokens = wave < 1000 ? fixed(wave, 1) : whole(wave);
+      ui.say(`plane ${plane}: θ = ${short(theta)} rad per token, ${short(context / wave)} turns in ${whole(context)} tokens`,
+        `λ[${plane}] = 2π ÷ θ[${plane}] = 6.283 ÷ ${short(theta)} = ${tokens} tokens for a full turn`);
+      ui.root.dataset.key = `${key}/${plane}`;
+    },
+  };
+}
+
+/** A point for each plane; the line of the context can be dragged. */
+function wavelengthChart(ui, parent, W, last) {
+  const { contexts } = ui.spec;
+  const [H, left, right, top, bottom] = [222, 76, 8, 8, 36];
+  const [iw, ih] = [W - left - right, H - top - bottom];
+  const canvas = picture(parent, W, H, "Wavelength in tokens of every plane, logarithmic, with the context as a line");
+  const y = (tokens) => top + ih * (1 - clamp(Math.log10(tokens), 0, DECADES) / DECADES);
+  let count = 1;
+  const x = (i) => left + 10 + (i / (count - 1)) * (iw - 20);
+  for (let e = 0; e <= DECADES; e++) {
+    line(canvas, left, y(10 ** e), left + iw, y(10 ** e), "ta-grid");
+    label(canvas, left - 6, y(10 ** e) + 4, whole(10 ** e), "end", "ta-small");
+  }
+  canvas.append(svg("rect", { x: left, y: top, width: iw, height: ih, class: "ta-axis" }));
+  label(canvas, left + iw / 2, H - 4, "plane i", "middle");
+  label(canvas, 12, top + ih / 2, "tokens per turn", "middle").setAttribute("transform", `rotate(-90 12 ${top + ih / 2})`);
+  const ticks = svg("g");
+  const reference = svg("path", { class: "ta-reference" });
+  const limit = line(canvas, left, 0, left + iw, 0, "ta-mark");
+  const limitName = label(canvas, left + 34, 0, "", "start", "ta-strong");
+  const reader = line(canvas, 0, top, 0, top + ih, "ta-diagonal");
+  const points = svg("g");
+  const here = svg("circle", { r: 8, class: "ta-mark", style: "pointer-events: none" });
+  canvas.append(ticks, reference, points, here);
+  const pool = Array.from({ length: MOST }, () => {
+    const pair = [svg("circle", { class: "ta-fill-one" }), svg("rect", { class: "ta-open-two" })];
+    points.append(...pair);
+    return pair;
+  });
+  const place = cursor(ui, canvas, {
+    name: "Planes", cross: false,
+    // Half a step to each side, so that each plane is a column of its own.
+    box: () => {
+      const half = (iw - 20) / (count - 1) / 2;
+      return { x: x(0) - half, y: top, width: iw - 20 + 2 * half, height: ih };
+    },
+    size: () => [count, 1],
+    at: () => [Math.min(ui.seen("plane"), last()), 0],
+    state: (i) => ({ plane: i }),
+    says: (i) => `plane ${i}`,
+  });
+  // The planes turn fast at this end, far below the line: nothing else is to be pointed at there. The slider is the
+  // line's way for the keyboard.
+  const grip = svg("g", {}, svg("circle", { r: 12, class: "ta-grip", style: "fill: var(--ta-panel)" }),
+    svg("path", { d: "M0 -8L4 -3H-4ZM0 8L4 3H-4Z", style: "fill: var(--ta-ink)" }));
+  canvas.append(grip);
+  handle(ui, grip, {
+    canvas, trait: "context", name: "context", max: contexts.length - 1, stop: false,
+    drag: ([, hand]) => contexts.reduce((best, c) => (Math.abs(y(c) - hand) < Math.abs(y(best) - hand) ? c : best)),
+  });
+
+  return {
+    layout({ waves, right: expected }, context) {
+      if (count !== waves.length) {
+        count = waves.length;
         ticks.replaceChildren();
         for (let i = 0; i < count; i += count / 8) label(ticks, x(i), top + ih + 15, String(i), "middle", "ta-small");
         label(ticks, x(count - 1), top + ih + 15, String(count - 1), "middle", "ta-small");
-        reference.setAttribute("d", trace(Array.from(cut("ref_f"), (f, i) => [x(i), y((2 * Math.PI) / f)])));
-        limit.setAttribute("y1", y(context));
-        limit.setAttribute("y2", y(context));
-        limitName.setAttribute("y", y(context) - 6);
-        limitName.textContent = `context ${whole(context)}`;
-        const size = count > 64 ? 2.2 : 3.2;
-        points.replaceChildren(...waves.flatMap((wave, i) => {
-          if (Number.isNaN(wave)) return [];
-          const box = { x: x(i) - size, y: y(wave) - size, width: 2 * size, height: 2 * size, class: "ta-open-two" };
-          return [wave <= context ? svg("circle", { cx: x(i), cy: y(wave), r: size + 0.3, class: "ta-fill-one" })
-            : svg("rect", box)];
-        }));
-        const full = waves.filter((wave) => wave <= context).length;
-        const longest = Math.max(...waves);
-        counts([[`${full} of ${count}`, ""], [`${whole(longest)} tokens`, ""], [short(context / longest), ""]]);
-        const at = (spec.dims.indexOf(dim) * spec.bases.length + b) * 3;
-        invariants([...ui.table("invariants").subarray(at, at + 3)].map((v, i) => {
-          const good = v <= spec.tolerance;
-          return [short(v), good ? ["ok", "ok", "same"][i] : ["broken", "broken", "differs"][i], good];
-        }));
-        note.textContent = `${ui.get("notice") ? "" : "points: yours; "}gray dashes: the reference; ` +
-          "filled: a full turn within the context";
       }
-      const plane = Math.min(ui.get("plane"), last());
-      const wave = waves[plane];
-      reader.setAttribute("x1", x(plane));
-      reader.setAttribute("x2", x(plane));
-      here.setAttribute("cx", x(plane));
-      here.style.visibility = Number.isNaN(wave) ? "hidden" : "visible";
-      if (!Number.isNaN(wave)) here.setAttribute("cy", y(wave));
-      const turns = context / wave;
-      ui.say(`plane ${plane}: θ = ${short(theta[plane])} rad per token, a full turn in ` +
-        `${wave < 1000 ? fixed(wave, 1) : whole(wave)} tokens, so ${short(turns)} turns in ${whole(context)} tokens`);
-      ui.root.dataset.key = `${key}/${plane}`;
+      fill(reference, { d: trace(expected.map((wave, i) => [x(i), y(wave)])) });
+      fill(limit, { y1: y(context), y2: y(context) });
+      fill(grip, { transform: `translate(${left + 16},${y(context).toFixed(1)})` });
+      fill(limitName, { y: y(context) - 6 });
+      write(limitName, `context ${whole(context)}`);
+      const size = Math.min(3.2, Math.max(1.8, (0.4 * iw) / count));
+      pool.forEach(([dot, square], i) => {
+        const wave = waves[i] ?? NaN;
+        dot.style.display = wave <= context ? "" : "none";
+        square.style.display = wave > context ? "" : "none";
+        if (wave <= context) fill(dot, { cx: x(i).toFixed(1), cy: y(wave).toFixed(1), r: size + 0.3 });
+        if (wave > context) fill(square, { x: (x(i) - size).toFixed(1), y: (y(wave) - size).toFixed(1), width: 2 * size, height: 2 * size });
+      });
     },
+    mark({ waves }, plane) {
+      place();
+      fill(reader, { x1: x(plane), x2: x(plane) });
+      here.style.visibility = Number.isNaN(waves[plane]) ? "hidden" : "visible";
+      if (!Number.isNaN(waves[plane])) fill(here, { cx: x(plane).toFixed(1), cy: y(waves[plane]).toFixed(1) });
+    },
+  };
+}
+
+/** cos(θ·t) of one plane from the first token of the context to the last. */
+function turnStrip(parent, W) {
+  const [H, left, right, ih] = [50, 76, 8, 32];
+  const iw = W - left - right;
+  const canvas = picture(parent, W, H, "The turns of the plane on show, from the first token of the context to the last");
+  canvas.append(svg("rect", { x: left, y: 1, width: iw, height: ih, class: "ta-axis" }));
+  line(canvas, left, 1 + ih / 2, left + iw, 1 + ih / 2, "ta-grid");
+  const name = label(canvas, left - 6, 21, "", "end", "ta-small");
+  label(canvas, left, H - 4, "token 0", "start", "ta-small");
+  const end = label(canvas, left + iw, H - 4, "", "end", "ta-small");
+  const middle = label(canvas, left + iw / 2, H - 4, "", "middle", "ta-small");
+  const wave = svg("path", { class: "ta-mine", style: "stroke-width: 1.6" });
+  const block = svg("rect", { x: left, y: 3, width: iw, height: ih - 4, style: "fill: var(--ta-one); fill-opacity: 0.35" });
+  canvas.append(block, wave);
+  return (theta, context, plane) => {
+    const turns = (context * Math.abs(theta)) / (2 * Math.PI);
+    const drawn = turns <= (MANY * iw) / 700;
+    block.style.visibility = turns > (MANY * iw) / 700 ? "visible" : "hidden";
+    const steps = drawn ? Math.round(clamp(turns * 16, 60, 2 * iw)) : 0;
+    fill(wave, { d: trace(Array.from({ length: steps + (drawn ? 1 : 0) }, (_, i) => (
+      [left + (i * iw) / steps, 1 + ih / 2 - (ih / 2 - 3) * Math.cos((theta * context * i) / steps)]))) });
+    write(name, `cos(θ[${plane}]·t)`);
+    write(end, whole(context));
+    write(middle, Number.isFinite(turns) ? `${short(turns)} turns` : "");
   };
 }
 

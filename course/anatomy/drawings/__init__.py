@@ -1,0 +1,33 @@
+"""Pictures of the whole, each drawn from one description: SVG with alternative text, for light and dark pages.
+
+A function for each kind of picture gives a ``Drawing``, which a notebook shows and ``save`` writes: ``token_path``,
+``split_and_merge``, ``block``, ``wirings``, ``wiring``, ``wiring_of`` (of your own function), ``stacks``, ``cache``,
+``key_value_heads``, ``latent``. Where a size is needed, it is read from a configuration (``anatomy.models.config``).
+All are read from the bottom up. A wrong configuration raises a ValueError of one sentence.
+"""
+
+from .block import block
+from .caches import cache, key_value_heads
+from .heads import split_and_merge
+from .latent import latent
+from .path import token_path
+from .sheet import Drawing, side_by_side
+from .stacks import stacks
+from .wirings import WIRINGS, Wiring, wiring, wiring_of, wirings
+
+__all__ = [
+    "Drawing",
+    "WIRINGS",
+    "Wiring",
+    "block",
+    "cache",
+    "key_value_heads",
+    "latent",
+    "side_by_side",
+    "split_and_merge",
+    "stacks",
+    "token_path",
+    "wiring",
+    "wiring_of",
+    "wirings",
+]

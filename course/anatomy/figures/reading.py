@@ -1,0 +1,407 @@
+"""Reads the numbers of a Matplotlib figure: lines, bars, error bars, bands, dots and images become tables.
+
+A panel becomes one table where its series fit into one: a row for each place on the axis, a column for each series.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, YAxis
+from matplotlib.collections import FillBetweenPolyCollection, PathCollection, QuadMesh
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator
+
+from .tables import MOST_ROWS, Table, joined, number, thinned
+
+MOST_COLUMNS = 13
+Key = float | str
+BAND, BARS = "lowest to highest", "ends of the error bars"  # what stands in brackets
+
+
+@dataclass
+class Series:
+    """What one column shows: place on the axis → values there, and what a band or an error bar reaches there."""
+
+    name: str
+    values: dict[Key, list[float]] = field(default_factory=dict)
+    ends: dict[Key, list[float]] = field(default_factory=dict)
+    meaning: str = ""  # of the ends
+
+    def add(self, key: Key, value: float, ends: str = "") -> None:
+        """A value at a place, or a point of a band, whose meaning ``ends`` is."""
+        (self.ends if ends else self.values).setdefault(key, []).append(float(value))
+        self.meaning = ends or self.meaning
+
+    def keys(self) -> set[Key]:
+        """All places."""
+        return {*self.values, *self.ends}
+
+    def header(self, what: str) -> str:
+        """Name of its column; ``what`` is the label of the axis that its values lie on."""
+        return self.name or ("band" if not self.values else what or "value")
+
+    def cell(self, key: Key) -> str:
+        """What stands in its row: ``0.92 (0.9 to 0.95)``; without brackets where a band has no width."""
+        reached = [v for v in self.ends.get(key, ()) if not math.isnan(v)]
+        low, high = (number(min(reached)), number(max(reached))) if reached else ("", "")
+        band = low if low == high else f"{low} to {high}"
+        if key not in self.values:
+            return band or joined(())
+        value = joined(self.values[key])
+        return value if band in ("", value) else f"{value} ({band})"
+
+
+def tables(figure: Figure) -> list[Table]:
+    """Tables of all panels, in their order; color bars are no panels."""
+    found: list[Table] = []
+    labels = _legend(figure)
+    for ax in figure.axes:
+        if ax.get_visible() and ax.get_label() != "<colorbar>" and ax.name != "3d":  # of space, no numbers are kept
+            found += _of_images(ax) or _of_series(ax, labels)
+    return found
+
+
+def told(found: Sequence[Table]) -> str:
+    """A sentence on what a figure shows, where nobody wrote one."""
+    if not found:
+        return "A plot."
+    return "A plot. " + " ".join(f"{t.caption} Columns: {', '.join(t.columns)}." for t in found)
+
+
+def _of_series(ax: Axes, labels: dict[tuple[str, str, str], str]) -> list[Table]:
+    """Tables of what has places on an axis."""
+    across = _named(ax.yaxis) and not _named(ax.xaxis)  # rows lie along the vertical axis, as in a bar chart
+    along, value = (ax.yaxis, ax.xaxis) if across else (ax.xaxis, ax.yaxis)
+    series = _series(ax, across, _places(along), labels)
+    header, what = _label(ax, along), _label(ax, value)
+    words = _sentences(ax)
+    found: list[Table] = []
+    for group in _groups(series):
+        keys = sorted({k for s in group for k in s.keys()}, key=_order(along))
+        kept, thin = thinned(len(keys))
+        columns = [header or ("name" if _named(along) else "place"), *(s.header(what) for s in group)]
+        brackets = dict.fromkeys(s.meaning for s in group if s.meaning)
+        said = [f"In brackets: {', '.join(brackets)}."] if brackets else []
+        said += [f"Rows: {thin}."] if thin else []
+        caption = _caption(ax, f"{what}{f' by {header}' if header else ''}", *said, *words)
+        found.append(Table(caption, tuple(columns), tuple(_row(keys[i], group) for i in kept)))
+        words = []
+    return found
+
+
+def _row(key: Key, group: Sequence[Series]) -> tuple[str, ...]:
+    return (key if isinstance(key, str) else number(key), *(s.cell(key) for s in group))
+
+
+def _groups(series: Sequence[Series]) -> list[list[Series]]:
+    """The series that share a table: all where that stays short, else those at the same places."""
+    series = [s for s in series if s.keys()]
+    if len({k for s in series for k in s.keys()}) <= MOST_ROWS:
+        return _parts(series)
+    found: dict[frozenset[Key], list[Series]] = {}
+    for s in series:
+        found.setdefault(frozenset(s.keys()), []).append(s)
+    return [part for group in found.values() for part in _parts(group)]
+
+
+def _parts(series: list[Series]) -> list[list[Series]]:
+    most = MOST_COLUMNS - 1
+    return [series[i : i + most] for i in range(0, len(series), most)]
+
+
+def _series(
+    ax: Axes, across: bool, place: Callable[[float], Key], labels: dict[tuple[str, str, str], str]
+) -> list[Series]:
+    """Every series of a panel in the order of its drawing; lines of one look and name share a column."""
+    found: dict[str, Series] = {}
+
+    def add(name: str, x: Iterable[Any], y: Iterable[Any], ends: str = "") -> None:
+        mine = found.setdefault(name, Series(name))
+        keys, values = (y, x) if across else (x, y)
+        for key, v in zip(keys, values, strict=True):
+            if not math.isnan(float(key)):
+                mine.add(place(float(key)), v, ends)
+
+    drawn: set[int] = set()  # parts of what is read as a whole
+    here = _colors_here(ax)
+    names = {color: name for color, (name, _) in here.items()}  # for bands, which often have none
+    for whole in ax.containers:
+        name = _own(whole.get_label())
+        if isinstance(whole, BarContainer):
+            drawn |= {id(p) for p in whole.patches}
+            _bars(ax, whole, name, add)
+            errors = whole.errorbar
+            if whole.patches:
+                names.setdefault(to_hex(whole.patches[0].get_facecolor()), name)
+        else:
+            errors = whole if isinstance(whole, ErrorbarContainer) else None
+        if errors is not None:
+            line, caps, bars = errors.lines
+            drawn |= {id(part) for part in (line, *caps, *bars) if part is not None}
+            if line is not None:
+                name = name or _of_look(line, here, labels)
+                add(name, *_points(line))
+                names.setdefault(to_hex(line.get_color()), name)
+            for bar in bars:
+                for segment in bar.get_segments():
+                    add(name, segment[:, 0], segment[:, 1], BARS)
+    for line in ax.lines:
+        if id(line) not in drawn and _has_data(ax, line):
+            name = _own(line.get_label()) or _of_look(line, here, labels)
+            names.setdefault(to_hex(line.get_color()), name)
+            add(name, *_points(line))
+    for part in ax.collections:
+        if isinstance(part, PathCollection):
+            points = np.asarray(np.ma.filled(part.get_offsets(), np.nan))
+            add(_own(part.get_label()), points[:, 0], points[:, 1])
+        elif isinstance(part, FillBetweenPolyCollection):
+            name = _own(part.get_label()) or next((names[c] for c in _faces(part) if c in names), "")
+            for path in part.get_paths():
+                corners = np.asarray(path.vertices)
+                corners = corners[~np.isnan(corners).any(1)]
+                add(name, corners[:, 0], corners[:, 1], BAND)
+    return list(found.values())
+
+
+def _bars(ax: Axes, bars: BarContainer, name: str, add: Callable[..., None]) -> None:
+    """Lengths of bars at their middles; a stack's parts are parts, and not sums.
+
+    Bars of several series stand side by side at whole numbers, and belong to these.
+    """
+    across = bars.orientation == "horizontal"
+    if across:
+        at, lengths = [p.get_y() + p.get_height() / 2 for p in bars.patches], [p.get_width() for p in bars.patches]
+    else:
+        at, lengths = [p.get_x() + p.get_width() / 2 for p in bars.patches], [p.get_height() for p in bars.patches]
+    several = sum(isinstance(c, BarContainer) for c in ax.containers) > 1
+    if several and len({round(a) for a in at}) == len(at):
+        at = [round(a) for a in at]
+    add(name, *((lengths, at) if across else (at, lengths)))
+
+
+def _has_data(ax: Axes, line: Line2D) -> bool:
+    """False for a line across the whole panel (axhline, axvline), and for one that only a legend shows."""
+    return line.get_transform() == ax.transData and len(_points(line)[0]) > 0
+
+
+def _points(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
+    """Places and values of a line as numbers, also where names or dates were given."""
+    return np.ravel(np.asarray(line.get_xdata(orig=False))), np.ravel(np.asarray(line.get_ydata(orig=False)))
+
+
+def _sentences(ax: Axes) -> list[str]:
+    """Lines across the panel, said in words."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for line in ax.lines:
+        if line.get_transform() == ax.transData:
+            continue
+        x, y = _points(line)
+        if len(x) == 2 and x[0] == x[1]:
+            found.setdefault(("Vertical", _own(line.get_label())), []).append(float(x[0]))
+        elif len(y) == 2 and y[0] == y[1]:
+            found.setdefault(("Horizontal", _own(line.get_label())), []).append(float(y[0]))
+    return [
+        f"{way} line{'s' if len(at) > 1 else ''} at {', '.join(map(number, dict.fromkeys(at)))}"
+        f"{f' ({name})' if name else ''}."
+        for (way, name), at in found.items()
+    ]
+
+
+def _of_images(ax: Axes) -> list[Table]:
+    """A table for each image and mesh: a row for each of its rows, thinned in both directions."""
+    arrays = [p.get_array() for p in ax.collections if isinstance(p, QuadMesh)]
+    arrays += [image.get_array() for image in ax.images if isinstance(image, AxesImage)]
+    found = []
+    for array in arrays:
+        cells: np.ndarray = np.ma.filled(np.ma.asarray(array, dtype=float), np.nan)
+        if cells.ndim != 2:
+            continue  # a photograph has no numbers that anybody reads
+        rows, row_words = thinned(cells.shape[0], 17)
+        columns, column_words = thinned(cells.shape[1], MOST_COLUMNS - 1)
+        down, right = _places(ax.yaxis), _places(ax.xaxis)
+        name = lambda place, i: k if isinstance(k := place(float(i)), str) else number(k)
+        words = " ".join(f"{what}: {said}." for what, said in (("Rows", row_words), ("Columns", column_words)) if said)
+        header = f"{_label(ax, ax.yaxis) or 'row'} \\ {_label(ax, ax.xaxis) or 'column'}"
+        body = (
+            (name(down, i), *(number(float(f"{cells[i, j]:.3g}")) for j in columns)) for i in rows
+        )  # three digits: colors show no more
+        marks = sum(len(_points(line)[0]) for line in ax.lines if _has_data(ax, line))
+        marked = f"{marks} cells are marked." if marks else ""
+        caption = _caption(ax, _colors(ax), words, marked)
+        found.append(Table(caption, (header, *(name(right, j) for j in columns)), tuple(body)))
+    return found
+
+
+def _colors(ax: Axes) -> str:
+    """What a color bar beside the panel says of its colors."""
+    bars = [bar for i in (*ax.images, *ax.collections) if (bar := getattr(i, "colorbar", None)) is not None]
+    return next((label for b in bars if (label := b.ax.get_ylabel() or b.ax.get_xlabel())), "")
+
+
+def _caption(ax: Axes, what: str, *words: str) -> str:
+    titles = [ax.get_title(), *(other.get_title() for other in _beside(ax, column=True))]  # of a grid: above the column
+    title = next((_one_line(t) for t in titles if t), "")
+    if not title:
+        first = f"values{what}." if what.startswith(" by ") else f"{what or 'values'}."
+    else:  # without a label of its values, a panel's title says what they are
+        first = f"{title}{what}." if what.startswith(" by ") or not what else f"{title}: {what}."
+    if first.split()[0] not in ("ms", "ns"):
+        first = first[0].upper() + first[1:]
+    return " ".join([first, *filter(None, words)])
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+def _own(label: object) -> str:
+    """A label that somebody wrote; Matplotlib's own begin with an underscore."""
+    return "" if not isinstance(label, str) or label.startswith("_") else " ".join(label.split())
+
+
+def _look(line: Line2D) -> tuple[str, str, str]:
+    return to_hex(line.get_color()), str(line.get_linestyle()), str(line.get_marker())
+
+
+def _legend(figure: Figure) -> dict[tuple[str, str, str], str]:
+    """Look → name of all lines that have one: only one of several seeds is named, or one of several panels."""
+    found: dict[tuple[str, str, str], str] = {}
+    for ax in figure.axes:
+        for line in ax.lines:
+            if _own(line.get_label()):
+                found.setdefault(_look(line), _own(line.get_label()))
+        legend = ax.get_legend()
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True) if legend else ():
+            if isinstance(handle, Line2D):  # named in the legend alone
+                found.setdefault(_look(handle), _own(text.get_text()))
+    return found
+
+
+def _of_look(line: Line2D, here: dict[str, tuple[str, str]], labels: dict[tuple[str, str, str], str]) -> str:
+    """The name of a line without one: that of another line of the same look, or of the same color in its panel.
+
+    here: color → (name, marker) of what has a name in the panel. labels: names of lines in all panels.
+    """
+    if _look(line) in labels:
+        return labels[_look(line)]
+    color, _, marker = _look(line)
+    if color in here:
+        name, other = here[color]
+        return name if other in ("", marker) else f"{name}, {'dots' if line.get_linestyle() == 'None' else 'line'}"
+    same = {name for (c, _, m), name in labels.items() if (c, m) == (color, marker)}
+    return same.pop() if len(same) == 1 else ""
+
+
+def _faces(part: FillBetweenPolyCollection) -> list[str]:
+    """The color that an area is filled with, in a list; none for one that is not filled."""
+    return [to_hex(color) for color in np.atleast_2d(part.get_facecolor())[:1] if len(color)]
+
+
+def _colors_here(ax: Axes) -> dict[str, tuple[str, str]]:
+    """Color → (name, marker; "" for a band) of what somebody named in a panel; the first of each color."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in ax.lines:
+        if _own(line.get_label()):
+            found.setdefault(to_hex(line.get_color()), (_own(line.get_label()), _look(line)[2]))
+    for part in ax.collections:
+        if _own(part.get_label()) and isinstance(part, FillBetweenPolyCollection):
+            found |= {color: (_own(part.get_label()), "") for color in _faces(part) if color not in found}
+    return found
+
+
+def _label(ax: Axes, axis: Axis) -> str:
+    """Label of an axis; where it has none, that of a panel beside it that shows as much."""
+    of_x = axis is ax.xaxis
+    told = [ax]
+    if not _named(ax.yaxis):
+        told += _beside(ax, of_x, below=of_x)  # of the panel below, or to the left
+        told += [o for o in _beside(ax, not of_x, below=not of_x) if _shares(ax, o, of_x)]
+    texts = (o.get_xlabel() if of_x else o.get_ylabel() for o in told)
+    return next((_one_line(t) for t in texts if t), "")
+
+
+def _shares(ax: Axes, other: Axes, of_x: bool) -> bool:
+    return (ax.get_shared_x_axes() if of_x else ax.get_shared_y_axes()).joined(ax, other)
+
+
+def _one_line(text: str) -> str:
+    """A title or label of several lines as one."""
+    return ", ".join(part for line in text.splitlines() if (part := " ".join(line.split())))
+
+
+def _beside(ax: Axes, column: bool, below: bool = False) -> list[Axes]:
+    """Panels of the same column, above or ``below`` this one, or those of the same row to its left; nearest first."""
+    mine, other = ("colspan", "rowspan") if column else ("rowspan", "colspan")
+    here = ax.get_subplotspec()
+    found: list[tuple[int, Axes]] = []
+    for a in getattr(ax.get_figure(), "axes", ()):
+        spec = a.get_subplotspec()
+        if (
+            here is None
+            or spec is None
+            or spec.get_gridspec() is not here.get_gridspec()
+            or getattr(spec, mine) != getattr(here, mine)
+        ):
+            continue
+        far = getattr(spec, other).start - getattr(here, other).start
+        if (far > 0) if below else (far < 0):
+            found.append((abs(far), a))
+    return [a for _, a in sorted(found, key=lambda pair: pair[0])]
+
+
+def _ticks(axis: Axis) -> dict[float, str]:
+    """Place → label, for ticks that were set one by one; equal labels, as of a text's tokens, get their place."""
+    locator = axis.get_major_locator()
+    if not isinstance(locator, FixedLocator) and type(locator).__name__ != "StrCategoryLocator":
+        return {}
+    places = [float(p) for p in locator()]
+    texts = [" ".join(str(text).split()) for text in axis.get_major_formatter().format_ticks(places)]
+    often = Counter(texts)
+    named = (f"{text} ({at:g})" if often[text] > 1 else text for at, text in zip(places, texts, strict=True))
+    return {at: text for at, text, plain in zip(places, named, texts, strict=True) if plain}
+
+
+def _named(axis: Axis) -> bool:
+    """Do its ticks carry words, and no numbers?"""
+    return any(any(c.isalpha() for c in text) for text in _ticks(axis).values())
+
+
+def _places(axis: Axis) -> Callable[[float], Key]:
+    """place → what stands at its tick; the place itself where there is none.
+
+    Series that lie beside each other at one tick, as bars do, belong to that tick.
+    """
+    ticks = _ticks(axis)
+    if all(_same(at, text) for at, text in ticks.items()):
+        return lambda at: at
+    whole = axis.get_scale() == "linear" and all(at == round(at) for at in ticks)
+    near = 0.49 if whole and len(ticks) > 1 else 1e-9
+
+    def place(at: float) -> Key:
+        nearest = min(ticks, key=lambda t: abs(t - at))
+        return ticks[nearest] if abs(nearest - at) <= near else at
+
+    return place
+
+
+def _same(at: float, text: str) -> bool:
+    """Does a tick's label say no more than where it is?"""
+    try:
+        return math.isclose(float(text.replace(",", "").replace("−", "-")), at)
+    except ValueError:
+        return False
+
+
+def _order(axis: Axis) -> Callable[[Key], tuple[float, str]]:
+    """Rows stand as the axis is read, from the left or from above; labels where their ticks are."""
+    at = {text: place for place, text in _ticks(axis).items()}
+    sign = 1 if axis.get_inverted() == isinstance(axis, YAxis) else -1
+    return lambda key: (sign * at.get(key, 0.0), key) if isinstance(key, str) else (sign * key, "")

@@ -1,0 +1,232 @@
+"""AnatomyView: one living Transformer, from tokens to the next word, with the learner's own parts in their places.
+
+Sources: the model is a small LLaMA, Touvron et al. 2023, arXiv:2302.13971; attention rollout, Abnar and Zuidema 2020,
+arXiv:2005.00928; what a layer would say, the "logit lens", nostalgebraist 2020.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets as t
+
+from ... import records, store, units
+from ...progress import passed
+from ..tools.base import NOTHING_GIVEN
+from ..tools.calls import replaced, unwritten
+from ..tools.drawing import Figure
+from ..tools.following import targets_in
+from ..tools.several import SeveralFunctions
+from ..tools.types import Function, Functions, Inputs, Tables
+from . import passing, still
+from .places import KEY_OF, NAMES, PLACES, Place, adapted
+from .story import STORY
+
+SIZES = {"d_model": 160, "n_heads": 4, "n_kv_heads": 2, "head_dim": 40, "d_ff": 432, "vocab": 1280}
+LAYERS, T = 4, 32
+# What follows the prompt in the novel.
+TRUTH = ' "'
+# What can be opened: the places of parts, and the two ends of the model.
+OPENED = ("", "embedding", *(place.key for place in PLACES), "unembedding")
+# States of a part. A number each, because tables hold numbers.
+REFERENCE, PASSED, UNWRITTEN, RIGHT, WRONG, FAILS, NAMED = range(7)
+COLUMNS = ("state", "gap", "alone", "says", "who")
+
+
+class AnatomyView(SeveralFunctions):
+    """Live picture of one pass of the course's small trained model (``anatomy.language.shipped``) over 32 tokens.
+
+    ``AnatomyView({"rms_norm": rms_norm, …})`` puts the learner's parts into their places: rms_norm, apply_rope_half,
+    causal_mask or decoder_mask, scaled_dot_product_attention or grouped_attention, GatedFeedForward, pre_ln, each with
+    the arguments of its exercise. What is not given or not written yet is the reference. Each part is judged where it
+    stands, on the arguments that a pass of the reference gives it, so that a wrong part does not speak against the
+    next; one that raises, or returns another shape or NaN, is shown broken, and the reference goes on in its place.
+
+    Traits: token, layer and head are what is pointed at; part is what is opened, one of OPENED. Raises TypeError for a
+    name that has no place and for two names of one place, MissingRecording without the trained model.
+    """
+
+    recording, function_name = "anatomy", "parts"
+    controls = ("token", "layer", "head", "part")
+    names = NAMES
+    story = STORY
+
+    token = t.Int(T - 1, min=0, max=T - 1).tag(sync=True)
+    layer = t.Int(3, min=0, max=LAYERS - 1).tag(sync=True)
+    head = t.Int(0, min=0, max=SIZES["n_heads"] - 1).tag(sync=True)
+    part = t.Enum(OPENED, "").tag(sync=True)
+
+    def __init__(self, parts: Functions | None = None, **state: Any) -> None:
+        self._judged: dict[str, tuple[str, int, float, float, float]] = {}  # key → name, then as COLUMNS before "who"
+        self._drift = np.zeros((2 * LAYERS + 1, T))
+        super().__init__(parts, **state)
+
+    @classmethod
+    def measure(cls, fn: Functions, inputs: Inputs) -> Tables:
+        """The tables of ``passing.measured`` with these functions, in the dtype of ``inputs["ids"]``."""
+        return passing.measured({KEY_OF[name]: adapted(name, part) for name, part in fn.items()}, inputs["ids"]).tables
+
+    def _measured(self, functions, again):
+        self._judged, self._drift = {}, np.zeros((2 * LAYERS + 1, T))
+        if functions is None:
+            return self._reference, NOTHING_GIVEN
+        _places_of(functions)
+        ids = self._inputs["ids"]
+        reference = passing.reference(ids)
+        parts, notes, stubs = {}, [], []
+        for name in (n for n in NAMES if n in functions):
+            key, part = KEY_OF[name], adapted(name, functions[name])
+            state, gap = RIGHT, 0.0
+            try:
+                gap = passing.gap(key, part, reference)
+                state = WRONG if gap > passing.TOLERANCE else RIGHT
+                parts[key] = part
+            except passing.Broken as broken:
+                error = broken.why
+                if isinstance(error, NotImplementedError) and unwritten(error) is not None:
+                    state = UNWRITTEN
+                    stubs.append(name)
+                else:
+                    state = FAILS
+                    notes.append(replaced(name, error))
+            self._judged[key] = (name, state, gap, 0.0, np.nan)
+        wrong = [key for key, (_, state, *_) in self._judged.items() if state == WRONG]
+        for key in wrong:
+            alone = passing.together({key: parts[key]}, ids, [key])[0]
+            self._judged[key] = (*self._judged[key][:3], *_damage(alone, reference))
+        if stubs:
+            notes.append(f"Showing the reference for {', '.join(sorted(stubs))}: not written yet")
+        if not parts:
+            return self._reference, " ".join(notes)
+        shown, failed = passing.together(parts, ids, wrong)
+        for key in failed:
+            name, _, *rest = self._judged[key]
+            self._judged[key] = (name, FAILS, *rest)
+            notes.append(f"Showing the reference for {name}: with it, numbers grow out of bounds.")
+        self._drift = passing.drift(shown, reference)
+        return shown.tables, " ".join(notes)
+
+    def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
+        return {"drift": self._drift, "parts": self._rows({})}
+
+    def _show(self, candidate, again=None):
+        super()._show(candidate, again)
+        # What is the same as the reference's is sent once.
+        own = self.tables
+        self.tables = {k: v for k, v in own.items() if not (k.startswith("ref_") and own[k[4:]] == v)}
+
+    def _say(self, said):
+        super()._say(said)
+        slots = {target: slot for slot, target in targets_in(self).items()}
+        named = {KEY_OF[slots[target]] for target in said if target in slots}
+        self.tables = {**self.tables, "parts": self._rows(named).astype("<f4").tobytes()}
+
+    def _rows(self, named):
+        """(places, COLUMNS): state; gap; drift of the last token and likeliest next token with this part alone wrong;
+        which of the place's names."""
+        done, rows = _passed(), []
+        for place in PLACES:
+            name, *judged = self._judged.get(place.key, ("", PASSED if place.key in done else REFERENCE, 0, 0, np.nan))
+            if place.key in named and judged[0] == RIGHT:
+                judged[0] = NAMED
+            rows.append([*judged, place.names.index(name) if name else 0])
+        return np.array(rows, dtype=float)
+
+    def states(self) -> dict[str, int]:
+        """key of each place → one of REFERENCE, PASSED, UNWRITTEN, RIGHT, WRONG, FAILS, NAMED. The last is a part that
+        is right in its place, and of which its check names a mistake elsewhere."""
+        table = np.frombuffer(self.tables["parts"], "<f4").reshape(len(PLACES), len(COLUMNS))
+        return {place.key: int(row[0]) for place, row in zip(PLACES, table, strict=True)}
+
+    def damage(self) -> dict[str, float]:
+        """key of each wrong place → relative drift of the last token at the top if only this part were wrong."""
+        return {key: alone for key, (_, state, _, alone, _) in self._judged.items() if state == WRONG}
+
+    def written(self, name: str) -> bool:
+        return any(own == name and state in (RIGHT, WRONG) for own, state, *_ in self._judged.values())
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        vocabulary = passing.vocabulary()
+        return {
+            "title": "Anatomy: one Transformer, alive",
+            "words": [vocabulary[int(i)] for i in inputs["ids"]],
+            "vocabulary": list(vocabulary),
+            "truth": TRUTH,
+            "layers": LAYERS,
+            "tokens": T,
+            "likely": passing.LIKELY,
+            "bins": passing.BINS,
+            "reach": passing.REACH,
+            "sizes": SIZES,
+            "places": [_described(place) for place in PLACES],
+            "opened": list(OPENED),
+        }
+
+    def likely(self, token: int, level: int = 2 * LAYERS) -> list[tuple[str, float]]:
+        """The likeliest next tokens after that half layer, with their probabilities; level 8 is the model's answer."""
+        vocabulary = passing.vocabulary()
+        ids, shares = (self.shown(name)[level, token] for name in ("lens_i", "lens_p"))
+        return [(vocabulary[int(i)], float(p)) for i, p in zip(ids, shares, strict=True)]
+
+    @property
+    def words(self) -> str:
+        spec, w = self.spec["words"], self.shown("att")[self.layer, self.head, self.token]
+        far, (said, share) = int(w.argmax()), self.likely(self.token)[0]
+        states = self.states()
+        broken = [place.title for place in PLACES if states[place.key] in (WRONG, FAILS, NAMED)]
+        lit = [place.title for place in PLACES if states[place.key] in (PASSED, RIGHT)]
+        levels = ", ".join(f"{self.likely(self.token, 2 * i)[0][0]!r}" for i in range(LAYERS + 1))
+        return (
+            f"A Transformer of {LAYERS} layers reads “{''.join(spec)}” with {self.whose} parts. In layer {self.layer}, "
+            f"head {self.head}, token {self.token} ({spec[self.token]!r}) attends most to token {far} "
+            f"({spec[far]!r}), weight {w[far]:.2f}. Likeliest next token at the bottom and after each layer: {levels}; "
+            f"at the top {said!r} with {share:.0%}. "
+            + (f"Lit: {', '.join(lit)}. " if lit else "")
+            + (f"Broken: {', '.join(broken)}; " if broken else "")
+            + (f"the last stream ends {self._drift[-1, self.token]:.0%} away from the reference's." if broken else "")
+        ).strip()
+
+    def figure(self) -> Figure:
+        return still.picture(self)
+
+
+def _described(place: Place) -> dict[str, Any]:
+    """The place as JSON for the page."""
+    exercises = [records.exercise_of(name) or "" for name in place.names]
+    found = [units.exercise(exercise)[0].partition("-")[0] for exercise in exercises]
+    about = {"key": place.key, "title": place.title, "widget": place.widget, "names": list(place.names)}
+    return {**about, "exercises": exercises, "units": found}
+
+
+def _places_of(functions: Mapping[str, Function]) -> None:
+    """Raises TypeError for names that have no place, and for two that would stand in one."""
+    unknown = sorted(set(functions) - set(NAMES))
+    if unknown:
+        raise TypeError(f"AnatomyView has places for {', '.join(NAMES)}; it does not know {', '.join(unknown)}")
+    for place in PLACES:
+        both = [name for name in place.names if name in functions]
+        if len(both) > 1:
+            raise TypeError(f"{' and '.join(both)} stand in the same place: give AnatomyView one of them")
+
+
+def _damage(one: passing.Pass, reference: passing.Pass) -> tuple[float, float]:
+    """Drift of the last token at the top, and the likeliest token after it."""
+    return float(passing.drift(one, reference)[-1, -1]), float(one.tables["lens_i"][-1, -1, 0])
+
+
+def _passed() -> set[str]:
+    """Keys of the places whose exercise was passed on this computer, in any notebook."""
+    with contextlib.suppress(Exception):  # a picture must not fail because of what is remembered
+        tries = store.read("progress")
+        return {p.key for p in PLACES if any(passed(tries.get(records.exercise_of(n), {})) for n in p.names)}
+    return set()
+
+
+_HERE = Path(__file__).parent
+# The panels that open have a script of their own; its functions are hoisted, so it may stand behind the first.
+AnatomyView._esm = "\n".join(
+    [AnatomyView._esm, *((_HERE / name).read_text(encoding="utf-8") for name in ("river.js", "scheme.js", "panels.js"))]
+)
+AnatomyView._css += (_HERE / "anatomy.css").read_text(encoding="utf-8")

@@ -1,0 +1,206 @@
+// AnatomyView: parts at the left, the streams of all tokens in the middle, and at the right one head and what each
+// layer would say next, or the part that was opened. What is pointed at lights up in all of them.
+
+const [SCHEME, SIDE] = [164, 252]; // px, width of the columns at the left and at the right
+const HIGH = 294; // px, height of the pictures
+
+function anatomyWidget(ui) {
+  const { layers: L, tokens: T, words, sizes, likely: K } = ui.spec;
+  const H = sizes.n_heads;
+  slider(ui, { trait: "token", name: "token", max: T - 1, show: (t) => `${t}: ${shownToken(words[t])}`, kind: "ta-two" });
+  slider(ui, { trait: "layer", name: "layer", max: L - 1 });
+  slider(ui, { trait: "head", name: "head", max: H - 1 });
+  ui.watch("part");
+  const prompt = promptLine(ui);
+  ui.root.append(ui.readout);
+
+  const room = Math.max(ui.room, 240); // a page that is not laid out yet has less
+  const stacked = room < 640;
+  const columns = ui.row("an-columns");
+  const scheme = schemePanel(ui, columns, stacked ? Math.min(room, 366) : SCHEME, HIGH);
+  const river = riverPanel(ui, columns, stacked ? room : room - SCHEME - SIDE - 28, HIGH);
+  const side = html("div", { class: "ta-panel", style: `width: ${stacked ? room : SIDE}px` });
+  columns.append(side);
+  const usual = html("div");
+  side.append(usual);
+  const head = headPanel(ui, usual, stacked ? Math.min(8, Math.floor((room - 60) / T)) : 5);
+  const lens = lensPanel(ui, usual);
+  const opened = openedPanel(ui, side, stacked ? Math.min(room, 366) : SIDE);
+
+  const cut = (l, h) => ui.table("att").subarray((l * H + h) * T * T, (l * H + h + 1) * T * T);
+  const now = () => {
+    const [token, layer, which] = [ui.seen("token"), ui.seen("layer"), ui.seen("head")];
+    const map = cut(layer, which);
+    const row = map.subarray(token * T, (token + 1) * T);
+    const far = row.reduce((best, v, i) => (v > row[best] ? i : best), 0);
+    return { token, layer, head: which, map, row, key: ui.seen("key") ?? far, part: ui.seen("part") };
+  };
+  /** [text, probability] of the j-th likeliest next token; side "ref_" is the reference's, sent where it differs. */
+  const says = (token, level = 2 * L, j = 0, prefix = "") => {
+    const at = (level * T + token) * K + j;
+    const table = (name) => ui.table(ui.get("tables")[prefix + name] ? prefix + name : name);
+    return [ui.spec.vocabulary[table("lens_i")[at]] ?? "?", table("lens_p")[at]];
+  };
+
+  let shares = null;
+  let walked = "";
+  let schemed = "";
+  return {
+    stale() {
+      walked = schemed = "";
+      river.stale();
+      head.stale();
+      opened.stale();
+    },
+    draw() {
+      const state = now();
+      const { token, layer, key, row, part } = state;
+      const [[word, share], [right]] = [says(token), says(token, 2 * L, 0, "ref_")];
+      const quoted = `“${shownToken(word)}” ${percent(share)}`;
+      const changed = right === word ? "" : `, reference “${shownToken(right)}”`;
+      if (walked !== `${token},${layer}`) {
+        walked = `${token},${layer}`;
+        shares = river.draw(token, layer, `next: ${quoted}`);
+      }
+      prompt(token, key, shares, `  ▸ ${quoted}${changed}`);
+      if (schemed !== `${part},${layer}`) {
+        schemed = `${part},${layer}`;
+        scheme.draw(part, layer);
+      }
+      usual.hidden = part !== "";
+      if (part === "") {
+        head.draw(state);
+        lens.draw(state, says);
+      }
+      opened.draw(state, says);
+      const off = ui.table("drift")[2 * L * T + token];
+      const away = off > MOVED ? ` Its last stream is ${percent(off)} off the reference.` : "";
+      const target = `“${shownToken(words[key])}” (${key})`;
+      ui.say(`Token ${token} “${shownToken(words[token])}”, layer ${layer}, head ${state.head}: ` +
+        `${ui.seen("key") === undefined ? "attends most to" : "attends to"} ${target}, ${fixed(row[key], 2)}. ` +
+        `Next: ${quoted}${changed}.${away}` + opened.says(state),
+      ui.pointing ? `weight[${token}, ${key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
+      ui.root.dataset.key = `${token},${layer},${state.head},${key},${part}`;
+    },
+  };
+}
+
+/** The weights of one head, and those of its layer's other heads as small maps to choose from. */
+function headPanel(ui, parent, cell) {
+  const { tokens: T, sizes, words } = ui.spec;
+  const size = T * cell;
+  const caption = html("p", { class: "ta-caption" });
+  const pair = html("div", { class: "an-pair" });
+  parent.append(caption, pair);
+  const stack = html("div", { class: "ta-stack", style: `width: ${size}px; height: ${size}px` });
+  const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: `left: 0; top: 0; width: ${size}px; height: ${size}px` });
+  stack.append(map);
+  const heads = html("div", { class: "an-heads", role: "group", "aria-label": "heads of the layer" });
+  pair.append(stack, heads);
+  const over = picture(stack, size, size, "Attention weights of the head: one row for each query, one column for each key");
+  over.append(svg("rect", { x: 0, y: 0, width: size, height: size, class: "ta-axis" }));
+  const row = svg("rect", { x: 0, width: size, height: cell, class: "ta-axis ta-lit" });
+  const spot = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-axis ta-lit" });
+  over.append(row, spot);
+  const place = cursor(ui, over, {
+    name: "weights, by key and query",
+    box: () => ({ x: 0, y: 0, width: size, height: size }),
+    size: () => [T, T],
+    state: (key, token) => ({ token, key }),
+    at: () => [ui.seen("key") ?? 0, ui.seen("token")],
+    says: (key, token) => `query ${token} “${shownToken(words[token])}”, key ${key} “${shownToken(words[key])}”`,
+  });
+  const small = Array.from({ length: sizes.n_heads }, (_, h) => {
+    const canvas = html("canvas", { width: T, height: T, "aria-hidden": "true" });
+    const choose = keepKeys(html("button", { type: "button", "aria-label": `head ${h} of the layer` }, canvas));
+    heads.append(touch(ui, choose, () => ({ head: h })));
+    return [choose, canvas];
+  });
+  let painted = "";
+  let layered = -1;
+  return {
+    stale() {
+      painted = "";
+      layered = -1;
+    },
+    draw({ token, layer, head, map: weights, key }) {
+      if (layered !== layer) {
+        layered = layer;
+        small.forEach(([, canvas], h) => paintMap(canvas, ui, layer, h));
+      }
+      if (painted !== `${layer},${head}`) {
+        painted = `${layer},${head}`;
+        paintWeights(map, weights, T, ui.dark);
+        caption.replaceChildren(`Layer ${layer}, head ${head}`, html("small", {}, "row looks at column"));
+        small.forEach(([choose], h) => fill(choose, { "aria-pressed": h === head }));
+      }
+      fill(row, { y: token * cell });
+      fill(spot, { x: key * cell - 2, y: token * cell - 2 });
+      place();
+    },
+  };
+}
+
+const SHADES = 255;
+const shades = {};
+
+/** Colors of weights from 0 to 1, four bytes each, computed once for a theme; the last one is not-a-number's. */
+function shadesOf(dark) {
+  if (!shades[dark]) {
+    const colors = palette(dark);
+    const all = [...Array.from({ length: SHADES + 1 }, (_, i) => colors.at(i / SHADES)), colors.at(NaN)];
+    shades[dark] = Uint8ClampedArray.from(all.flatMap((rgb) => [...rgb, 255]));
+  }
+  return shades[dark];
+}
+
+/** Paints T × T weights into a canvas of that size; what is beyond 0 and 1 has the color of the nearer. */
+function paintWeights(canvas, weights, T, dark) {
+  const out = new ImageData(T, T);
+  const [to, from] = [new Uint32Array(out.data.buffer), new Uint32Array(shadesOf(dark).buffer)];
+  for (let i = 0; i < weights.length; i++) {
+    const v = weights[i];
+    to[i] = from[Number.isNaN(v) ? SHADES + 1 : Math.round(clamp(v, 0, 1) * SHADES)];
+  }
+  canvas.getContext("2d").putImageData(out, 0, 0);
+}
+
+function paintMap(canvas, ui, layer, head) {
+  const { tokens: T, sizes } = ui.spec;
+  const at = (layer * sizes.n_heads + head) * T * T;
+  paintWeights(canvas, ui.table("att").subarray(at, at + T * T), T, ui.dark);
+}
+
+/** What the model would say after each layer: the stream at that level, read by the last norm and the unembedding. */
+function lensPanel(ui, parent) {
+  const { layers: L } = ui.spec;
+  const [W, left, high, shown] = [248, 22, 20, 3];
+  parent.append(html("p", { class: "ta-caption", style: "margin-top: 4px" }, "What each layer would say next"));
+  const canvas = picture(parent, W, (L + 1) * high, "The likeliest next tokens at the bottom and after each layer");
+  const wide = (W - left) / shown;
+  const mark = svg("rect", { x: 0, width: W, height: high, class: "an-band" });
+  canvas.append(mark);
+  const rows = Array.from({ length: L + 1 }, (_, i) => {
+    const y = (L - i) * high;
+    label(canvas, 0, y + 13, i ? `L${i - 1}` : "in", "start", "ta-small");
+    return Array.from({ length: shown }, (_, j) => {
+      const bar = svg("rect", { x: left + j * wide, y: y + 16, height: 4, class: j ? "an-pale" : "ta-fill-one" });
+      canvas.append(bar);
+      return [bar, label(canvas, left + j * wide, y + 13, "", "start", j ? "ta-small" : "ta-strong")];
+    });
+  });
+  return {
+    draw({ token, layer }, says) {
+      fill(mark, { y: (L - layer - 1) * high });
+      rows.forEach((row, i) => row.forEach(([bar, text], j) => {
+        const [word, share] = says(token, 2 * i, j);
+        // What has next to no chance is left out: at the bottom it is noise.
+        write(text, j && share < 0.005 ? "" : `${shownToken(word).slice(0, 6)} ${percent(share)}`);
+        fill(bar, { width: Number.isFinite(share) ? ((wide - 6) * clamp(share, 0, 1)).toFixed(1) : 0 });
+      }));
+    },
+  };
+}
+
+const widget = { render: mount(anatomyWidget) };
+export default widget;

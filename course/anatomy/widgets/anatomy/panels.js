@@ -1,0 +1,277 @@
+// A part that is opened: its own small picture for the token and layer that are pointed at, what became of the
+// learner's, and where it is built.
+
+const LOW = 178; // px, height of a panel's picture
+
+/** One line for each part: what its picture shows. */
+const ABOUT = {
+  embedding: "Each token picks a row of a table. Read back at once, the row names its own token.",
+  norm: "Root mean square of the token's stream before each norm (pale) and after it (blue). L0a: before attention of layer 0.",
+  rope: "q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair.",
+  mask: "Filled: may look. The row is the token's.",
+  attention: "All heads, a row for each layer. Below, what this token takes its vector from.",
+  ffn: "How the gate's inputs of this token are spread, and SiLU, which lets them through (dashed).",
+  residual: "Length of the token's stream (pale), and of what each half of a layer adds (blue). L0a: attention of layer 0.",
+  unembedding: "The likeliest tokens after this one; a gray tick shows the reference.",
+};
+
+function openedPanel(ui, parent, W) {
+  const box = html("section", { "aria-label": "the part that is open" });
+  const title = html("span");
+  const head = html("div", { class: "an-head" }, title);
+  const about = html("p", { class: "an-foot" });
+  const stage = html("div");
+  const foot = html("p", { class: "an-foot" });
+  button(head, "Close", () => ui.pin({ part: "" })).setAttribute("aria-label", "close the part");
+  box.append(head, about, stage, foot);
+  parent.append(box);
+  let shown = "";
+  let part = null;
+
+  function open(key) {
+    shown = key;
+    stage.replaceChildren();
+    part = PANELS[key](ui, stage, W);
+    const found = verdictOf(ui, key);
+    title.textContent = found ? found.title : key;
+    about.textContent = ABOUT[key];
+    foot.replaceChildren(...footOf(ui, found, key));
+  }
+  return {
+    stale() { shown = ""; },
+    says: ({ part: key }) => (key ? ` Open: ${verdictOf(ui, key)?.title ?? key}.` : ""),
+    draw(state, says) {
+      box.hidden = state.part === "";
+      if (state.part === "") return;
+      if (shown !== state.part) open(state.part);
+      part(state, says);
+    },
+  };
+}
+
+/** What became of the learner's part, and where it is built. */
+function footOf(ui, found, key) {
+  if (!found) return [`Built in unit 11 (assembly.embeddings)${key === "embedding" ? "" : ": the embedding's table once more"}.`];
+  const { state, gap, alone, says, who, names, exercises, units, widget } = found;
+  const word = `“${shownToken(ui.spec.vocabulary[says] ?? "?")}”`;
+  const verdict = {
+    [STATE.wrong]: ["✗ Yours is wrong here. ", `Off by up to ${short(gap)} of the largest number. Alone it moves the last ` +
+      `stream by ${percent(alone)}; the next word is then ${word}. `],
+    [STATE.fails]: ["✗ Yours fails here. ", "The reference stands in. "],
+    [STATE.named]: ["✗ Its check names a mistake. ", "In this place it is right. "],
+    [STATE.right]: ["✓ Yours, right in this place. ", ""],
+    [STATE.passed]: ["✓ You passed its exercise. ", ""],
+    [STATE.unwritten]: ["", "Yours is not written yet. "],
+  }[state] ?? ["", ""];
+  return [html("b", {}, verdict[0]), `${verdict[1]}Built in unit ${units[who]}: ${names[who]} (${exercises[who]}). ` +
+    `More in ${widget}.`];
+}
+
+/** The name of a half of a layer: L2a is attention in layer 2, L2f its FFN. */
+const half = (i) => `L${i >> 1}${"af"[i % 2]}`;
+
+const PANELS = {
+  embedding: (ui, stage, W) => likelyBars(ui, stage, W, 0),
+  unembedding: (ui, stage, W) => likelyBars(ui, stage, W, 2 * ui.spec.layers),
+  norm: (ui, stage, W) => twoBars(ui, stage, W, {
+    tables: ["before", "after"], names: (i) => (i === 2 * ui.spec.layers ? "end" : half(i)), digits: 1,
+    count: 2 * ui.spec.layers + 1, name: "Root mean squares before and after each norm",
+  }),
+  residual: (ui, stage, W) => twoBars(ui, stage, W, {
+    tables: ["norms", "added"], names: half, count: 2 * ui.spec.layers, digits: 0,
+    name: "Lengths of the stream and of what is added",
+  }),
+  rope: dialsPanel,
+  mask: maskPanel,
+  attention: headsPanel,
+  ffn: gatePanel,
+};
+
+/** The likeliest tokens at a level as bars, with the reference's share as a tick. */
+function likelyBars(ui, stage, W, level) {
+  const [K, high, left] = [ui.spec.likely, LOW / ui.spec.likely, 74];
+  const canvas = picture(stage, W, LOW, "The likeliest tokens and their probabilities");
+  const wide = W - left - 44;
+  line(canvas, left, 0, left, LOW);
+  const bars = Array.from({ length: K }, (_, j) => {
+    const y = j * high;
+    const bar = svg("rect", { x: left, y: y + 6, height: high - 14, class: "ta-fill-one" });
+    const tick = line(canvas, 0, y + 3, 0, y + high - 5, "ta-tick");
+    canvas.append(bar, tick);
+    return [label(canvas, left - 6, y + high / 2 + 3, "", "end", "ta-text"), bar, tick,
+      label(canvas, W, y + high / 2 + 3, "", "end", "ta-strong")];
+  });
+  return ({ token }, says) => bars.forEach(([name, bar, tick, value], j) => {
+    const [word, share] = says(token, level, j);
+    const beside = bars.map((_, k) => says(token, level, k, "ref_")).find(([other]) => other === word);
+    write(name, shownToken(word).slice(0, 10));
+    write(value, percent(share));
+    fill(bar, { width: (wide * clamp(share || 0, 0, 1)).toFixed(1) });
+    const at = left + wide * (beside ? beside[1] : 0);
+    fill(tick, { x1: at, x2: at, visibility: level && beside ? "visible" : "hidden" });
+  });
+}
+
+/** A pale and a full bar for each half of a layer; the pale one's number stands above it, the full one's at the foot. */
+function twoBars(ui, stage, W, { tables, names, count, name, digits }) {
+  const { tokens: T } = ui.spec;
+  const canvas = picture(stage, W, LOW, name);
+  const [low, pitch] = [LOW - 34, W / count];
+  line(canvas, 0, low, W, low);
+  const bars = Array.from({ length: count }, (_, i) => {
+    const middle = (i + 0.5) * pitch;
+    const pair = ["an-pale", "ta-fill-one"].map((kind, j) => svg("rect", {
+      x: i * pitch + 2 + (j * (pitch - 4)) / 2, width: (pitch - 6) / 2, class: kind,
+    }));
+    canvas.append(...pair);
+    label(canvas, middle, low + 13, names(i), "middle", "ta-small");
+    return pair.map((bar, j) => [bar, label(canvas, middle, low + 28, "", "middle", j ? "ta-strong" : "ta-small")]);
+  });
+  return ({ token }) => {
+    // The stream before a half is level i; what the half adds has number i, too.
+    const rows = tables.map((table) => Array.from({ length: count }, (_, i) => ui.table(table)[i * T + token]));
+    const most = Math.max(1e-9, ...rows.flat().filter(Number.isFinite));
+    bars.forEach((pair, i) => {
+      const heights = rows.map((row) => ((low - 18) * (Number.isFinite(row[i]) ? row[i] : 0)) / most);
+      pair.forEach(([bar, text], j) => {
+        fill(bar, { y: (low - heights[j]).toFixed(1), height: heights[j].toFixed(1) });
+        write(text, fixed(rows[j][i], rows[j][i] >= 9.95 ? 0 : digits));
+      });
+      fill(pair[0][1], { y: (low - Math.max(...heights) - 4).toFixed(1) });
+    });
+  };
+}
+
+/** Ten of the twenty dials of RoPE: an arrow for q at the token's position, one for k at the key's. */
+function dialsPanel(ui, stage, W) {
+  const pairs = ui.spec.sizes.head_dim / 2;
+  const columns = 5;
+  const [pitch, r] = [W / columns, Math.min(W / columns / 2 - 4, 30)];
+  const high = 2 * r + 28;
+  const canvas = picture(stage, W, 2 * high, "Dials: how far the query and the key are turned in every second pair of features");
+  const dials = Array.from({ length: 10 }, (_, n) => {
+    const g = svg("g", { transform: `translate(${((n % columns) + 0.5) * pitch},${Math.floor(n / columns) * high + r + 4})` });
+    g.append(svg("circle", { r, class: "ta-axis" }));
+    canvas.append(g);
+    label(g, 0, r + 14, `pair ${2 * n}`, "middle", "ta-small");
+    const k = arrow(g, "ta-two");
+    return { pair: 2 * n, q: arrow(g, "ta-one"), k };
+  });
+  return ({ token, key }) => {
+    const turn = ui.table("turn");
+    for (const { pair, q, k } of dials) {
+      for (const [point, at] of [[q, token], [k, key]]) {
+        const angle = turn[at * pairs + pair];
+        point(r * Math.cos(angle), -r * Math.sin(angle));
+      }
+    }
+  };
+}
+
+function maskPanel(ui, stage, W) {
+  const { tokens: T, words } = ui.spec;
+  const cell = Math.floor(LOW / T);
+  const size = T * cell;
+  const stack = html("div", { class: "ta-stack", style: `width: ${size}px; height: ${size}px` });
+  const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: `left: 0; top: 0; width: ${size}px; height: ${size}px` });
+  const says = html("p", { class: "an-foot" });
+  stack.append(map);
+  stage.append(stack, says);
+  const over = picture(stack, size, size, "The mask: one row for each query, one column for each key");
+  over.append(svg("rect", { x: 0, y: 0, width: size, height: size, class: "ta-axis" }));
+  const row = svg("rect", { x: 0, width: size, height: cell, class: "ta-axis ta-lit" });
+  over.append(row);
+  const may = ui.table("may");
+  paintWeights(map, may, T, ui.dark);
+  return ({ token }) => {
+    fill(row, { y: token * cell });
+    const line = may.subarray(token * T, (token + 1) * T);
+    const seen = line.reduce((sum, v) => sum + v, 0);
+    const later = line.slice(token + 1).some((v) => v > 0);
+    write(says, `Token ${token} “${shownToken(words[token])}” may look at ${seen} of ${T} tokens` +
+      `${later ? ", some of them later than itself" : ", none later than itself"}.`);
+  };
+}
+
+/** All heads as small maps, and the strongest weights of the token's row. */
+function headsPanel(ui, stage, W) {
+  const { layers: L, tokens: T, words, sizes } = ui.spec;
+  const [H, cell, left] = [sizes.n_heads, 32, 24];
+  const [across, down] = [(W - left) / H, cell + 3];
+  const stack = html("div", { class: "ta-stack", style: `width: ${W}px; height: ${L * down}px` });
+  stage.append(stack);
+  const maps = Array.from({ length: L * H }, (_, i) => {
+    const [l, h] = [Math.floor(i / H), i % H];
+    const canvas = html("canvas", { width: T, height: T, "aria-hidden": "true",
+      style: `left: ${left + h * across}px; top: ${(L - 1 - l) * down}px; width: ${cell}px; height: ${cell}px` });
+    paintMap(canvas, ui, l, h);
+    stack.append(canvas);
+    return canvas;
+  });
+  const over = picture(stack, W, L * down, "All heads, a row for each layer");
+  maps.forEach((_, i) => {
+    const [l, h] = [Math.floor(i / H), i % H];
+    over.append(svg("rect", { x: left + h * across, y: (L - 1 - l) * down, width: cell, height: cell, class: "ta-axis" }));
+    if (h === 0) label(over, 0, (L - 1 - l) * down + cell / 2 + 4, `L${l}`, "start", "ta-small");
+  });
+  const here = svg("rect", { width: cell + 2, height: cell + 2, class: "ta-axis ta-lit" });
+  over.append(here);
+  const place = cursor(ui, over, {
+    name: "heads, by head and layer",
+    box: () => ({ x: left, y: 0, width: H * across, height: L * down }),
+    size: () => [H, L],
+    state: (head, row) => ({ head, layer: L - 1 - row }),
+    at: () => [ui.seen("head"), L - 1 - ui.seen("layer")],
+    says: (head, row) => `layer ${L - 1 - row}, head ${head}`,
+    cross: false,
+  });
+  const canvas = picture(stage, W, 54, "The strongest weights of the token's row");
+  const bars = [0, 1, 2].map((j) => {
+    const bar = svg("rect", { x: 66, y: 4 + j * 18, height: 11, class: "ta-fill-one" });
+    canvas.append(bar);
+    return [label(canvas, 62, 14 + j * 18, "", "end", "ta-small"), bar, label(canvas, W, 14 + j * 18, "", "end", "ta-strong")];
+  });
+  return ({ layer, head, row }) => {
+    fill(here, { x: left + head * across - 1, y: (L - 1 - layer) * down - 1 });
+    place();
+    const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
+    bars.forEach(([name, bar, value], j) => {
+      const at = order[j];
+      write(name, `${at} ${shownToken(words[at]).slice(0, 6)}`);
+      write(value, fixed(row[at], 2));
+      fill(bar, { width: ((W - 66 - 40) * clamp(row[at] || 0, 0, 1)).toFixed(1) });
+    });
+  };
+}
+
+/** Histogram of the gate's inputs, and SiLU over it. */
+function gatePanel(ui, stage, W) {
+  const { bins, reach, tokens: T } = ui.spec;
+  const canvas = picture(stage, W, LOW, "Histogram of the gate's inputs of this token, with the curve of SiLU");
+  const [low, high] = [LOW - 30, LOW - 40];
+  const pitch = W / bins;
+  const columns = Array.from({ length: bins }, (_, i) => {
+    const column = svg("rect", { x: i * pitch + 0.5, width: pitch - 1, class: "ta-fill-one" });
+    canvas.append(column);
+    return column;
+  });
+  line(canvas, 0, low, W, low);
+  const at = (x) => (W * (x + reach)) / (2 * reach);
+  const curve = Array.from({ length: 81 }, (_, i) => -reach + (i * reach) / 40)
+    .map((x) => [at(x), low - (high / (reach * 1.1)) * (x / (1 + Math.exp(-x)))]);
+  canvas.append(svg("path", { class: "an-curve", d: trace(curve) }));
+  for (const x of [-reach, -reach / 2, 0, reach / 2, reach]) {
+    label(canvas, clamp(at(x), 10, W - 10), low + 13, minus(String(x)), "middle", "ta-small");
+  }
+  const note = label(canvas, W / 2, LOW - 3, "", "middle", "ta-small");
+  return ({ token, layer }) => {
+    const row = ui.table("gate").subarray((layer * T + token) * bins, (layer * T + token + 1) * bins);
+    const most = row.reduce((a, v) => Math.max(a, v), 1e-9);
+    columns.forEach((column, i) => {
+      const height = (0.9 * high * (Number.isFinite(row[i]) ? row[i] : 0)) / most;
+      fill(column, { y: (low - height).toFixed(1), height: height.toFixed(1) });
+    });
+    const shut = row.slice(0, bins / 2).reduce((sum, v) => sum + v, 0);
+    write(note, `layer ${layer}: ${percent(shut)} of the ${ui.spec.sizes.d_ff} gates get less than 0`);
+  };
+}

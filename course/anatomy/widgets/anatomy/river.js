@@ -1,0 +1,168 @@
+// The words of the prompt, and the river: the residual stream of each token, through all half layers from the bottom
+// to the top, with the way on which one token's last vector came.
+
+const BUCKETS = 5; // strengths of a way that are told apart
+const MOVED = 1e-3; // relative distance from the reference that is more than rounding
+
+/** A token as a word: a space in front of it is not shown; one that is nothing but white space is. */
+function shownToken(text) {
+  const trimmed = text.trim();
+  return trimmed || (text.includes("\n") ? "⏎" : "␣");
+}
+
+const percent = (share) => (Number.isFinite(share) ? `${Math.round(100 * share)}%` : "NaN");
+
+/** The prompt as text. A word is pointed at or clicked; under each word a line for its share in what is shown. */
+function promptLine(ui) {
+  const next = html("b");
+  const line = html("p", { class: "an-prompt" });
+  let before = [];
+  const chips = ui.spec.words.map((text, token) => {
+    const chip = html("span", {}, text);
+    line.append(chip);
+    return touch(ui, chip, () => ({ token }));
+  });
+  line.append(next);
+  ui.root.append(line);
+  return (token, key, shares, says) => {
+    write(next, says);
+    const now = [token, key, shares];
+    if (now.every((value, i) => value === before[i])) return;
+    before = now;
+    chips.forEach((chip, i) => {
+      fill(chip, { "data-share": Math.min(4, Math.ceil(shares[i] * 14 - 0.3)) });
+      chip.toggleAttribute("data-here", i === token);
+      chip.toggleAttribute("data-key", i === key && key !== token);
+    });
+  };
+}
+
+/** Attention weights (layers, T, T), the mean of a layer's heads. */
+function meanOfHeads(att, { layers: L, tokens: T, sizes }) {
+  const [H, size] = [sizes.n_heads, T * T];
+  const mean = new Float32Array(L * size);
+  for (let i = 0; i < att.length; i++) mean[Math.floor(i / (H * size)) * size + (i % size)] += att[i] / H;
+  return mean;
+}
+
+/**
+ * Shares of what a token's last vector came from, walked back from the top (attention rollout, arXiv:2005.00928): half
+ * by the stream, half by the mean of the heads. Returns the shares at the bottom; `stem` and `flow` hear of the way.
+ */
+function walkBack(mean, { layers: L, tokens: T }, token, stem, flow) {
+  let share = new Float32Array(T);
+  share[token] = 1;
+  for (let l = L - 1; l >= 0; l--) {
+    const next = new Float32Array(T);
+    for (let t = 0; t < T; t++) {
+      if (!(share[t] >= 0.01)) continue;
+      next[t] += share[t] / 2;
+      stem(l, t, share[t]);
+      for (let s = 0; s < T; s++) {
+        const along = (share[t] * mean[(l * T + t) * T + s]) / 2;
+        if (!(along > 0)) continue;
+        next[s] += along;
+        if (s !== t && along > 0.01) flow(l, s, t, along);
+      }
+    }
+    share = next;
+  }
+  return share;
+}
+
+const bucket = (share) => clamp(Math.ceil(share * 12) - 1, 0, BUCKETS - 1);
+
+function riverPanel(ui, parent, W, H) {
+  const { layers: L, tokens: T, words } = ui.spec;
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
+  const legend = html("small");
+  box.append(html("p", { class: "ta-caption" }, "Residual streams", legend));
+  parent.append(box);
+  const canvas = picture(box, W, H, "Residual streams of all tokens, from the embedding at the bottom to the top");
+  const [left, top, bottom] = [24, 22, 20];
+  const [step, lift] = [(W - left - 6) / T, (H - top - bottom) / (2 * L)];
+  const x = (t) => left + (t + 0.5) * step;
+  const y = (i) => H - bottom - i * lift;
+  const band = svg("rect", { x: left, width: T * step, height: 2 * lift, class: "an-band" });
+  const bed = svg("g");
+  canvas.append(band, bed);
+  for (let l = 0; l < L; l++) {
+    line(canvas, left, y(2 * l), left + T * step, y(2 * l), "ta-grid");
+    label(canvas, left - 4, y(2 * l + 1) + 4, `L${l}`, "end", "ta-small");
+  }
+  const segments = Array.from({ length: T * 2 * L }, (_, n) => {
+    const [t, i] = [Math.floor(n / (2 * L)), n % (2 * L)];
+    const segment = svg("path", { d: `M${x(t).toFixed(1)} ${y(i).toFixed(1)}V${y(i + 1).toFixed(1)}` });
+    bed.append(segment);
+    return segment;
+  });
+  const [stems, flows] = ["an-stem", "an-flow"].map((kind) => Array.from({ length: BUCKETS }, (_, b) => {
+    const path = svg("path", { class: kind, "stroke-opacity": 0.25 + (0.75 * b) / (BUCKETS - 1) });
+    canvas.append(path);
+    return path;
+  }));
+  const says = label(canvas, 0, top - 8, "", "middle", "ta-strong an-halo");
+  const names = [0, 1, 2].map((i) => label(canvas, 0, H - 6, "", "middle", i ? "ta-small" : "ta-strong"));
+  const place = cursor(ui, canvas, {
+    name: "streams, by token and layer",
+    box: () => ({ x: left, y: y(2 * L), width: T * step, height: 2 * L * lift }),
+    size: () => [T, L],
+    state: (token, row) => ({ token, layer: L - 1 - row }),
+    at: () => [ui.seen("token"), L - 1 - ui.seen("layer")],
+    says: (token, row) => `token ${token} “${shownToken(words[token])}”, layer ${L - 1 - row}`,
+    cross: false,
+  });
+
+  let mean = null;
+  return {
+    /** Widths by length, dashed and colored by distance from the reference. */
+    stale() {
+      mean = meanOfHeads(ui.table("att"), ui.spec);
+      const [norms, drift] = [ui.table("norms"), ui.table("drift")];
+      write(legend, drift.some((v) => !(v <= MOVED)) ? "orange, dashed: off the reference" : "upward, wide where long");
+      const longest = norms.reduce((most, v) => (v > most ? v : most), 1e-9);
+      segments.forEach((segment, n) => {
+        const [t, i] = [Math.floor(n / (2 * L)), n % (2 * L)];
+        const [length, off] = [norms[(i + 1) * T + t], drift[(i + 1) * T + t]];
+        const away = !(off <= MOVED);
+        fill(segment, {
+          class: away ? "an-off" : "an-on",
+          "stroke-width": (0.8 + ((step - 2.5) * (Number.isFinite(length) ? length : 0)) / longest).toFixed(1),
+          "stroke-opacity": away ? clamp(0.35 + off, 0.35, 1).toFixed(2) : 0.5,
+        });
+      });
+    },
+    draw(token, layer, answer) {
+      const [d, e] = [Array(BUCKETS).fill(""), Array(BUCKETS).fill("")];
+      const at = (value) => value.toFixed(1);
+      const shares = walkBack(mean, ui.spec, token,
+        (l, t, share) => { d[bucket(share)] += `M${at(x(t))} ${at(y(2 * l + 2))}V${at(y(2 * l))}`; },
+        (l, s, t, share) => {
+          const [low, high] = [y(2 * l), y(2 * l + 1)];
+          const middle = at((low + high) / 2);
+          e[bucket(2 * share)] += `M${at(x(s))} ${at(low)}C${at(x(s))} ${middle} ${at(x(t))} ${middle} ${at(x(t))} ${at(high)}`;
+        });
+      stems.forEach((path, b) => fill(path, { d: d[b] }));
+      flows.forEach((path, b) => fill(path, { d: e[b] }));
+      fill(band, { y: y(2 * layer + 2) });
+      write(says, answer);
+      const wide = answer.length * 3.6;
+      fill(says, { x: clamp(x(token), left + wide, W - wide) });
+      // The token itself, and the two others that gave most, where there is room for their names.
+      const others = [...shares.keys()].filter((t) => t !== token).sort((a, b) => shares[b] - shares[a]).slice(0, 2);
+      const taken = [];
+      names.forEach((name, i) => {
+        const t = i ? others[i - 1] : token;
+        const text = shownToken(words[t]);
+        const half = text.length * 3.6 + 4;
+        const middle = clamp(x(t), left + half, W - half);
+        const free = taken.every(([from, to]) => middle + half < from || middle - half > to) && (i === 0 || shares[t] > 0.02);
+        write(name, free ? text : "");
+        fill(name, { x: middle });
+        if (free) taken.push([middle - half, middle + half]);
+      });
+      place();
+      return shares;
+    },
+  };
+}

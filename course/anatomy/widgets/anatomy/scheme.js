@@ -1,0 +1,91 @@
+// The parts of one layer and the two ends of the model, from the bottom to the top: each opens when it is clicked.
+
+const STATE = { reference: 0, passed: 1, unwritten: 2, right: 3, wrong: 4, fails: 5, named: 6 };
+const SAYS = ["the reference's", "passed", "the reference's, yours is not written yet", "yours, right in this place",
+  "yours, wrong", "yours fails: the reference stands in", "yours, right in this place, but its check says what is wrong"];
+
+/** What Python found out about the part in a place; key: the place's. Null for the two ends of the model. */
+function verdictOf(ui, key) {
+  const i = ui.spec.places.findIndex((place) => place.key === key);
+  if (i < 0) return null;
+  const [state, gap, alone, says, who] = ui.table("parts").subarray(5 * i, 5 * i + 5);
+  return { ...ui.spec.places[i], state, gap, alone, says, who, lit: state === STATE.passed || state === STATE.right,
+    bad: state >= STATE.wrong };
+}
+
+function schemePanel(ui, parent, W, H) {
+  const { sizes, tokens: T, vocabulary } = ui.spec;
+  const { d_model: d, n_heads, n_kv_heads, d_ff } = sizes;
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
+  box.append(html("p", { class: "ta-caption" }, "Parts", html("small", {}, "click to open")));
+  parent.append(box);
+  const canvas = alive(picture(box, W, H, "The parts of the model, from the embedding at the bottom to the next word"));
+  const [stream, left, high] = [16, 40, 24];
+  const wide = W - left - 8;
+  const tops = [2, 40, 78, 116, 145, 183, 212, 254]; // a line of text stands under some, and the frame needs room
+  const row = (i) => tops[i];
+  // [row, key, text, name for assistive technology, share of the width, from, shapes]
+  const rows = [
+    [0, "unembedding", "unembedding", "unembedding", 1, 0, `(${T}, ${d}) → (${T}, ${vocabulary.length})`],
+    [1, "norm", "RMSNorm", "last RMSNorm", 1, 0, ""],
+    [2, "ffn", "gated FFN", "gated FFN", 1, 0, `${d} → ${d_ff} → ${d}`],
+    [3, "norm", "RMSNorm", "RMSNorm before the FFN", 1, 0, ""],
+    [4, "attention", "attention", "attention", 1, 0, `${n_heads} heads, ${n_kv_heads} of keys`],
+    [5, "rope", "RoPE", "RoPE", 0.47, 0, ""],
+    [5, "mask", "mask", "mask", 0.47, 0.53, ""],
+    [6, "norm", "RMSNorm", "RMSNorm before attention", 1, 0, ""],
+    [7, "embedding", "embedding", "embedding", 1, 0, `(${T}) → (${T}, ${d})`],
+  ];
+  const frame = svg("rect", { x: 2, y: row(2) - 9, width: W - 4, height: row(6) + high + 9 - row(2) + 4, rx: 6, class: "an-frame" });
+  canvas.append(frame);
+  line(canvas, stream, row(7) + high / 2, stream, row(0) + high / 2, "an-wire");
+  const parts = [];
+  const add = (key, name, shape, text, x, y, size, crack) => {
+    const g = svg("g", { class: "an-part", role: "button", tabindex: 0 }, shape);
+    const words = label(g, x, y, text, "middle", "ta-text");
+    const broken = svg("path", { class: "an-crack", d: crack });
+    g.append(broken);
+    keepKeys(g);
+    const toggle = () => ui.pin({ part: ui.get("part") === key ? "" : key });
+    g.addEventListener("click", toggle);
+    g.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      toggle();
+    });
+    canvas.append(g);
+    parts.push({ g, key, name, words, text, broken });
+  };
+  for (const [i, key, text, name, share, from, shapes] of rows) {
+    const [x, y, w] = [left + from * wide, row(i), share * wide];
+    const middle = y + high / 2;
+    if (from === 0) line(canvas, stream, middle, x, middle, "an-wire");
+    add(key, name, svg("rect", { x, y, width: w, height: high, rx: 4 }), text, x + w / 2, middle + 4, w,
+      `M${x + w - 16} ${y}l-5 8l7 4l-6 12`);
+    if (shapes) label(canvas, left + wide, y + high + 10, shapes, "end", "ta-small");
+  }
+  for (const i of [2, 4]) {
+    const y = row(i) + high / 2;
+    const after = i === 2 ? "after the FFN" : "after attention";
+    add("residual", `residual plus ${after}`, svg("circle", { cx: stream, cy: y, r: 12 }), "+", stream, y + 4, 24,
+      `M${stream + 2} ${y - 12}l-4 8l6 4l-5 12`);
+  }
+  const which = label(canvas, 10, row(7) - 5, "", "start", "ta-small");
+
+  return {
+    draw(open, layer) {
+      write(which, `layer ${layer} of 0…${ui.spec.layers - 1}`);
+      for (const { g, key, name, words, text, broken } of parts) {
+        const found = verdictOf(ui, key);
+        const sign = found?.bad ? "✗ " : found?.lit ? "✓ " : "";
+        write(words, text === "+" ? (found.bad ? "✗" : "+") : sign + text);
+        fill(g, {
+          class: `an-part ta-touch${found?.bad ? " an-bad" : found?.lit ? " an-lit" : ""}${open === key ? " an-open" : ""}`,
+          "aria-label": found && found.state ? `${name}: ${SAYS[found.state]}` : name,
+          "aria-expanded": open === key,
+        });
+        broken.style.display = found?.bad ? "" : "none";
+      }
+    },
+  };
+}

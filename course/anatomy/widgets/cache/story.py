@@ -1,0 +1,54 @@
+"""The steps of CacheCalculator."""
+
+from ..tools.story import Step
+
+LLAMA_TWO, LLAMA_THREE, MISTRAL = 2, 4, 7  # places in MODELS
+_USUAL = {"model": LLAMA_TWO, "kind": 0, "stack": 0, "itemsize": 2, "tokens": 4096, "users": 16, "gpu": 1}
+
+STORY = (
+    Step(
+        "Drag the grip on the bar. A block is one user’s cache, the upright line the GPU’s memory.",
+        "Do 32 users fit?",
+        ("yes", "no"),
+        1,
+        "30 fit; the hatched part of the bar lies beyond the memory.",
+        "Drag until the bar says 32 caches.",
+        _USUAL,
+    ),
+    Step(
+        "Point at the kinds of attention: the bar, the curve and the formula follow.",
+        "Which kind stores least in this model?",
+        ("GQA, up to 8", "MQA", "MLA, 512 + 64"),
+        1,
+        "One key head of 128 numbers is less than a latent of 576 numbers for keys and values together.",
+        "Compare the bars, or the numbers behind them.",
+        _USUAL,
+    ),
+    Step(
+        "Mistral looks back 4,096 tokens at most. Run along the curve of one user's cache.",
+        "From how many tokens on does it stop growing?",
+        ("1,024", "4,096", "never"),
+        1,
+        "min(tokens, 4,096): what lies before the window is dropped.",
+        "Find the place where the blue line turns flat.",
+        {**_USUAL, "model": MISTRAL, "tokens": 1024},
+    ),
+    Step(
+        "Each token costs one reading of the weights and of all caches. Point at “time per token”.",
+        "From 16 to 32 users: does the time double?",
+        ("yes", "no, it grows less"),
+        1,
+        "Only the caches double; the weights are read once for all users.",
+        "Drag the grip from 16 to 32 and read the last result.",
+        {**_USUAL, "model": LLAMA_THREE},
+    ),
+    Step(
+        "Your turn: 64 users of 32,768 tokens are far too much for this GPU.",
+        "Which single change makes them fit?",
+        ("1 byte per number", "MQA", "GQA, up to 8"),
+        1,
+        "One key head instead of 8: an eighth of the cache. The model has 8 already, and 1 byte only halves it.",
+        "Change one setting, look at the upright line, and change it back.",
+        {**_USUAL, "model": LLAMA_THREE, "users": 64, "tokens": 32768},
+    ),
+)

@@ -1,0 +1,51 @@
+"""The steps of MixExplorer."""
+
+from ..tools.story import Step
+
+STORY = (
+    Step(
+        "Drag the top of a bar: its height is the word's weight. The triangle stands where the bars balance.",
+        "Which word has the largest share now?",
+        ("cat", "sat", "mat"),
+        2,
+        "mat has 7 of 10 parts of the weight, so the average stands nearest to it.",
+        "Compare the three bars at the right.",
+        {"first": 1, "second": 2, "third": 7},
+    ),
+    Step(
+        "Weights 1, 2, 3. Make each twice as large: 2, 4, 6.",
+        "Where does the triangle go?",
+        ("to the left", "it stays", "to the right"),
+        1,
+        "Only the shares count, and 2 of 12 is the same share as 1 of 6.",
+        "Compare the average before and after all three changes.",
+        {"first": 1, "second": 2, "third": 3},
+    ),
+    Step(
+        "cat and mat weigh the same, so the average is 5. Now raise sat, whose number is 5.",
+        "Does the average change?",
+        ("it rises", "it falls", "it stays at 5"),
+        2,
+        "A word whose number is the average pulls to neither side.",
+        "Watch the triangle while you drag the middle bar.",
+        {"first": 3, "second": 0, "third": 3},
+    ),
+    Step(
+        "All the weight is on mat. Try to push the triangle beyond 9.",
+        "Can any weights do it?",
+        ("yes", "no"),
+        1,
+        "With such weights an average stays between the smallest number and the largest.",
+        "Raise the other two bars: which way does the triangle go?",
+        {"first": 0, "second": 0, "third": 10},
+    ),
+    Step(
+        "Now break it: only sat has weight. Drag its bar down to 0.",
+        "What is the average then?",
+        ("0", "5", "there is none"),
+        2,
+        "The total weight is 0, and nothing can be divided by 0.",
+        "Read the gray line: what is divided by what?",
+        {"first": 0, "second": 1, "third": 0},
+    ),
+)

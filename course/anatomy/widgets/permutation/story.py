@@ -1,0 +1,51 @@
+"""The steps of PermutationExplorer."""
+
+from ..tools.story import Step
+
+STORY = (
+    Step(
+        "Point at a word and follow its row: P f(x) moves the rows of f(x), f(Px) reads the moved words anew.",
+        "Where do P f(x) and f(Px) differ?",
+        ("nowhere", "at “dog” and “man”", "in all rows"),
+        0,
+        "Without positions, moving the words only moves the rows.",
+        "Look at the map “difference”.",
+        {"order": "dog ↔ man", "positions": False, "word": 1},
+    ),
+    Step(
+        "The sentence as written, with “the” at places 0 and 3. Point at both rows of f(x).",
+        "Are the two rows equal?",
+        ("yes", "no"),
+        0,
+        "Attention knows which words are there, and not at which place.",
+        "Compare the two rows cell by cell.",
+        {"order": "as written", "positions": False, "word": 0},
+    ),
+    Step(
+        "Drag a word of f(Px) to another place, or press “Next order” until you have seen all six.",
+        "Which order makes a difference?",
+        ("backward", "shuffled", "none"),
+        2,
+        "The output of a word is the same in each order; only its row is another one.",
+        "Does the map “difference” ever show a color?",
+        {"order": "backward", "positions": False, "word": 4},
+    ),
+    Step(
+        "The same order, but now each place adds a position vector of its own to its word.",
+        "How many rows differ now?",
+        ("none", "two", "all six"),
+        2,
+        "Each word stands at another place, so each query, key and value is another one.",
+        "Read the map “difference” row by row.",
+        {"order": "backward", "positions": True, "word": 4},
+    ),
+    Step(
+        "Try to break it back: positions stay on. Go through the orders.",
+        "In which order is the difference 0?",
+        ("as written", "backward", "in none"),
+        0,
+        "Where nothing moves, nothing can differ. Any real move shows.",
+        "One of the six orders moves no word.",
+        {"order": "shuffled", "positions": True, "word": 2},
+    ),
+)

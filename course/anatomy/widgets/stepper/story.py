@@ -1,0 +1,53 @@
+"""The steps of CacheStepper."""
+
+from ..tools.story import Step
+
+PROMPT = [4, 1, 1, 1, 1]
+
+STORY = (
+    Step(
+        "Press Step, or run down the rows. Each row is a query; its numbers are the weights of the keys it reads.",
+        "How many keys does this step compute anew?",
+        ("1", "4", "5"),
+        0,
+        "Only the cell in full color has a new key. The four tinted keys come from the store.",
+        "Count the cells in full color, and read the legend.",
+        {"view": 0, "plan": PROMPT, "chunk": 1, "store": 0, "origin": 0},
+    ),
+    Step(
+        "No cut: all eight tokens in one chunk. Point at a weight, then tick a cut and point at it again.",
+        "Does the weight depend on the cuts?",
+        ("yes", "no"),
+        1,
+        "Cuts change how much is computed again, not the result: the sign says same for every plan.",
+        "Compare w[5, 2] before and after a cut.",
+        {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0},
+    ),
+    Step(
+        "A rolling window: three slots hold the last three tokens. Point at a slot to see who lies there and why.",
+        "Which slot will token 7 take?",
+        ("0", "1", "2"),
+        1,
+        "7 mod 3 = 1: it overwrites token 4. Its position stays 7.",
+        "Press Step and look for token 7.",
+        {"view": 1, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0},
+    ),
+    Step(
+        "Pages of three slots, handed out by the table 2, 0, 1. The prompt of four tokens is stored.",
+        "In which block will token 6 lie?",
+        ("0", "1", "2"),
+        1,
+        "6 // 3 = 2, and table[2] = 1.",
+        "Press Step three times and point at token 6.",
+        {"view": 0, "plan": PROMPT, "chunk": 0, "store": 2, "origin": 0},
+    ),
+    Step(
+        "Now break it: every chunk counts its positions from 0. The last line has the right scores.",
+        "Which score of query 5 is still right?",
+        ("with key 5", "with keys 0 to 3", "none"),
+        0,
+        "The distance to itself is 0 either way; all others have changed.",
+        "Right scores are tinted, others have the full color. Point at one.",
+        {"view": 1, "plan": PROMPT, "chunk": 2, "store": 0, "origin": 1},
+    ),
+)

@@ -1,0 +1,96 @@
+"""A class report and a feedback page with everything on them that can stand there, made without grading anything."""
+
+from anatomy.units import grade_id
+from anatomy.verdict import CaseResult, Mistake, Verdict
+
+from autograder.build import written
+from autograder.classes import similar
+from autograder.grading import feedback, report
+from autograder.grading.grade import GradedNotebook
+from autograder.grading.gradebook import GradebookWriter
+from autograder.grading.holding import Held
+from autograder.grading.inert import as_text
+from autograder.grading.masters import master
+from autograder.grading.notes import Note
+from autograder.grading.rebuild import MARK
+from autograder.grading.signs import Sign
+from autograder.grading.standing import Standing
+
+from .cheats.base import ATTENTION
+
+LONG = "x = " + " + ".join(f"value_{i}" for i in range(60))  # wider than any page
+SPECS = master(ATTENTION).exercises
+
+
+def _verdict(spec, passed):
+    cases = [CaseResult("small", "two rows of three numbers", True, 1.0, 1.0)]
+    if passed:
+        return Verdict(spec.id, True, spec.points, spec.points, [], cases, 0.1)
+    wrong = CaseResult(
+        "odd", "a single row", False, 0.0, 1.0, "the result has another shape", f"f({LONG})", "[[0.25]]", "[0.25]"
+    )
+    said = [
+        Mistake("no_scaling", "The scores are not divided by √D."),
+        Mistake("generic.factor", "All is 2 × as large"),
+    ]
+    return Verdict(spec.id, False, 0.0, spec.points, said, [*cases, wrong], 0.1)
+
+
+def submission(student="ada", wrong=()):
+    """A submission of unit 01, with notes, signs and held points; the exercises numbered in ``wrong`` failed."""
+    book = master(ATTENTION).notebook.copy()
+    book.cells = [cell.copy() for cell in book.cells]
+    own = [c for c in book.cells if c.cell_type == "code" and not c.metadata.get("nbgrader")][:2]
+    for cell in book.cells:
+        role = "written" if written.is_written(cell) else "extra" if cell in own else "demo"
+        cell.metadata = cell.metadata.copy()
+        cell.metadata[MARK] = {"role": role}
+        if role == "written":
+            cell.source = as_text(f"The weights sum to 1.\n\n```python\n{LONG}\n```")
+        elif role == "extra":
+            cell.source = LONG
+    last = SPECS[-1].id
+    return GradedNotebook(
+        student,
+        ATTENTION,
+        [_verdict(spec, i not in wrong) for i, spec in enumerate(SPECS)],
+        notes=[Note("renamed", "The notebook had another name."), Note("late", "A cell was added.", SPECS[0].id)],
+        signs=[Sign("patching", LONG, "solve, line 3"), Sign("processes", "os._exit(0)", "solve, line 4")],
+        notebook=book,
+        tries={spec.id: 3 for spec in SPECS},
+        held=[Held(last, 1.0, "torch.softmax", LONG, "solve, line 2")],
+        followed={SPECS[1].id: 0.0},
+    )
+
+
+def feedback_page():
+    """HTML of a student's page: passed and failed exercises, comments, points of a person, lateness."""
+    graded = submission(wrong=(0, 2))
+    points = {grade_id(v.exercise): v.score for v in graded.verdicts}
+    first = grade_id(graded.verdicts[0].exercise)
+    standing = Standing(
+        points={**points, first: 0.5},
+        most={grade_id(v.exercise): v.max_score for v in graded.verdicts},
+        decided=frozenset({first}),
+        comments={first: "Say **what** changes in `dim`, and see [the notes](https://example.org)."},
+        penalty=0.5,
+        late=86_400.0,
+    )
+    return feedback.page(graded, standing)
+
+
+def report_page(folder):
+    """HTML of a class report over three students, its gradebook in ``folder``."""
+    with GradebookWriter(f"sqlite:///{folder}/gradebook.db", "transformer-anatomy") as writer:
+        for i, (student, wrong) in enumerate({"ada": (), "bob": (0, 2), "eve-with-a-rather-long-name": (0,)}.items()):
+            writer.write(submission(student, wrong), f"{i:064x}", "v")
+        rows, results = report.summarize(writer.results())
+    alike = similar.Pair(("ada", "bob"), (SPECS[0].id, SPECS[1].id), 3, 0.9, 8.0, ("my_helper", "# as in the book"))
+    return report.page(
+        rows,
+        results,
+        link=lambda result: f"feedback/{result['student']}.html",
+        absent={ATTENTION: ["zoe"]},
+        unstored=[("zed", "99-nothing", "no_unit", "There is no unit 99-nothing.")],
+        hints="".join(similar.section({ATTENTION: [alike]})),
+    )

@@ -1,0 +1,48 @@
+"""What AnatomyView's story says is what its tables show."""
+
+from anatomy.widgets import AnatomyView
+from anatomy.widgets.anatomy import LAYERS
+
+
+def step(i):
+    """The view as that step sets it, the step, and the chosen answer."""
+    told = AnatomyView.story[i]
+    return AnatomyView(**told.state), told, told.choices[told.answer]
+
+
+def test_a_quotation_mark_comes_next():
+    made, told, answer = step(0)
+    assert made.likely(31)[0][0].strip() == '"' and answer == "a quotation mark"
+    assert made.spec["words"][31] == "," and made.spec["words"][18:20] == [',"', " she"]
+
+
+def test_the_last_layer_brings_it():
+    made, told, answer = step(1)
+    words = [made.likely(31, 2 * i + 2)[0][0] for i in range(LAYERS)]
+    assert words == [" and", " and", " and", ' "'] and answer == "L3"
+
+
+def test_it_looks_at_the_closing_mark():
+    made, told, answer = step(2)
+    row = made.shown("att")[made.layer, made.head, 31]
+    assert row.argmax() == 18 and row[18] > 0.9 and made.spec["words"][18] == ',"' and 31 - 18 == 13
+    assert answer == "the closing quotation mark"
+
+
+def test_most_rows_look_one_back():
+    made, told, answer = step(3)
+    far = made.shown("att")[made.layer, made.head, 1:].argmax(-1)
+    assert (far == range(31)).mean() > 0.5 and answer == "at the token just before"
+    assert made.spec["words"][8:12] == ["st", "on", "ish", "ment"]
+
+
+def test_the_norms_undo_the_growth():
+    made, told, answer = step(4)
+    before, after = made.shown("before")[:, 31], made.shown("after")[:, 31]
+    assert before[-1] > 100 * before[0] and after.max() < 2.5 * after.min() and answer == "that the stream grows"
+    assert (before[1:] > before[:-1]).all()
+
+
+def test_token_5_sees_itself_and_five():
+    made, told, answer = step(5)
+    assert made.shown("may")[5].sum() == 6 and answer == "6" and made.shown("may")[5, 6:].sum() == 0

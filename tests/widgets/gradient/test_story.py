@@ -1,0 +1,51 @@
+"""The story of GradientFlowExplorer: the right answers are true of its own curves, the others are not."""
+
+import numpy as np
+from anatomy.widgets import GradientFlowExplorer
+from anatomy.widgets.gradient import NAMES, SEEDS, TOLERANCE, WIDTHS, word
+from anatomy.widgets.gradient.story import STORY
+
+from .learners import WIRED
+
+
+def shown(i, functions=None, **changed):
+    return GradientFlowExplorer(functions or WIRED, **{**STORY[i].state, **changed})
+
+
+def chosen(i):
+    return STORY[i].choices[STORY[i].answer]
+
+
+def test_it_starts_where_the_widget_starts():
+    widget = GradientFlowExplorer()
+    assert {name: getattr(widget, name) for name in STORY[0].state} == STORY[0].state
+
+
+def test_only_pre_ln_falls_with_depth():
+    widget = shown(0)
+    assert [word(widget.facts(i)["slope"]) for i in (widget.wiring, widget.other)] == ["stays flat", "falls"]
+    assert chosen(0) == "Pre-LN’s" and abs(widget.facts(widget.other)["slope"] + 0.5) < 0.05
+
+
+def test_pre_lns_first_layer_gets_15_times_more():
+    widget = shown(1)
+    assert NAMES[widget.other] == "Pre-LN" and chosen(1) == "15 times"
+    assert f"{widget.facts(widget.other)['first_to_last']:.1f}" == "14.6" and "14.6" in STORY[1].because
+
+
+def test_deepnorm_alone_is_level():
+    widget = shown(2)
+    spread = {n: (c := widget.curve(i)).max() / c.min() for i, n in enumerate(NAMES) if n in STORY[2].choices}
+    assert len(spread) == 3 and [n for n, s in spread.items() if s < 1.5] == [chosen(2)] == ["DeepNorm"]
+    assert f"{widget.facts(NAMES.index('DeepNorm'))['first_to_last']:.2f}" == "0.99"
+
+
+def test_post_ln_stays_flat_for_every_seed_and_width():
+    slopes = [shown(3, seed=s, width=w).facts(0)["slope"] for s in range(SEEDS) for w in WIDTHS]
+    assert chosen(3) == "yes" and np.abs(slopes).max() < 0.1 and {word(s) for s in slopes} == {"stays flat"}
+
+
+def test_a_wrong_wiring_shows_in_the_curve_per_layer_alone():
+    wrong, right = shown(4, {**WIRED, "post_ln": WIRED["pre_ln"]}), shown(4)
+    assert wrong.facts(0)["far"] > TOLERANCE >= right.facts(0)["far"] and chosen(4) == "in the curve per layer"
+    assert wrong.facts(0)["slope"] == right.facts(0)["slope"] and wrong.tables["curves"] == right.tables["curves"]

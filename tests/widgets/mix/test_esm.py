@@ -1,0 +1,97 @@
+"""Tier 2 of MixExplorer: its script alone in Chromium, beyond what every widget promises."""
+
+import pytest
+from anatomy.widgets import MixExplorer
+
+from ..page import find, settle, trait
+from .case import CASE
+
+pytestmark = pytest.mark.browser
+
+
+def shown(page):
+    """The readout, also while it is silent for a screen reader."""
+    return page.locator(".ta-readout").text_content()
+
+
+def middle(page, locator):
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def lit(page):
+    """Which bars of the beam are lit, and the height of the frame in the panel of shares; None where there is none."""
+    return page.evaluate("""() => [
+      [...document.querySelectorAll('.ta-touch .ta-fill-one')].map((e) => e.classList.contains('ta-lit')),
+      [...document.querySelectorAll('rect.ta-mark')].filter((e) => e.style.visibility === 'visible')
+        .map((e) => Math.round((e.getAttribute('y') - 4) / 32))[0] ?? null]""")
+
+
+def test_a_bar_is_dragged_by_its_top(stage):
+    page = stage(CASE.make())
+    x, y = middle(page, page.get_by_role("slider", name="bar of sat: its weight"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 3, y - 42)
+    settle(page)
+    assert trait(page, "second") == 2 + 4 and "weights 1, 6, 7" in shown(page)
+    page.mouse.move(x, y - 500)
+    settle(page)
+    assert trait(page, "second") == 10
+    page.keyboard.press("Escape")
+    assert trait(page, "second") == 2  # Escape takes the drag back
+    page.mouse.up()
+    grip = page.get_by_role("slider", name="bar of sat: its weight")
+    grip.press("ArrowUp")
+    grip.press("ArrowUp")
+    assert trait(page, "second") == 4 and grip.get_attribute("aria-valuenow") == "4"
+
+
+def test_a_word_pointed_at_lights_up_in_both_panels(stage):
+    page = stage(CASE.make())
+    quiet = shown(page)
+    assert "(1·1 + 2·5 + 7·9) ÷ (1 + 2 + 7) = 74 ÷ 10 = 7.400" in quiet
+    page.mouse.move(*middle(page, page.locator(".ta-touch .ta-fill-one").nth(2)))
+    settle(page)
+    pointed = shown(page)
+    assert "[7·9]" in pointed and "share of mat: 7 ÷ 10 = 0.700" in pointed
+    assert lit(page) == [[False, False, True], 2]
+    page.mouse.move(2, 2)
+    settle(page)
+    assert shown(page) == quiet and lit(page) == [[False] * 3, None]
+    area = page.locator(".ta-area")
+    box = area.bounding_box()
+    page.mouse.click(box["x"] + 20, box["y"] + box["height"] * 5 / 6)
+    page.mouse.move(2, 2)
+    settle(page)
+    assert shown(page) == pointed and lit(page) == [[False, False, True], 2]
+    page.keyboard.press("Escape")
+    settle(page)
+    assert shown(page) == quiet
+    area.press("ArrowDown")
+    area.press("ArrowDown")
+    settle(page)
+    assert shown(page) == pointed  # keys and mouse end at the same state
+
+
+def test_the_expected_place_is_drawn_where_it_differs(stage):
+    def state(page):
+        mine, expected = page.locator("path.ta-fill-two"), page.locator("path.ta-reference")
+        return mine.get_attribute("d") == expected.get_attribute("d"), expected.evaluate("(e) => e.style.visibility")
+
+    assert state(stage(CASE.make()))[1] == "hidden"
+    page = stage(MixExplorer(lambda values, weights: (values * weights[:, None]).sum(0) / 3))
+    assert state(page) == (False, "visible") and "(expected 7.400)" in shown(page)
+    page = stage(MixExplorer(lambda values, weights: values.mean(0)))
+    assert (
+        state(page) == (False, "visible")
+        and "dashed: the expected one" in page.locator(".ta-caption").first.text_content()
+    )
+
+
+def test_no_weight_at_all_is_said(stage):
+    page = stage(CASE.make(first=0, second=1, third=0))
+    find(page, "slider", "weight of sat").press("ArrowLeft")
+    settle(page)
+    assert "nothing to average" in shown(page) and "no number answers that" in shown(page)
+    assert page.locator("path.ta-fill-two").evaluate("(e) => e.style.visibility") == "hidden"

@@ -1,0 +1,66 @@
+"""The answers of MixExplorer's story, computed from the table that the widget draws."""
+
+import itertools
+
+import numpy as np
+import pytest
+from anatomy.widgets.mix import TOP, WORDS
+from anatomy.widgets.mix.story import STORY
+
+from .case import CASE
+
+TRAITS = ("first", "second", "third")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """(11, 11, 11): the average for each triple of weights."""
+    return np.frombuffer(CASE.make().tables["out"], "<f4").reshape((TOP + 1,) * 3)
+
+
+def start(i):
+    """The weights that step ``i`` sets."""
+    return tuple(STORY[i].state[name] for name in TRAITS)
+
+
+def chosen(i):
+    """The answer of step ``i`` in words."""
+    return STORY[i].choices[STORY[i].answer]
+
+
+def moved(before, after):
+    return 1 if after > before + 1e-4 else -1 if after < before - 1e-4 else 0
+
+
+def test_answer_1_the_largest_share_and_it_pulls_the_average_nearest(table):
+    shares = np.array(start(0)) / sum(start(0))
+    assert chosen(0) == WORDS[shares.argmax()] and np.sort(shares)[-2] < shares.max()
+    assert np.abs(np.array(CASE.usual.spec["values"]) - table[start(0)]).argmin() == shares.argmax()
+
+
+def test_answer_2_twice_the_weights_move_nothing(table):
+    before = start(1)
+    after = tuple(2 * w for w in before)
+    assert max(after) <= TOP, "the sliders cannot be set so"
+    words = {-1: "to the left", 0: "it stays", 1: "to the right"}
+    assert chosen(1) == words[moved(table[before], table[after])]
+
+
+def test_answer_3_a_word_whose_number_is_the_average_does_not_move_it(table):
+    first, _, third = start(2)
+    steps = {moved(table[start(2)], table[first, w, third]) for w in range(1, TOP + 1)}
+    assert chosen(2) == {(-1,): "it falls", (0,): "it stays at 5", (1,): "it rises"}[tuple(steps)]
+    assert table[start(2)] == pytest.approx(5) and CASE.usual.spec["values"][1] == 5
+
+
+def test_answer_4_no_weights_leave_the_range_of_the_numbers(table):
+    assert table[start(3)] == pytest.approx(9)
+    beyond = any(table[triple] > 9 + 1e-4 for triple in itertools.product(range(TOP + 1), repeat=3) if any(triple))
+    assert chosen(3) == ("yes" if beyond else "no")
+
+
+def test_answer_5_without_weight_there_is_no_average(table):
+    first, second, third = start(4)
+    assert (first, third) == (0, 0) and second > 0
+    value = table[0, 0, 0]
+    assert chosen(4) == ("there is none" if np.isnan(value) else f"{value:g}")

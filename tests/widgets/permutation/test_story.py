@@ -1,0 +1,65 @@
+"""The answers of PermutationExplorer's story, computed from the tables that the widget draws."""
+
+import numpy as np
+from anatomy.widgets.permutation import D_V, ORDERS, TOLERANCE, WORDS, T
+from anatomy.widgets.permutation.story import STORY
+
+from .case import CASE
+
+SEEN = 0.1  # of the map's range: so much color is seen on white
+
+
+def rows(order, positions):
+    """(6, 8) each: f(x), P f(x), f(Px)."""
+    widget = CASE.make()
+    out, moved = (
+        np.frombuffer(widget.tables[name], "<f4").reshape(2, len(ORDERS), T, D_V)[int(positions)]
+        for name in ("out", "moved")
+    )
+    j = list(ORDERS).index(order)
+    return out[0], moved[j], out[j]
+
+
+def differing(order, positions):
+    """Rows of P f(x) and f(Px) that are not equal."""
+    _, moved, after = rows(order, positions)
+    return [i for i in range(T) if np.abs(moved[i] - after[i]).max() > TOLERANCE]
+
+
+def chosen(i):
+    """The answer of step ``i`` in words."""
+    return STORY[i].choices[STORY[i].answer]
+
+
+def step(i):
+    return STORY[i].state["order"], STORY[i].state["positions"]
+
+
+def test_answer_1_moved_words_only_move_rows():
+    assert step(0) == ("dog ↔ man", False)
+    assert chosen(0) == {0: "nowhere", 2: "at “dog” and “man”", 6: "in all rows"}[len(differing(*step(0)))]
+
+
+def test_answer_2_equal_words_have_equal_rows():
+    before, _, _ = rows(*step(1))
+    first, second = [i for i, word in enumerate(WORDS) if word == "the"]
+    assert (first, second) == (0, 3) and step(1)[0] == "as written"
+    assert chosen(1) == ("yes" if np.abs(before[first] - before[second]).max() <= TOLERANCE else "no")
+    assert np.abs(before[0] - before[1]).max() > 0.1  # other words have other rows
+
+
+def test_answer_3_no_order_makes_a_difference():
+    found = [order for order in ORDERS if differing(order, step(2)[1])]
+    assert chosen(2) == (found[0] if found else "none") and len(ORDERS) == 6
+
+
+def test_answer_4_with_positions_all_rows_differ_and_it_is_seen():
+    before, moved, after = rows(*step(3))
+    assert chosen(3) == {0: "none", 2: "two", 6: "all six"}[len(differing(*step(3)))]
+    top = max(np.abs(before).max(), np.abs(after).max())
+    assert (np.abs(after - moved).max(-1) > SEEN * top).all()
+
+
+def test_answer_5_only_the_order_as_written_leaves_no_difference():
+    same = [order for order in ORDERS if not differing(order, step(4)[1])]
+    assert same == [chosen(4)] and step(4)[0] not in same

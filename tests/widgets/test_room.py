@@ -1,0 +1,168 @@
+"""Every widget has room: for itself in a notebook, for its letters on a phone, for a finger, and on a gray print.
+
+At 820 px it is at most 600 px high, so that controls and picture are seen together. On a phone and with the page twice
+as large, nothing sticks out, letters have 11 px and more. Targets of the pointer have 24 px (WCAG 2.5.8). Series are
+told apart without their colors.
+"""
+
+import pytest
+
+from .cases import CASES
+from .measuring import (
+    LEAST_GRAY,
+    LOOKS,
+    SERIES,
+    SMALL_LETTERS,
+    SMALL_TARGETS,
+    STICKING_OUT,
+    alike_in_gray,
+    gray_contrast,
+    told_apart,
+)
+from .page import settle
+from .stages import CALM, on_stage, set_state
+
+EACH = pytest.mark.parametrize("name", CASES)
+HIGH, LETTER, TARGET = 600, 11, 24
+# Width of the page and device pixels per CSS pixel. 410 is 820 px with the page twice as large.
+NARROW = {"a phone": (390, 3), "820 px at 200 %": (410, 2)}
+NARROWEST = (320, 2)  # 640 px at 200 %: WCAG 1.4.10 asks for no less
+
+
+def _options(width, pixels=1):
+    return {"viewport": {"width": width, "height": 900}, "device_scale_factor": pixels}
+
+
+def _height(page):
+    return page.evaluate("() => document.querySelector('.ta').getBoundingClientRect().height")
+
+
+def _measured(page):
+    """{what is wrong: places}, each empty when all is well."""
+    return {
+        "sticks out": page.evaluate(STICKING_OUT),
+        "letters": page.evaluate(SMALL_LETTERS, LETTER),
+        "targets": page.evaluate(SMALL_TARGETS, TARGET),
+    }
+
+
+@pytest.mark.browser
+@EACH
+def test_controls_and_picture_are_seen_together_and_can_be_hit(browser, name):
+    with on_stage(browser, CASES[name].usual, CALM, **_options(820)) as page:
+        found = {f"height over {HIGH}": max(0, round(_height(page) - HIGH)), **_measured(page)}
+    assert not {k: v for k, v in found.items() if v}
+
+
+@pytest.mark.browser
+@EACH
+@pytest.mark.parametrize("where", NARROW)
+def test_nothing_is_too_small_or_sticks_out(browser, name, where):
+    case = CASES[name]
+    with on_stage(browser, case.usual, CALM, **_options(*NARROW[where])) as page:
+        for state in ({}, *(s for s in case.crowded if s)):
+            set_state(page, state)
+            assert not {k: v for k, v in _measured(page).items() if v}, state
+
+
+@pytest.mark.browser
+@EACH
+def test_nothing_sticks_out_of_the_narrowest_page(browser, name):
+    with on_stage(browser, CASES[name].usual, CALM, **_options(*NARROWEST)) as page:
+        assert page.evaluate(STICKING_OUT) == []
+
+
+@pytest.mark.browser
+@EACH
+def test_a_gray_print_tells_series_apart(browser, name):
+    case = CASES[name]
+    found = {}
+    with on_stage(browser, case.usual, CALM, **_options(820)) as page:
+        for state in ({}, *(s for s in case.crowded if s)):
+            set_state(page, state)
+            if lines := alike_in_gray(page.evaluate(LOOKS, SERIES)):
+                found[str(state)] = lines
+    assert not found
+
+
+# ---- the measures themselves -------------------------------------------------------------------------------------
+
+SPOILS = {
+    "letters": (
+        "document.querySelector('.ta-svg text').style.fontSize = '9px'",
+        lambda page: page.evaluate(SMALL_LETTERS, LETTER),
+    ),
+    "letters of a shrunken drawing": (
+        "(() => { const s = document.querySelector('.ta-svg'); s.style.width = s.clientWidth * 0.6 + 'px'; })()",
+        lambda page: page.evaluate(SMALL_LETTERS, LETTER),
+    ),
+    "a wide part": (
+        "document.querySelector('.ta-controls').style.width = '950px'",
+        lambda page: page.evaluate(STICKING_OUT),
+    ),
+    "a small button": (
+        "document.querySelector('.ta button').style.cssText = 'min-height: 0; height: 18px; padding: 0'",
+        lambda page: page.evaluate(SMALL_TARGETS, TARGET),
+    ),
+    "a small handle": (
+        """document.querySelector('.ta-svg').append(svgHandle())""",
+        lambda page: page.evaluate(SMALL_TARGETS, TARGET),
+    ),
+}
+HANDLE = """() => { window.svgHandle = (stroke = 0) => {
+  const dot = document.createElementNS(document.querySelector('svg').namespaceURI, 'circle');
+  for (const [k, v] of Object.entries({cx: 60, cy: 60, r: 6, class: 'ta-handle', tabindex: 0, 'stroke-width': stroke,
+    style: 'stroke: transparent; pointer-events: all'})) dot.setAttribute(k, v);
+  return dot;
+}; }"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("what", SPOILS)
+def test_what_is_spoiled_is_found(browser, what):
+    script, measure = SPOILS[what]
+    with on_stage(browser, CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
+        page.evaluate(HANDLE)
+        assert measure(page) == []
+        page.evaluate(f"() => {{ {script} }}")
+        settle(page)
+        assert measure(page)
+
+
+@pytest.mark.browser
+def test_the_area_that_takes_the_pointer_counts(browser):
+    """A dot of 12 px with a transparent edge of 24 px around its outline can be hit well."""
+    with on_stage(browser, CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
+        page.evaluate(HANDLE)
+        page.evaluate("() => document.querySelector('.ta-svg').append(svgHandle(13))")
+        assert page.evaluate(SMALL_TARGETS, TARGET) == []
+
+
+@pytest.mark.browser
+def test_series_of_one_shape_and_gray_are_found(browser):
+    """Two bars in the two colors of the course are the same gray; a dashed line is told from a solid one."""
+    with on_stage(browser, CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
+        page.evaluate("""() => {
+          const make = (tag, more) => {
+            const e = document.createElementNS(document.querySelector('svg').namespaceURI, tag);
+            for (const [k, v] of Object.entries(more)) e.setAttribute(k, v);
+            return e;
+          };
+          const svg = make('svg', {width: 99, height: 50, 'aria-label': 'bars'});
+          svg.append(make('rect', {width: 40, height: 20, class: 'ta-fill-one'}),
+            make('rect', {y: 22, width: 40, height: 20, class: 'ta-fill-two'}),
+            make('path', {d: 'M0 45H90', class: 'ta-mine'}), make('path', {d: 'M0 48H90', class: 'ta-reference'}));
+          document.querySelector('.ta').append(svg);
+        }""")
+        found = alike_in_gray([look for look in page.evaluate(LOOKS, SERIES) if look[0] == "bars"])
+    assert len(found) == 1 and "fill-one and fill-two (rect), 1." in found[0]
+
+
+def test_gray_contrast_is_wcags():
+    assert gray_contrast(0, 1) == gray_contrast(1, 0) == 21 and gray_contrast(0.3, 0.3) == 1
+    look = {"shape": "rect", "open": False, "pattern": False, "dashes": "none", "outline": "", "width": 0, "light": 0.2}
+    assert told_apart(look, look) == "" and told_apart(look, {**look, "pattern": True}) == "pattern"
+    darker = {**look, "light": (0.25 / LEAST_GRAY - 0.05) * 0.99}
+    assert told_apart(look, darker) == "gray" and told_apart(look, {**look, "light": 0.18}) == ""
+    line = {**look, "shape": "path", "open": True, "width": 1.5}
+    assert told_apart(line, {**line, "width": 3}) == "width" and told_apart(line, {**line, "dashes": "6px"}) == "dashes"
