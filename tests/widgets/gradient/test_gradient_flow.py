@@ -114,7 +114,7 @@ def test_a_wrong_wiring_is_called_so_and_broken_curves_are_not_drawn(stage):
     assert words(page)[3::4] == ["differs", "same"]
     page = stage(GradientFlowExplorer({**WIRED, "post_ln": lambda x, f, n: n(x + f(x)) * float("nan")}))
     assert page.locator(".ta-number").all_text_contents()[3] == "NaN"
-    assert "NaN" not in "".join(page.locator("path").evaluate_all("(all) => all.map((p) => p.getAttribute('d'))"))
+    assert "NaN" not in "".join(page.locator("path").evaluate_all("(all) => all.map((p) => p.getAttribute('d') || '')"))
 
 
 @browser_test

@@ -67,7 +67,9 @@ def test_click_and_arrow_key_give_the_same_plane(stage):
 
 def test_the_line_of_the_context_is_dragged(stage):
     page = stage(CASE.make())
-    open_points = "() => [...document.querySelectorAll('.ta-open-two')].filter((e) => e.style.display !== 'none').length"
+    open_points = (
+        "() => [...document.querySelectorAll('.ta-open-two')].filter((e) => e.style.display !== 'none').length"
+    )
     assert page.evaluate(open_points) == 64 - 46
     grip = page.locator(".ta-handle").bounding_box()
     x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2

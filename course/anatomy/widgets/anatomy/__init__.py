@@ -220,7 +220,7 @@ def _passed() -> set[str]:
     """Keys of the places whose exercise was passed on this computer, in any notebook."""
     with contextlib.suppress(Exception):  # a picture must not fail because of what is remembered
         tries = store.read("progress")
-        return {p.key for p in PLACES if any(passed(tries.get(records.exercise_of(n), {})) for n in p.names)}
+        return {p.key for p in PLACES if any(passed(tries.get(records.exercise_of(n) or "", {})) for n in p.names)}
     return set()
 
 

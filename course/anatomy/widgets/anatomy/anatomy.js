@@ -7,7 +7,8 @@ const HIGH = 294; // px, height of the pictures
 function anatomyWidget(ui) {
   const { layers: L, tokens: T, words, sizes, likely: K } = ui.spec;
   const H = sizes.n_heads;
-  slider(ui, { trait: "token", name: "token", max: T - 1, show: (t) => `${t}: ${shownToken(words[t])}`, kind: "ta-two" });
+  const named = (t) => `${t}: ${shownToken(words[t])}`;
+  slider(ui, { trait: "token", name: "token", max: T - 1, show: named, kind: "ta-two" });
   slider(ui, { trait: "layer", name: "layer", max: L - 1 });
   slider(ui, { trait: "head", name: "head", max: H - 1 });
   ui.watch("part");
@@ -93,11 +94,12 @@ function headPanel(ui, parent, cell) {
   const pair = html("div", { class: "an-pair" });
   parent.append(caption, pair);
   const stack = html("div", { class: "ta-stack", style: `width: ${size}px; height: ${size}px` });
-  const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: `left: 0; top: 0; width: ${size}px; height: ${size}px` });
+  const room = `left: 0; top: 0; width: ${size}px; height: ${size}px`;
+  const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: room });
   stack.append(map);
   const heads = html("div", { class: "an-heads", role: "group", "aria-label": "heads of the layer" });
   pair.append(stack, heads);
-  const over = picture(stack, size, size, "Attention weights of the head: one row for each query, one column for each key");
+  const over = picture(stack, size, size, "Attention weights of the head: a row for each query, a column for each key");
   over.append(svg("rect", { x: 0, y: 0, width: size, height: size, class: "ta-axis" }));
   const row = svg("rect", { x: 0, width: size, height: cell, class: "ta-axis ta-lit" });
   const spot = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-axis ta-lit" });
@@ -195,8 +197,9 @@ function lensPanel(ui, parent) {
       rows.forEach((row, i) => row.forEach(([bar, text], j) => {
         const [word, share] = says(token, 2 * i, j);
         // What has next to no chance is left out: at the bottom it is noise.
-        write(text, j && share < 0.005 ? "" : `${shownToken(word).slice(0, 6)} ${percent(share)}`);
-        fill(bar, { width: Number.isFinite(share) ? ((wide - 6) * clamp(share, 0, 1)).toFixed(1) : 0 });
+        const noise = j > 0 && share < 0.005;
+        write(text, noise ? "" : `${shownToken(word).slice(0, 6)} ${percent(share)}`);
+        fill(bar, { width: Number.isFinite(share) && !noise ? ((wide - 6) * clamp(share, 0, 1)).toFixed(1) : 0 });
       }));
     },
   };

@@ -6,12 +6,14 @@ const LOW = 178; // px, height of a panel's picture
 /** One line for each part: what its picture shows. */
 const ABOUT = {
   embedding: "Each token picks a row of a table. Read back at once, the row names its own token.",
-  norm: "Root mean square of the token's stream before each norm (pale) and after it (blue). L0a: before attention of layer 0.",
+  norm:
+    "Root mean square of the token's stream before each norm (pale) and after it (blue). L0a: before attention of layer 0.",
   rope: "q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair.",
   mask: "Filled: may look. The row is the token's.",
   attention: "All heads, a row for each layer. Below, what this token takes its vector from.",
   ffn: "How the gate's inputs of this token are spread, and SiLU, which lets them through (dashed).",
-  residual: "Length of the token's stream (pale), and of what each half of a layer adds (blue). L0a: attention of layer 0.",
+  residual:
+    "Length of the token's stream (pale), and of what each half of a layer adds (blue). L0a: attention of layer 0.",
   unembedding: "The likeliest tokens after this one; a gray tick shows the reference.",
 };
 
@@ -51,12 +53,14 @@ function openedPanel(ui, parent, W) {
 
 /** What became of the learner's part, and where it is built. */
 function footOf(ui, found, key) {
-  if (!found) return [`Built in unit 11 (assembly.embeddings)${key === "embedding" ? "" : ": the embedding's table once more"}.`];
+  if (!found) {
+    return [`Built in unit 11 (assembly.embeddings)${key === "embedding" ? "" : ": the embedding's table once more"}.`];
+  }
   const { state, gap, alone, says, who, names, exercises, units, widget } = found;
   const word = `“${shownToken(ui.spec.vocabulary[says] ?? "?")}”`;
   const verdict = {
-    [STATE.wrong]: ["✗ Yours is wrong here. ", `Off by up to ${short(gap)} of the largest number. Alone it moves the last ` +
-      `stream by ${percent(alone)}; the next word is then ${word}. `],
+    [STATE.wrong]: ["✗ Yours is wrong here. ", `Off by up to ${short(gap)} of the largest number. Alone it moves the ` +
+      `last stream by ${percent(alone)}; the next word is then ${word}. `],
     [STATE.fails]: ["✗ Yours fails here. ", "The reference stands in. "],
     [STATE.named]: ["✗ Its check names a mistake. ", "In this place it is right. "],
     [STATE.right]: ["✓ Yours, right in this place. ", ""],
@@ -112,7 +116,7 @@ function likelyBars(ui, stage, W, level) {
   });
 }
 
-/** A pale and a full bar for each half of a layer; the pale one's number stands above it, the full one's at the foot. */
+/** A pale and a full bar for each half of a layer; the pale one's number stands above, the full one's at the foot. */
 function twoBars(ui, stage, W, { tables, names, count, name, digits }) {
   const { tokens: T } = ui.spec;
   const canvas = picture(stage, W, LOW, name);
@@ -148,9 +152,10 @@ function dialsPanel(ui, stage, W) {
   const columns = 5;
   const [pitch, r] = [W / columns, Math.min(W / columns / 2 - 4, 30)];
   const high = 2 * r + 28;
-  const canvas = picture(stage, W, 2 * high, "Dials: how far the query and the key are turned in every second pair of features");
+  const canvas = picture(stage, W, 2 * high, "Dials: how far query and key are turned in every second pair of features");
   const dials = Array.from({ length: 10 }, (_, n) => {
-    const g = svg("g", { transform: `translate(${((n % columns) + 0.5) * pitch},${Math.floor(n / columns) * high + r + 4})` });
+    const [x, y] = [((n % columns) + 0.5) * pitch, Math.floor(n / columns) * high + r + 4];
+    const g = svg("g", { transform: `translate(${x},${y})` });
     g.append(svg("circle", { r, class: "ta-axis" }));
     canvas.append(g);
     label(g, 0, r + 14, `pair ${2 * n}`, "middle", "ta-small");
@@ -173,7 +178,8 @@ function maskPanel(ui, stage, W) {
   const cell = Math.floor(LOW / T);
   const size = T * cell;
   const stack = html("div", { class: "ta-stack", style: `width: ${size}px; height: ${size}px` });
-  const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: `left: 0; top: 0; width: ${size}px; height: ${size}px` });
+  const room = `left: 0; top: 0; width: ${size}px; height: ${size}px`;
+  const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: room });
   const says = html("p", { class: "an-foot" });
   stack.append(map);
   stage.append(stack, says);
@@ -211,8 +217,9 @@ function headsPanel(ui, stage, W) {
   const over = picture(stack, W, L * down, "All heads, a row for each layer");
   maps.forEach((_, i) => {
     const [l, h] = [Math.floor(i / H), i % H];
-    over.append(svg("rect", { x: left + h * across, y: (L - 1 - l) * down, width: cell, height: cell, class: "ta-axis" }));
-    if (h === 0) label(over, 0, (L - 1 - l) * down + cell / 2 + 4, `L${l}`, "start", "ta-small");
+    const y = (L - 1 - l) * down;
+    over.append(svg("rect", { x: left + h * across, y, width: cell, height: cell, class: "ta-axis" }));
+    if (h === 0) label(over, 0, y + cell / 2 + 4, `L${l}`, "start", "ta-small");
   });
   const here = svg("rect", { width: cell + 2, height: cell + 2, class: "ta-axis ta-lit" });
   over.append(here);
@@ -229,7 +236,8 @@ function headsPanel(ui, stage, W) {
   const bars = [0, 1, 2].map((j) => {
     const bar = svg("rect", { x: 66, y: 4 + j * 18, height: 11, class: "ta-fill-one" });
     canvas.append(bar);
-    return [label(canvas, 62, 14 + j * 18, "", "end", "ta-small"), bar, label(canvas, W, 14 + j * 18, "", "end", "ta-strong")];
+    const [name, value] = [[62, "ta-small"], [W, "ta-strong"]].map(([x, kind]) => label(canvas, x, 14 + j * 18, "", "end", kind));
+    return [name, bar, value];
   });
   return ({ layer, head, row }) => {
     fill(here, { x: left + head * across - 1, y: (L - 1 - layer) * down - 1 });

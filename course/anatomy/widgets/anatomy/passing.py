@@ -205,7 +205,7 @@ def together(parts: Parts, ids: Tensor, wrong: Sequence[str]) -> tuple[Pass, lis
     wrong: places of parts that are wrong already. They go first: what a right part does with numbers that a wrong one
     gave it is not its fault.
     """
-    kept, failed = dict(parts), []
+    kept, failed = dict(parts), list[str]()
     while True:
         try:
             return measured(kept, ids.long()), failed

@@ -139,8 +139,8 @@ function riverPanel(ui, parent, W, H) {
         (l, t, share) => { d[bucket(share)] += `M${at(x(t))} ${at(y(2 * l + 2))}V${at(y(2 * l))}`; },
         (l, s, t, share) => {
           const [low, high] = [y(2 * l), y(2 * l + 1)];
-          const middle = at((low + high) / 2);
-          e[bucket(2 * share)] += `M${at(x(s))} ${at(low)}C${at(x(s))} ${middle} ${at(x(t))} ${middle} ${at(x(t))} ${at(high)}`;
+          const [from, to, middle] = [x(s), x(t), (low + high) / 2].map(at);
+          e[bucket(2 * share)] += `M${from} ${at(low)}C${from} ${middle} ${to} ${middle} ${to} ${at(high)}`;
         });
       stems.forEach((path, b) => fill(path, { d: d[b] }));
       flows.forEach((path, b) => fill(path, { d: e[b] }));
@@ -156,7 +156,8 @@ function riverPanel(ui, parent, W, H) {
         const text = shownToken(words[t]);
         const half = text.length * 3.6 + 4;
         const middle = clamp(x(t), left + half, W - half);
-        const free = taken.every(([from, to]) => middle + half < from || middle - half > to) && (i === 0 || shares[t] > 0.02);
+        const worth = i === 0 || shares[t] > 0.02;
+        const free = worth && taken.every(([from, to]) => middle + half < from || middle - half > to);
         write(name, free ? text : "");
         fill(name, { x: middle });
         if (free) taken.push([middle - half, middle + half]);

@@ -2,7 +2,8 @@
 
 const STATE = { reference: 0, passed: 1, unwritten: 2, right: 3, wrong: 4, fails: 5, named: 6 };
 const SAYS = ["the reference's", "passed", "the reference's, yours is not written yet", "yours, right in this place",
-  "yours, wrong", "yours fails: the reference stands in", "yours, right in this place, but its check says what is wrong"];
+  "yours, wrong", "yours fails: the reference stands in",
+  "yours, right in this place, but its check says what is wrong"];
 
 /** What Python found out about the part in a place; key: the place's. Null for the two ends of the model. */
 function verdictOf(ui, key) {
@@ -36,8 +37,8 @@ function schemePanel(ui, parent, W, H) {
     [6, "norm", "RMSNorm", "RMSNorm before attention", 1, 0, ""],
     [7, "embedding", "embedding", "embedding", 1, 0, `(${T}) → (${T}, ${d})`],
   ];
-  const frame = svg("rect", { x: 2, y: row(2) - 9, width: W - 4, height: row(6) + high + 9 - row(2) + 4, rx: 6, class: "an-frame" });
-  canvas.append(frame);
+  const edge = row(2) - 9;
+  canvas.append(svg("rect", { x: 2, y: edge, width: W - 4, height: row(6) + high + 4 - edge, rx: 6, class: "an-frame" }));
   line(canvas, stream, row(7) + high / 2, stream, row(0) + high / 2, "an-wire");
   const parts = [];
   const add = (key, name, shape, text, x, y, size, crack) => {
@@ -79,8 +80,9 @@ function schemePanel(ui, parent, W, H) {
         const found = verdictOf(ui, key);
         const sign = found?.bad ? "✗ " : found?.lit ? "✓ " : "";
         write(words, text === "+" ? (found.bad ? "✗" : "+") : sign + text);
+        const kind = found?.bad ? " an-bad" : found?.lit ? " an-lit" : "";
         fill(g, {
-          class: `an-part ta-touch${found?.bad ? " an-bad" : found?.lit ? " an-lit" : ""}${open === key ? " an-open" : ""}`,
+          class: `an-part ta-touch${kind}${open === key ? " an-open" : ""}`,
           "aria-label": found && found.state ? `${name}: ${SAYS[found.state]}` : name,
           "aria-expanded": open === key,
         });

@@ -22,7 +22,7 @@ def shown(token: str) -> str:
 def picture(view: "AnatomyView") -> Figure:
     """The present state."""
     fig = new_figure(8.4, 4.6)
-    parts, river, right = fig.subfigures(1, 3, width_ratios=[0.8, 1.75, 1.5])
+    parts, river, right = np.ravel(fig.subfigures(1, 3, squeeze=False, width_ratios=[0.8, 1.75, 1.5]))
     _parts(parts.subplots(), view)
     _river(river.subplots(), view)
     heat, lens = right.subplots(2, 1, height_ratios=[1.5, 1])

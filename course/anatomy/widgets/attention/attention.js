@@ -107,7 +107,8 @@ function formula({ query, key, scores, here, raw, scale, D, mask }) {
   const open = scores.map((x, i) => [x, i]).filter(([, i]) => here[i]);
   const shown = open.filter(([, i], j) => open.length <= 4 || j < 2 || i === key || j === open.length - 1);
   const terms = shown.map(([x, i], j) => {
-    const gap = j && open.findIndex((o) => o[1] === i) - open.findIndex((o) => o[1] === shown[j - 1][1]) > 1 ? "… + " : "";
+    const rank = (key) => open.findIndex((o) => o[1] === key);
+    const gap = j && rank(i) - rank(shown[j - 1][1]) > 1 ? "… + " : "";
     return `${gap}exp(${fixed(x, 1)})`;
   });
   const top = Math.max(...open.map(([x]) => x));

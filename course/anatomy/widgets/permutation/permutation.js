@@ -40,7 +40,8 @@ function permutationWidget(ui) {
         maps.paint(now, palette(ui.dark));
         const equal = (v) => v <= spec.tolerance;
         // With positions a difference is what should be seen; without them it is a mistake.
-        const verdict = (v, trivial) => (equal(v) ? ["equal", !on || trivial] : [on ? "differs, as it should" : "broken", on]);
+        const verdict = (v, trivial) => (equal(v) ? ["equal", !on || trivial]
+          : [on ? "differs, as it should" : "broken", on]);
         const far = ui.table("far")[p];
         show([
           [ui.table("gap")[p * spec.names.length + j], j === 0], [ui.table("twins")[p], false],
@@ -92,12 +93,14 @@ function mapPanel(ui, T, D) {
   const below = TOP + T * HIGH + 14;
   const starts = wide ? [[NAMES, 0], [second, 0], [third, 0], [third + across + 22, 0]]
     : [[NAMES, 0], [second, 0], [NAMES, below], [second, below]];
-  const [W, H] = wide ? [starts[3][0] + across + 2, TOP + T * HIGH + 4] : [second + across + 2, below + TOP + T * HIGH + 4];
+  const [W, H] = wide ? [starts[3][0] + across + 2, TOP + T * HIGH + 4]
+    : [second + across + 2, below + TOP + T * HIGH + 4];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, "Output of attention, one row per word",
     html("small", {}, "dash: negative. Drag a word of f(Px) to another place.")));
   ui.row().append(box);
-  const canvas = picture(box, W, H, "Four heatmaps with a row per word: f of x, its rows permuted, f of the permuted words, and the difference");
+  const canvas = picture(box, W, H, "Four heatmaps with a row per word: f of x, its rows permuted, " +
+    "f of the permuted words, and the difference");
   const lines = Array.from({ length: T }, () => svg("path"));
   canvas.append(...lines);
   const titles = ["f(x)", "P f(x)", "f(Px)", "difference"];
@@ -172,7 +175,8 @@ function mapPanel(ui, T, D) {
       const [x1, x2] = [grids[0].x + across + 4, grids[1].x - 44];
       now.forEach((old, i) => {
         const [y1, y2] = [old, i].map((k) => TOP + (k + 0.5) * HIGH);
-        fill(lines[i], { d: `M${x1} ${y1}C${x1 + 22} ${y1} ${x2 - 22} ${y2} ${x2} ${y2}`, class: old === word ? "ta-mine" : "ta-axis" });
+        const d = `M${x1} ${y1}C${x1 + 22} ${y1} ${x2 - 22} ${y2} ${x2} ${y2}`;
+        fill(lines[i], { d, class: old === word ? "ta-mine" : "ta-axis" });
       });
     },
   };

@@ -225,12 +225,15 @@ class TableWidget(anywidget.AnyWidget):
 <title>{title}</title>
 <style>
 body {{ margin: 16px auto; max-width: 860px; background: #fff; }}
-body > img {{ max-width: 100%; }}
+#widget > img {{ max-width: 100%; }}
 @media (prefers-color-scheme: dark) {{ body {{ background: #141414; }} }}
 {self._css}</style>
 </head>
 <body>
-<main id="widget"><img alt="{alt}" src="data:image/png;base64,{picture}"></main>
+<main>
+<h1 class="ta-unseen">{title}</h1>
+<div id="widget"><img alt="{alt}" src="data:image/png;base64,{picture}"></div>
+</main>
 <script type="application/json" id="state">{data}</script>
 <script type="module">
 {self._esm}
