@@ -7,7 +7,7 @@ const LOW = 178; // px, height of a panel's picture
 const ABOUT = {
   embedding: "Each token picks a row of a table. Read back at once, the row names its own token.",
   norm:
-    "Root mean square of the token's stream before each norm (pale) and after it (blue). L0a: before attention of layer 0.",
+    "Root mean square of the token's stream before each norm (pale) and after (blue). L0a: before attention in L0.",
   rope: "q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair.",
   mask: "Filled: may look. The row is the token's.",
   attention: "All heads, a row for each layer. Below, what this token takes its vector from.",
@@ -152,7 +152,7 @@ function dialsPanel(ui, stage, W) {
   const columns = 5;
   const [pitch, r] = [W / columns, Math.min(W / columns / 2 - 4, 30)];
   const high = 2 * r + 28;
-  const canvas = picture(stage, W, 2 * high, "Dials: how far query and key are turned in every second pair of features");
+  const canvas = picture(stage, W, 2 * high, "Dials: how far query and key are turned, for every second pair");
   const dials = Array.from({ length: 10 }, (_, n) => {
     const [x, y] = [((n % columns) + 0.5) * pitch, Math.floor(n / columns) * high + r + 4];
     const g = svg("g", { transform: `translate(${x},${y})` });
@@ -236,8 +236,8 @@ function headsPanel(ui, stage, W) {
   const bars = [0, 1, 2].map((j) => {
     const bar = svg("rect", { x: 66, y: 4 + j * 18, height: 11, class: "ta-fill-one" });
     canvas.append(bar);
-    const [name, value] = [[62, "ta-small"], [W, "ta-strong"]].map(([x, kind]) => label(canvas, x, 14 + j * 18, "", "end", kind));
-    return [name, bar, value];
+    const text = (x, kind) => label(canvas, x, 14 + j * 18, "", "end", kind);
+    return [text(62, "ta-small"), bar, text(W, "ta-strong")];
   });
   return ({ layer, head, row }) => {
     fill(here, { x: left + head * across - 1, y: (L - 1 - layer) * down - 1 });

@@ -38,7 +38,8 @@ function schemePanel(ui, parent, W, H) {
     [7, "embedding", "embedding", "embedding", 1, 0, `(${T}) → (${T}, ${d})`],
   ];
   const edge = row(2) - 9;
-  canvas.append(svg("rect", { x: 2, y: edge, width: W - 4, height: row(6) + high + 4 - edge, rx: 6, class: "an-frame" }));
+  const tall = row(6) + high + 4 - edge;
+  canvas.append(svg("rect", { x: 2, y: edge, width: W - 4, height: tall, rx: 6, class: "an-frame" }));
   line(canvas, stream, row(7) + high / 2, stream, row(0) + high / 2, "an-wire");
   const parts = [];
   const add = (key, name, shape, text, x, y, size, crack) => {
