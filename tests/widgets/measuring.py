@@ -92,7 +92,7 @@ LOOKS = """(series) => {
         pattern: paint.startsWith('url'), dashes: open ? style.strokeDasharray : 'none',
         outline: !open && style.stroke !== 'none' ? style.stroke : '',
         width: open ? parseFloat(style.strokeWidth) : 0, height: open ? 0 : Math.round(box.height),
-        light: +light(paint, parseFloat(style.opacity)).toFixed(4),
+        light: +light(paint, style.opacity * (open ? style.strokeOpacity : style.fillOpacity)).toFixed(4),
       };
       const where = svg.getAttribute('aria-label')?.slice(0, 60) ?? `drawing ${i + 1}`;
       found[JSON.stringify([where, name, look])] = [where, name, look];

@@ -44,11 +44,11 @@ class _Drawing:
 
     def box(self, x, u, width, lines, kind, aspect):
         """A box that starts at height u, with a first line in bold; returns the height where it ends."""
-        height = 9 + 15 * len(lines)
+        height = 12 + 15 * len(lines)
         self.shapes.append(["box", x, u + height, width, height, kind, aspect])
         for i, line in enumerate(lines):
             bold = "ta-strong" if i == 0 and kind != "norm" else "ta-text" if i == 0 else "ta-small"
-            self.text(x + width / 2, u + height - 15.5 - 15 * i, line, "middle", bold)
+            self.text(x + width / 2, u + height - 17 - 15 * i, line, "middle", bold)
         return u + height
 
     def text(self, x, u, words, anchor="start", kind="ta-small"):
@@ -63,19 +63,19 @@ class _Drawing:
     def norm(self, x, middle):
         """A norm's box, 80 wide, around that height; returns where it begins and ends."""
         lines = NORM_LINES[self.v["norm"]]
-        low = middle - (9 + 15 * len(lines)) / 2
+        low = middle - (12 + 15 * len(lines)) / 2
         return low, self.box(x, low, NORM[1], lines, "norm", "norm")
 
     def on_stream(self):
         """A norm on the stream itself."""
-        low, high = self.norm(STREAM - NORM[1] / 2, self.u + 8 + (9 + 15 * len(NORM_LINES[self.v["norm"]])) / 2)
+        low, high = self.norm(STREAM - NORM[1] / 2, self.u + 8 + (12 + 15 * len(NORM_LINES[self.v["norm"]])) / 2)
         self.path([(STREAM, self.u), (STREAM, low)])
         self.u = high
 
     def sublayer(self, lines, kind):
         """One sublayer, with its norms where the placement has them, and the sum."""
         x, width = MAIN
-        place, half = self.v["placement"], (9 + 15 * len(lines)) / 2
+        place, half = self.v["placement"], (12 + 15 * len(lines)) / 2
         start, middle = self.u, self.u + 8 + half
         self.box(x, middle - half, width, lines, kind, "activation" if kind == "ffn" else "attention")
         if place in ("pre", "both"):
@@ -86,7 +86,7 @@ class _Drawing:
             self.path([(STREAM, middle), (x, middle)])
         top, center = middle + half, x + width / 2
         if place in ("both", "inside"):
-            lines_high = 9 + 15 * len(NORM_LINES[self.v["norm"]])
+            lines_high = 12 + 15 * len(NORM_LINES[self.v["norm"]])
             low, high = self.norm(center - NORM[1] / 2, top + 10 + lines_high / 2)
             self.path([(center, top), (center, low)])
             top = high
@@ -103,7 +103,7 @@ class _Drawing:
         """Both sublayers beside each other, after one norm or after one each."""
         x, width = MAIN[0], MAIN[1] - 14
         start, two = self.u, self.v["placement"] == "parallel_two"
-        halves = [(9 + 15 * len(lines)) / 2 for lines in (attention, ffn)]
+        halves = [(12 + 15 * len(lines)) / 2 for lines in (attention, ffn)]
         middles = [self.u + 8 + halves[0], self.u + 8 + 2 * halves[0] + 12 + halves[1]]
         for lines, half, middle, kind in zip((attention, ffn), halves, middles, ("attention", "ffn"), strict=True):
             self.box(x, middle - half, width, lines, kind, "activation" if kind == "ffn" else "attention")
