@@ -138,7 +138,7 @@ def block(row: Any) -> tuple[int, list[Shape]]:
     drawing = _Drawing(v)
     if unknown:
         drawing.u = 30
-        drawing.text(4, 14, f"No picture: {', '.join(unknown[:4])} not published.", kind="ta-text")
+        drawing.text(4, 14, f"Not published: {', '.join(unknown[:4])}.", kind="ta-text")
         return drawing.flipped()
     _embedding(drawing)
     bottom = drawing.u + 4
