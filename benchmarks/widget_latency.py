@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -180,7 +181,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the lab is stopped as well
 
     names = options.only or list(CASES)
-    start, rows = os.getloadavg()[0], []
+    start = os.getloadavg()[0]
+    rows: list[Any] = []
     with sync_playwright() as pw:
         browser = pw.chromium.launch(**chromium())
         between, rows = control(browser, options.times)

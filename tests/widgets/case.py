@@ -3,6 +3,8 @@
 import functools
 from dataclasses import dataclass
 
+from anatomy.widgets.tools.base import TableWidget
+
 from .learners import unfinished
 
 UNLABELED = ".ta-svg text:not(.ta-strong)"
@@ -18,7 +20,7 @@ class Case:
     drawn: the texts that must not overlap (letters at the tips of arrows may)
     """
 
-    widget: type
+    widget: type[TableWidget]
     given: tuple
     controls: list
     silent: tuple = ()
