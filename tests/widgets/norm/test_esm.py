@@ -3,11 +3,12 @@
 import pytest
 from anatomy.widgets import NormExplorer
 
-from ..page import words
+from ..page import find, settle, trait, words
 from .case import CASE
 from .learners import NORMS, sum_rms_norm
 
 pytestmark = pytest.mark.browser
+CHARTS = ("Input", "LayerNorm", "RMSNorm")
 
 
 def test_norm_words_beside_the_numbers(stage):
@@ -19,6 +20,139 @@ def test_norm_words_beside_the_numbers(stage):
 
 def test_norm_that_gives_nan_is_not_drawn(stage):
     page = stage(NormExplorer({**NORMS, "layer_norm": lambda x, weight, bias, eps: x * float("nan")}))
-    bars = page.get_by_role("img", name="Bars: the eight entries after LayerNorm").locator("rect.ta-fill-one")
+    bars = page.get_by_label("Bars: the eight entries after LayerNorm").locator("rect.ta-fill-one")
     assert bars.evaluate_all("(all) => all.map((e) => e.style.visibility)") == ["hidden"] * 8
     assert page.locator(".ta-word").last.text_content() == "differs"
+
+
+def readout(page):
+    """The readout, also while it is silent for a screen reader."""
+    return page.locator(".ta-readout").text_content()
+
+
+def on_entry(page, chart, entry):
+    """A place in that column of a chart on the screen."""
+    box = page.get_by_role("slider", name=f"Entries of {chart}", exact=True).bounding_box()
+    return box["x"] + (entry + 0.5) * box["width"] / 8, box["y"] + 0.5 * box["height"]
+
+
+def lit(page):
+    """How many bars have an outline in each of the three charts."""
+    return page.evaluate(
+        "() => [...document.querySelectorAll('.ta-row .ta-svg')].map((c) => c.querySelectorAll('rect.ta-lit').length)"
+    )
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_an_entry_pointed_at_shows_its_formula_and_lights_up_everywhere(stage, chart):
+    page = stage(CASE.make())
+    quiet = readout(page)
+    page.mouse.move(*on_entry(page, chart, 3))
+    settle(page)
+    formula = {
+        "Input": "LayerNorm: (4.291 − 2.500) ÷ 1.196 = 1.497; RMSNorm: 4.291 ÷ 2.771 = 1.548",
+        "LayerNorm": "y[3] = γ (x[3] − μ) ÷ √(σ² + ε) + β = 1 · (4.291 − 2.500) ÷ √(1.431 + 1e−5) + 0 = 1.497",
+        "RMSNorm": "y[3] = γ x[3] ÷ √(mean of x² + ε) = 1 · 4.291 ÷ √(7.681 + 1e−5) = 1.548",
+    }[chart]
+    assert formula in readout(page) and "x[3] = scale · x₀[3] + shift = 1 · 2.291 + 2 = 4.291" in readout(page)
+    assert lit(page) == [1, 1, 1]
+    page.mouse.move(2, 2)
+    settle(page)
+    assert readout(page) == quiet and lit(page) == [0, 0, 0]
+
+
+def test_a_wrong_function_is_told_beside_its_formula(stage):
+    page = stage(NormExplorer({**NORMS, "rms_norm": sum_rms_norm}))
+    page.mouse.move(*on_entry(page, "RMSNorm", 3))
+    settle(page)
+    assert "= 1.548; yours gives 0.547" in readout(page)
+    page.mouse.move(*on_entry(page, "LayerNorm", 3))
+    settle(page)
+    assert "yours gives" not in readout(page)
+
+
+def test_numbers_put_in_keep_their_digits_beside_a_large_shift(stage):
+    page = stage(CASE.make(scale=0.01, shift=10.0))
+    page.mouse.move(*on_entry(page, "LayerNorm", 0))
+    settle(page)
+    assert "(10.01581 − 10.00500) ÷ √(1.43e−4 + 1e−5)" in readout(page)
+
+
+def middle(node):
+    box = node.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def pulled(page, spot, up):
+    """The hand takes hold there and moves up by so many pixels."""
+    page.mouse.move(*spot)
+    page.mouse.down()
+    page.mouse.move(spot[0], spot[1] - up, steps=4)
+    page.mouse.up()
+    page.mouse.move(2, 2)
+    settle(page)
+
+
+def shown(page):
+    """What is drawn and said, without what is held."""
+    page.keyboard.press("Escape")
+    settle(page)
+    numbers = page.locator(".ta-svg text").all_text_contents()
+    return readout(page), numbers, page.locator(".ta").get_attribute("data-key")
+
+
+@pytest.mark.parametrize("grip, name, to", [("grip μ: shift", "shift", 5.0), ("grip σ: scale", "scale", 3.0)])
+def test_a_grip_is_dragged_and_moved_by_keys(stage, grip, name, to):
+    """Mouse, the grip's own keys and the slider give the same state; Escape takes a drag back."""
+    page = stage(CASE.make())
+    before = trait(page, name)
+    handle = page.get_by_role("slider", name=grip, exact=True)
+    pulled(page, middle(handle), 12)
+    assert trait(page, name) == to
+    by_hand = shown(page)
+    page.evaluate("([name, value]) => model.set(name, value)", [name, before])
+    handle.press("ArrowUp")
+    settle(page)
+    assert trait(page, name) == to and shown(page) == by_hand
+    find(page, "slider", name).press("ArrowLeft")
+    find(page, "slider", name).press("ArrowRight")
+    settle(page)
+    assert shown(page) == by_hand and handle.get_attribute("aria-valuetext") == f"{to:g}"
+    x, y = middle(handle)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 60)
+    assert trait(page, name) != to
+    page.keyboard.press("Escape")
+    assert trait(page, name) == to
+    page.mouse.up()
+
+
+def test_a_bar_is_lifted_and_takes_all_others_along(stage):
+    page = stage(CASE.make())
+    pulled(page, on_entry(page, "Input", 2), 24)
+    assert trait(page, "shift") == 10.0 and trait(page, "scale") == 1.0
+    assert '"entry":2' in page.locator(".ta").get_attribute("data-peek")  # the bar stays held
+    by_hand = shown(page)
+    page.evaluate("() => model.set('shift', 2)")
+    for _ in range(2):
+        page.get_by_role("slider", name="grip μ: shift", exact=True).press("ArrowRight")
+    settle(page)
+    assert trait(page, "shift") == 10.0 and shown(page) == by_hand
+    page.mouse.click(*on_entry(page, "Input", 5))  # a click alone moves nothing
+    settle(page)
+    assert trait(page, "shift") == 10.0 and '"entry":5' in page.locator(".ta").get_attribute("data-peek")
+
+
+def test_the_units_of_both_norms_are_drawn_at_their_size(stage):
+    """The arrow of RMS is as long as 2.771 on the input's axis, that of σ as 1.196."""
+    page = stage(CASE.make())
+    tips = (
+        page.locator(".ta-row .ta-svg")
+        .first.locator(".ta-head")
+        .evaluate_all(
+            "(all) => all.slice(0, 2).map((head) => Number(head.getAttribute('d').match(/^M0.00 (-?[0-9.]+)L/)[1]))"
+        )
+    )
+    unit = 204 / 2 / 5  # pixels for 1 on an axis of ±5
+    assert tips == pytest.approx([-1.196 * unit, -2.771 * unit], abs=0.1)

@@ -13,6 +13,7 @@ from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from .story import STORY
 
 SCALES = (-1.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 SHIFTS = (-10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -31,13 +32,15 @@ class NormExplorer(SeveralFunctions):
     per ε. The weight is all ones and the bias all zeros. ``rms_norm`` also gets the same vectors minus their means,
     which must give what ``layer_norm`` gives.
 
-    Traits scale, shift and eps follow the sliders. Raises as TableWidget says.
+    Traits scale, shift and eps follow the sliders; the input's bars and the grips μ and σ are dragged. Raises as
+    TableWidget says.
     """
 
     recording = "norm"
     names = ("layer_norm", "rms_norm")
     function_name = "norms"
     controls = ("scale", "shift", "eps")
+    story = STORY
 
     scale = t.Enum(SCALES, 1.0).tag(sync=True)
     shift = t.Enum(SHIFTS, 2.0).tag(sync=True)

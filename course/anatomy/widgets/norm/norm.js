@@ -1,120 +1,263 @@
 // NormExplorer: the same vector through LayerNorm and RMSNorm; what changes when it is scaled or shifted?
 
+const NORMS = { layer_norm: "LayerNorm", rms_norm: "RMSNorm" };
+const PULL = 12; // px of a drag to the next value of a list
+const LIMITS = [0.05, 0.2, 1, 5, 15, 50, 500]; // ends of the input's axis
+const [INPUT, GAP, LEAST] = [308, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
+
 function normWidget(ui) {
-  const { spec } = ui;
+  const { spec, room } = ui;
   const D = spec.d;
+  const exponent = (e) => (e < 1e-2 ? minus(e.toExponential(0)) : String(e));
   slider(ui, { trait: "scale", name: "scale", values: spec.scales, show: short });
   slider(ui, { trait: "shift", name: "shift", values: spec.shifts, show: short });
-  slider(ui, { trait: "eps", name: "ε", values: spec.epsilons, show: (e) => (e < 1e-2 ? minus(e.toExponential(0)) : String(e)) });
+  slider(ui, { trait: "eps", name: "ε", values: spec.epsilons, show: exponent });
+  if (room < 480) ui.readout.style.minHeight = room < 340 ? "116px" : "98px"; // a formula must not move the bars under the hand
   ui.root.append(ui.readout);
 
-  const top = ui.row();
-  const input = barChart(top, D, "Input: scale · x + shift", "Bars: the eight entries of the input", "ta-tick");
-  const names = ["layer_norm", "rms_norm"];
-  const charts = [["LayerNorm", "one"], ["RMSNorm", "two"]].map(([name, color]) => (
-    barChart(top, D, name, `Bars: the eight entries after ${name}`, `ta-fill-${color}`)));
-  const bottom = ui.row();
-  const halves = [0, 1].map(() => html("div", { class: "ta-panel", style: "flex: 1 1 340px" }));
-  bottom.append(...halves);
-  const moved = facts(halves[0], "Since scale 1 and shift 0", [
-    ["LayerNorm has changed by", "largest change of an entry"],
-    ["RMSNorm has changed by", "largest change of an entry"],
-    ["LN(x) against RMSNorm(x − mean)", "the same function, at every setting"],
-  ]);
-  const sizes = facts(halves[1], "What comes out", [
-    ["LayerNorm: mean, deviation", "0 and 1, while ε is small beside the variance"],
-    ["RMSNorm: mean, root mean square", "any mean; 1, while ε is small beside the squares"],
-    ["farthest from the reference", "largest difference, both functions"],
+  const row = ui.row();
+  const wide = room >= INPUT + 2 * (LEAST + GAP);
+  const half = Math.floor((room - GAP) / 2);
+  const W = wide ? Math.floor((room - INPUT - 2 * GAP) / 2) : half >= LEAST ? half : room;
+  const input = inputChart(ui, row, wide ? INPUT : room);
+  const charts = Object.entries(NORMS).map(([norm, name], i) => barChart(ui, row, {
+    W, left: 22, caption: `${name}: ${i ? "x ÷ RMS" : "(x − μ) ÷ σ"}`, name: `Bars: the eight entries after ${name}`,
+    kind: `ta-fill-${i ? "two" : "one"}`, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
+  }));
+  const numbers = signs(ui.row(), [
+    ["LayerNorm has moved by", "largest change of an entry since scale 1 and shift 0"],
+    ["RMSNorm has moved by", "largest change of an entry since scale 1 and shift 0"],
+    ["LayerNorm(x) − RMSNorm(x − μ)", "the same function, at every setting"],
+    ["LayerNorm: mean, σ", "0 and 1, while ε is small beside the variance"],
+    ["RMSNorm: mean, RMS", "any mean; 1, while ε is small beside the squares"],
+    ["from the reference", "largest difference, both functions"],
   ]);
 
   const mean = (v) => v.reduce((a, b) => a + b, 0) / D;
   const rms = (v) => Math.sqrt(mean(v.map((a) => a * a)));
-  const spread = (v) => { const m = mean(v); return rms(v.map((a) => a - m)); };
+  const sizes = (v) => ({ mean: mean(v), spread: rms(v.map((a) => a - mean(v))), rms: rms(v) });
 
   return {
     draw() {
       const [e, a, b] = [["epsilons", "eps"], ["scales", "scale"], ["shifts", "shift"]].map(
         ([list, trait]) => spec[list].indexOf(ui.get(trait)));
       const [A, B] = [spec.scales.length, spec.shifts.length];
+      const [one, zero] = [spec.scales.indexOf(1), spec.shifts.indexOf(0)];
       const at = (e * A + a) * B + b;
-      const start = (e * A + spec.scales.indexOf(1)) * B + spec.shifts.indexOf(0);
+      const start = (e * A + one) * B + zero;
       const cut = (table, place) => [...ui.table(table).subarray(place * D, (place + 1) * D)];
-      const x = cut("x", a * B + b);
-      const size = Math.max(...x.map(Math.abs), 1e-9);
-      input.draw(x, size, { note: `mean ${short(mean(x))}, deviation ${short(spread(x))}` });
-      const outputs = names.map((name, i) => {
-        const y = cut(`y_${name}`, at);
+      const [x, first] = [cut("x", a * B + b), cut("x", one * B + zero)];
+      const of = sizes(x);
+      const [entry, norm] = [ui.seen("entry") ?? -1, ui.seen("norm")];
+      input.draw(x, of, first, entry, norm);
+      const seen = Object.keys(NORMS).map((name, i) => {
+        const [y, right] = [cut(`y_${name}`, at), cut(`ref_y_${name}`, at)];
         const own = ui.table("own")[i] === 1;
-        const right = cut(`ref_y_${name}`, at);
         const wrong = y.some((v, j) => !(Math.abs(v - right[j]) <= spec.tolerance));
         charts[i].draw(y, 3.2, {
-          note: `${own ? "yours" : "the reference"}; line: unmoved${wrong ? "; dashed: expected" : ""}`,
-          before: cut(`y_${name}`, start), right: wrong ? right : null,
+          note: `${own ? "yours" : "reference"}; black: at shift 0, scale 1${wrong ? "; dashed: expected" : ""}`,
+          before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
-        return y;
+        return { y, right };
       });
       const found = ui.table("facts").subarray(at * 4, at * 4 + 4);
       const word = (v, yes, no) => [short(v), v <= spec.tolerance ? yes : no, v <= spec.tolerance];
       const plain = (v) => [short(v), v <= spec.tolerance ? "unchanged" : "changed"];
-      moved([plain(found[0]), plain(found[1]), word(found[2], "equal", "broken")]);
-      sizes([
-        [`${fixed(mean(outputs[0]), 2)}, ${fixed(spread(outputs[0]), 2)}`, ""],
-        [`${fixed(mean(outputs[1]), 2)}, ${fixed(rms(outputs[1]), 2)}`, ""],
+      const [layer, root] = seen.map(({ y }) => sizes(y));
+      numbers([
+        plain(found[0]), plain(found[1]), word(found[2], "equal", "broken"),
+        [`${fixed(layer.mean, 2)}, ${fixed(layer.spread, 2)}`, ""],
+        [`${fixed(root.mean, 2)}, ${fixed(root.rms, 2)}`, ""],
         word(found[3], "same", "differs"),
       ]);
       const change = (v) => (v <= spec.tolerance ? "unchanged" : `changed by ${short(v)}`);
-      ui.say(`scale ${short(ui.get("scale"))}, shift ${short(ui.get("shift"))}: LayerNorm ${change(found[0])}, ` +
-        `RMSNorm ${change(found[1])}`);
-      ui.root.dataset.key = `${at},${fixed(outputs[0][0], 4)},${fixed(outputs[1][0], 4)}`;
+      const scale = [ui.get("scale"), ui.get("shift")].map(short);
+      const since = found[0] <= spec.tolerance === found[1] <= spec.tolerance ? "and" : "but";
+      ui.say(...(entry >= 0
+        ? formulas({ i: entry, x: x[entry], first: first[entry], scale, of, eps: ui.get("eps"), norm, seen, spec, exponent })
+        : [`scale ${scale[0]}, shift ${scale[1]}: LayerNorm is ${change(found[0])}, ${since} RMSNorm is ${change(found[1])}.`,
+          `μ = ${fixed(of.mean, places(of))}, σ = ${fine(of.spread)}, RMS = ${fine(of.rms)}`]));
+      ui.root.dataset.key = `${at},${fixed(seen[0].y[0], 4)},${fixed(seen[1].y[0], 4)}`;
     },
   };
 }
 
-/** Bars up and down from 0, their numbers below; a line where each bar was, dashes where the reference is. */
-function barChart(parent, D, caption, name, kind) {
-  const [W, H, left, topEdge, ih] = [258, 226, 30, 6, 180];
-  const step = (W - left) / D;
+/** Decimals with which x − μ keeps three digits, however small the spread is. */
+const places = ({ spread }) => clamp(3 - Math.floor(Math.log10(spread || 1)), 0, 6);
+
+/** Four significant digits, so that what is put into a formula gives what stands behind its last sign. */
+const fine = (v) => (v && Math.abs(v) < 1e-3 ? minus(v.toExponential(2)) : minus(String(Number(v.toPrecision(4)))));
+
+/** A number behind a sign: a negative one gets its parentheses. */
+const term = (text) => (text.startsWith("−") ? `(${text})` : text);
+
+/** [where the entry comes from, what the norms make of it], both with their numbers. */
+function formulas({ i, x, first, scale, of, eps, norm, seen, spec, exponent }) {
+  const number = (v) => fixed(v, places(of));
+  const ends = ({ y, right }) => {
+    const off = !(Math.abs(y[i] - right[i]) <= spec.tolerance);
+    return `${fixed(right[i])}${off ? `; yours gives ${fixed(y[i])}` : ""}`;
+  };
+  const from = `entry ${i}: x[${i}] = scale · x₀[${i}] + shift = ${scale[0]} · ${term(fixed(first))} + ${term(scale[1])} = ${number(x)}`;
+  const shifted = `(${number(x)} − ${term(number(of.mean))})`;
+  if (norm === "layer_norm") {
+    return [`${from};`, `LayerNorm: y[${i}] = γ (x[${i}] − μ) ÷ √(σ² + ε) + β = 1 · ${shifted} ÷ ` +
+      `√(${fine(of.spread ** 2)} + ${exponent(eps)}) + 0 = ${ends(seen[0])}`];
+  }
+  if (norm === "rms_norm") {
+    return [`${from};`, `RMSNorm: y[${i}] = γ x[${i}] ÷ √(mean of x² + ε) = 1 · ${term(number(x))} ÷ ` +
+      `√(${fine(of.rms ** 2)} + ${exponent(eps)}) = ${ends(seen[1])}`];
+  }
+  const root = (size) => fine(Math.sqrt(size ** 2 + eps));
+  return [`${from};`, `LayerNorm: ${shifted} ÷ ${root(of.spread)} = ${ends(seen[0])}; ` +
+    `RMSNorm: ${number(x)} ÷ ${root(of.rms)} = ${ends(seen[1])}`];
+}
+
+/** Bars up and down from 0, their numbers below; a black line where each bar was, dashes where the reference is. */
+function barChart(ui, parent, { W, left, right = 0, caption, name, kind, tint = "", ticks, more = {} }) {
+  const D = ui.spec.d;
+  const [topEdge, ih] = [6, 204];
+  const H = topEdge + ih + 48;
+  const step = (W - left - right) / D;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const note = html("small", { style: "margin-left: 0; display: block" });
+  const note = html("small", { style: "display: block; margin-left: 0" });
   box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, H, name);
   const middle = topEdge + ih / 2;
-  canvas.append(svg("rect", { x: left, y: topEdge, width: W - left, height: ih, class: "ta-axis" }));
-  line(canvas, left, middle, W, middle);
-  const ends = [topEdge + 10, middle + 4, topEdge + ih].map((y) => label(canvas, left - 4, y, "", "end", "ta-small"));
+  const column = svg("rect", { y: topEdge, width: step, height: ih, style: "fill: var(--ta-panel)" });
+  canvas.append(column);
+  const grid = svg("g");
+  canvas.append(grid, svg("rect", { x: left, y: topEdge, width: W - left - right, height: ih, class: "ta-axis" }));
+  line(canvas, left, middle, W - right, middle);
   const bars = Array.from({ length: D }, (_, i) => {
     const x = left + i * step;
-    const bar = svg("rect", { x: x + 4, width: step - 8, class: kind === "ta-tick" ? "" : kind,
-      style: kind === "ta-tick" ? "fill: var(--ta-reference)" : "" });
+    const bar = svg("rect", { x: x + 4, width: step - 8, style: tint });
     const tick = line(canvas, x + 1, 0, x + step - 1, 0, "ta-reference");
     const before = line(canvas, x + 1, 0, x + step - 1, 0, "ta-mark");
     canvas.append(bar, tick, before);
-    return { bar, tick, before, value: label(canvas, x + step / 2, H - (i % 2 ? 4 : 20), "", "middle", "ta-small") };
+    label(canvas, x + step / 2, topEdge + ih + 13, String(i), "middle", "ta-small");
+    return { bar, tick, before, value: label(canvas, x + step / 2, H - (i % 2 ? 4 : 18), "", "middle", "ta-small") };
   });
-  const place = (node, y) => {
+  const place = cursor(ui, canvas, {
+    name: `Entries of ${caption.split(":")[0]}`, cross: false,
+    box: () => ({ x: left, y: topEdge, width: W - left - right, height: ih }),
+    size: () => [D, 1],
+    at: () => [ui.seen("entry") ?? 0, 0],
+    state: (i) => ({ entry: i, ...more }),
+    says: (i) => (ui.seen("entry") === undefined ? "none yet" : `entry ${i}`),
+  });
+  const across = (node, y) => {
     node.style.visibility = Number.isFinite(y) ? "visible" : "hidden";
-    if (Number.isFinite(y)) { node.setAttribute("y1", y.toFixed(1)); node.setAttribute("y2", y.toFixed(1)); }
+    if (Number.isFinite(y)) fill(node, { y1: y.toFixed(1), y2: y.toFixed(1) });
   };
+  let drawn = 0;
   return {
-    draw(values, limit, { note: text, before = null, right = null }) {
-      note.textContent = text;
+    canvas, middle, topEdge, ih, step, x: (i) => left + (i + 0.5) * step,
+    draw(values, limit, { note: text, before, right: expected = null, entry }) {
+      write(note, text);
+      place();
       const y = (v) => middle - (clamp(v / limit, -1, 1) * ih) / 2;
-      [limit, 0, -limit].forEach((v, i) => { ends[i].textContent = v === 0 ? "0" : short(v); });
+      if (drawn !== limit) {
+        drawn = limit;
+        grid.replaceChildren();
+        for (const v of ticks ?? [limit, 0, -limit]) {
+          if (ticks) line(grid, left, y(v), W - right, y(v), "ta-grid");
+          label(grid, left - 4, clamp(y(v) + 4, topEdge + 10, topEdge + ih), short(v), "end", "ta-small");
+        }
+      }
+      column.style.visibility = entry >= 0 ? "visible" : "hidden";
+      if (entry >= 0) fill(column, { x: left + entry * step });
       bars.forEach(({ bar, tick, before: was, value }, i) => {
         const v = values[i];
         const seen = Number.isFinite(v);
         bar.style.visibility = seen ? "visible" : "hidden";
-        if (seen) {
-          bar.setAttribute("y", Math.min(y(v), middle).toFixed(1));
-          bar.setAttribute("height", Math.abs(y(v) - middle).toFixed(1));
-        }
-        place(tick, right ? y(right[i]) : NaN);
-        place(was, before ? y(before[i]) : NaN);
-        value.textContent = !seen || Math.abs(v) < 100 ? fixed(v, 2) : whole(v);
+        fill(bar, { class: `${kind} ${i === entry ? "ta-lit" : ""}` });
+        if (seen) fill(bar, { y: Math.min(y(v), middle).toFixed(1), height: Math.abs(y(v) - middle).toFixed(1) });
+        across(tick, expected ? y(expected[i]) : NaN);
+        across(was, Math.abs(before[i]) <= limit ? y(before[i]) : NaN);
+        write(value, !seen || Math.abs(v) < 100 ? fixed(v, 2) : whole(v));
+        value.style.fontWeight = i === entry ? 700 : 400;
       });
+      return y;
     },
   };
+}
+
+/** The input's bars, and beside them what the norms measure with: σ from the mean, RMS from 0. Dragged, they move it. */
+function inputChart(ui, parent, W) {
+  const { spec } = ui;
+  const [left, right] = [30, 99];
+  const chart = barChart(ui, parent, {
+    W, left, right, caption: "Input: scale · x₀ + shift", name: "Bars: the eight entries of the input", kind: "", tint: "fill: var(--ta-rule)",
+  });
+  const { canvas, middle, topEdge, ih } = chart;
+  const edge = W - right;
+  const ruler = line(canvas, left, 0, edge + 70, 0, "ta-diagonal");
+  const zero = line(canvas, edge, middle, edge + 26, middle);
+  const at = (kind) => {
+    const g = svg("g", { style: "pointer-events: none" });
+    canvas.append(g);
+    return { g, draw: arrow(g, kind) };
+  };
+  const units = { layer_norm: at("ta-one"), rms_norm: at("ta-two") };
+  const parts = { layer_norm: at("ta-one"), rms_norm: at("ta-two") };
+  const root = label(canvas, edge + 18, 0, "RMS", "middle", "ta-strong");
+  const move = (values) => ([, y], start) => clamp(start.value + Math.round((start.y - y) / PULL), 0, values.length - 1);
+  const grips = [["shift", "μ", edge + 48], ["scale", "σ", edge + 86]].map(([trait, letter, x]) => {
+    const values = spec[`${trait}s`];
+    const grip = svg("g", {}, svg("rect", { x: x - 12, y: -16, width: 24, height: 32, rx: 8, class: "ta-grip",
+      style: "fill: var(--ta-paper)" }), svg("path", { d: `M${x} -13l4 4h-8zM${x} 13l4 -4h-8z`, style: "fill: var(--ta-ink)" }));
+    label(grip, x, 4, letter, "middle", "ta-strong");
+    canvas.append(handle(ui, grip, {
+      canvas, trait, name: `grip ${letter}: ${trait}`, values, drag: move(values), says: (i) => short(values[i]),
+    }));
+    return grip;
+  });
+  liftBars(ui, canvas);
+
+  return {
+    draw(x, { mean, spread, rms }, before, entry, norm) {
+      const limit = LIMITS.find((v) => Math.max(...x.map(Math.abs)) <= v) ?? LIMITS.at(-1);
+      const y = chart.draw(x, limit, { note: "black: x₀, at shift 0 and scale 1", before, entry });
+      fill(ruler, { y1: y(mean).toFixed(1), y2: y(mean).toFixed(1) });
+      const put = ({ g, draw }, place, from, to) => {
+        fill(g, { transform: `translate(${place.toFixed(1)},${y(from).toFixed(1)})` });
+        draw(0, y(to) - y(from));
+      };
+      put(units.layer_norm, edge + 68, mean, mean + spread);
+      put(units.rms_norm, edge + 18, 0, rms);
+      fill(root, { y: Math.max(y(rms) - 6, topEdge + 10).toFixed(1) });
+      [mean, mean + spread].forEach((v, i) => {
+        fill(grips[i], { transform: `translate(0,${clamp(y(v), topEdge + 16, topEdge + ih - 16).toFixed(1)})` });
+      });
+      // What the norm that is pointed at divides, and what it divides by.
+      for (const [i, name] of Object.keys(NORMS).entries()) {
+        const told = entry >= 0 && (norm ?? name) === name;
+        parts[name].g.style.visibility = told ? "visible" : "hidden";
+        units[name].g.style.opacity = norm && norm !== name ? 0.3 : 1;
+        if (told) put(parts[name], chart.x(entry) + (norm ? 0 : i ? 4 : -4), i ? 0 : mean, x[entry]);
+      }
+      fill(zero, { class: norm === "rms_norm" ? "ta-mark" : "ta-axis" });
+    },
+  };
+}
+
+/** A bar that is pressed and moved up or down takes all others along: the hand's way to shift. Sideways it scrubs. */
+function liftBars(ui, canvas) {
+  const { shifts } = ui.spec;
+  const area = canvas.querySelector(".ta-area");
+  let start = null;
+  area.style.cursor = "grab";
+  area.addEventListener("pointerdown", (event) => {
+    if (!event.button && event.pointerType !== "touch") start = { y: pointIn(canvas, event)[1], place: shifts.indexOf(ui.get("shift")) };
+  });
+  area.addEventListener("pointermove", (event) => {
+    if (!start) return;
+    const to = shifts[clamp(start.place + Math.round((start.y - pointIn(canvas, event)[1]) / PULL), 0, shifts.length - 1)];
+    if (to !== ui.get("shift")) ui.set("shift", to);
+  });
+  for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) area.addEventListener(end, () => { start = null; });
 }
 
 const widget = { render: mount(normWidget) };

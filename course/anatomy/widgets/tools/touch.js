@@ -130,12 +130,15 @@ function cursor(ui, canvas, { name, box, size, state, at, says, press, diagonal 
 /**
  * A part of the drawing that is dragged, and is a slider for the keyboard. drag([x, y], start) gives the trait's new
  * value, null for "stay"; start is { x, y, value } of the moment when the hand took hold. Escape takes a drag back.
+ * values: the list that the trait is out of; drag and says then deal in places of that list
  * stop: false for a second grip of the same trait, which would be one more stop of the tab key.
  */
-function handle(ui, node, { canvas, trait, name, max, drag, says = String, stop = true }) {
+function handle(ui, node, { canvas, trait, name, max, values, drag, says = String, stop = true }) {
   alive(canvas);
   keepKeys(node).classList.add("ta-handle");
-  const top = () => (typeof max === "function" ? max() : max);
+  const top = () => (values ? values.length - 1 : typeof max === "function" ? max() : max);
+  const get = () => (values ? values.indexOf(ui.get(trait)) : ui.get(trait));
+  const set = (to) => ui.set(trait, values ? values[to] : to);
   if (stop) fill(node, { role: "slider", tabindex: 0, "aria-label": name, "aria-valuemin": 0 });
   else fill(node, { tabindex: -1, "aria-hidden": "true" });
   let start = null;
@@ -151,7 +154,7 @@ function handle(ui, node, { canvas, trait, name, max, drag, says = String, stop 
     node.setPointerCapture(event.pointerId);
     if (stop) node.focus({ preventScroll: true });
     const [x, y] = pointIn(canvas, event);
-    start = { x, y, value: ui.get(trait) };
+    start = { x, y, value: get() };
     ui.root.dataset.dragging = "true";
     ui.peek(null);
     ui.hush(true);
@@ -159,20 +162,20 @@ function handle(ui, node, { canvas, trait, name, max, drag, says = String, stop 
   node.addEventListener("pointermove", (event) => {
     if (!start) return;
     const next = drag(pointIn(canvas, event), start);
-    if (next !== null && next !== ui.get(trait)) ui.set(trait, next);
+    if (next !== null && next !== get()) set(next);
   });
   for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) node.addEventListener(end, release);
   node.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && start) {
-      ui.set(trait, start.value);
+      set(start.value);
       return release();
     }
-    const to = plainKey(event) ? stepped(event.key, ui.get(trait), top()) : null;
+    const to = plainKey(event) ? stepped(event.key, get(), top()) : null;
     if (to === null) return;
     event.preventDefault();
-    ui.set(trait, to);
+    set(to);
   });
-  if (stop) ui.bind(trait, (value) => fill(node, { "aria-valuemax": top(), "aria-valuenow": value, "aria-valuetext": says(value) }));
+  if (stop) ui.bind(trait, () => fill(node, { "aria-valuemax": top(), "aria-valuenow": get(), "aria-valuetext": says(get()) }));
   return node;
 }
 

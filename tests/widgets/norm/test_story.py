@@ -1,0 +1,74 @@
+"""The story of NormExplorer: the right answers are true of the widget's own tables, the others are not."""
+
+import numpy as np
+from anatomy.widgets import NormExplorer, norm
+from anatomy.widgets.norm.story import STORY
+
+from .learners import NORMS
+
+POSITIVE = [s for s in norm.SCALES if s > 0]
+
+
+def shown(i, **changes):
+    return NormExplorer(NORMS, **{**STORY[i].state, **changes})
+
+
+def chosen(i):
+    return STORY[i].choices[STORY[i].answer]
+
+
+def noticed(i, trait, values):
+    """Which norms change anywhere along these values of a trait."""
+    found = [shown(i, **{trait: v}).facts() for v in values]
+    return {name for name in NORMS if any(f[name] > norm.TOLERANCE for f in found)}
+
+
+def test_it_starts_where_the_widget_starts():
+    widget = NormExplorer()
+    assert {name: getattr(widget, name) for name in STORY[0].state} == STORY[0].state
+
+
+def test_three_outputs_of_layer_norm_are_below_0():
+    widget = shown(0)
+    outputs = widget.outputs()
+    below = np.flatnonzero(outputs["layer_norm"] < 0).tolist()
+    assert (widget.vector() > 0).all() and (outputs["rms_norm"] > 0).all()
+    assert chosen(0) == str(len(below)) == "3" and below == [1, 4, 7]  # as `because` says
+    assert below == np.flatnonzero(widget.vector() < 2.5).tolist() and np.isclose(widget.vector().mean(), 2.5)
+
+
+def test_only_rms_norm_notices_a_shift():
+    assert noticed(1, "shift", norm.SHIFTS) == {"rms_norm"} and chosen(1) == "RMSNorm only"
+
+
+def test_a_large_shift_presses_rms_norms_bars_together():
+    widget = shown(2)
+    y, x = widget.outputs()["rms_norm"], widget.vector()
+    assert chosen(2) == f"{np.ptp(y):.1f}" == "0.4" and np.ptp(widget.outputs()["layer_norm"]) > 3.5
+    assert (y.argmax(), y.argmin()) == (3, 4)  # as `look` says
+    assert f"{y.max():.3f} − {y.min():.3f}" in STORY[2].because and (abs(y - 1) < 0.25).all()
+    assert f"{np.sqrt((x**2).mean()):.1f}" in STORY[2].because and f"{x.std():.1f}" in STORY[2].because
+
+
+def test_neither_norm_notices_a_larger_scale():
+    assert noticed(3, "scale", [s for s in POSITIVE if s >= 1]) == set() and chosen(3) == "neither"
+
+
+def test_scale_minus_1_turns_all_bars_over():
+    now, before = shown(4), shown(4, scale=1.0)
+    assert chosen(4) == "all bars turn over"
+    for name in NORMS:
+        assert np.allclose(now.outputs()[name], -before.outputs()[name], atol=1e-5)
+
+
+def test_only_the_largest_epsilon_halves_the_bars():
+    widget, first = shown(5), shown(5, scale=1.0)
+    variance = widget.vector().var()
+    assert f"{variance:.3f}" in STORY[5].says and round(0.1 / variance) == 7
+    shorter = []
+    for choice in STORY[5].choices:
+        widget.eps = float(choice.replace("−", "-"))
+        long = {name: np.abs(widget.outputs()[name]).max() / np.abs(first.outputs()[name]).max() for name in NORMS}
+        shorter.append(all(v < 0.5 for v in long.values()))
+        assert shorter[-1] or all(v > 0.9 for v in long.values())
+    assert shorter.index(True) == STORY[5].answer and sum(shorter) == 1
