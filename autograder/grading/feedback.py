@@ -24,6 +24,7 @@ from .words import amount, number
 
 MAX_CODE = 1_000_000  # characters of code and output on a page; a student has the notebook as well
 _NOTHING = Standing()  # what the gradebook says where it was never asked
+END = "</main></body></html>\n"
 STYLE = (Path(__file__).parent / "feedback.css").read_text(encoding="utf-8")
 
 
@@ -74,7 +75,7 @@ def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequen
         out.append(f"<h2>Your own cells ({len(own)})</h2>")
         for cell in own:
             out += code.of(cell)
-    return "".join(out) + "</body></html>\n"
+    return "".join(out) + END
 
 
 def _when(standing: Standing) -> str:
@@ -112,7 +113,7 @@ def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> 
         )
     title = f"Your written answer: {points}" if most else "Your written answer"
     said = _comments([standing.comments[name]] if standing.comments.get(name) else [])
-    text = f"<pre>{escaped(short(as_typed(cell.source), MAX_CODE))}</pre>"
+    text = code_block(short(as_typed(cell.source), MAX_CODE))
     images = [
         f'<p><img alt="{name}, from your answer" src="data:{kind};base64,{data}"></p>'
         for name, kind, data in pictures.taken_from(cell)
@@ -201,11 +202,16 @@ def _most(graded: GradedNotebook, verdict: Verdict) -> str:
 
 
 def head(title: str) -> str:
-    """Start of a page, to be closed by ``</body></html>``."""
+    """Start of a page, to be closed by ``END``."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>{html.escape(printable(title))}</title><style>{STYLE}</style></head><body>'
+        f'content="width=device-width"><title>{html.escape(printable(title))}</title><style>{STYLE}</style></head><body><main>'
     )
+
+
+def code_block(text: str) -> str:
+    """Text as it was typed. Long lines scroll sideways, and it takes the focus so that keys can do that."""
+    return f'<pre tabindex="0">{escaped(text)}</pre>'
 
 
 def _answers(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
@@ -233,4 +239,4 @@ class _Code:
 
     def _pre(self, text: str) -> str:
         room, self.room = self.room, max(0, self.room - len(text))
-        return f"<pre>{escaped(short(text, room) if room else '…')}</pre>"
+        return code_block(short(text, room) if room else "…")

@@ -26,7 +26,7 @@ from autograder.classes import similar
 
 from .course import Course, load_course, write_table
 from .database import GradebookError
-from .feedback import head
+from .feedback import END, head
 from .gradebook import GradebookWriter
 from .masters import UnknownUnit, master
 from .names import never_fails
@@ -184,7 +184,7 @@ def page(
         + [hints]
     )
     out += _evidence(results, link)
-    return "".join(out) + "</body></html>\n"
+    return "".join(out) + END
 
 
 def _left_out(unit: str, results: Sequence[Result], absent: Mapping[str, Sequence[str]]) -> list[str]:
@@ -242,6 +242,12 @@ def _short(row: Row, name: str) -> str:
 def _student(result: Result, link: Link) -> str:
     address, name = link(result), escaped(result["student"])
     return f'<a href="{html.escape(address)}">{name}</a>' if address else name
+
+
+def _pages(result: Result, link: Link) -> str:
+    """A link to the page, for where the name itself cannot be one: a summary is pressed to unfold it."""
+    address = link(result)
+    return f'<p><a href="{html.escape(address)}">Feedback page</a></p>' if address else ""
 
 
 def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
@@ -315,9 +321,9 @@ def _evidence(results: Sequence[Result], link: Link) -> list[str]:
     for result, signs in listed:
         total, most = result["standing"].score, result["standing"].max_score
         out.append(
-            f"<details><summary><b>{_student(result, link)}</b>, {escaped(result['unit'])} "
+            f"<details><summary><b>{escaped(result['student'])}</b>, {escaped(result['unit'])} "
             f"({number(total)} of {amount(most, 'point')}): {escaped(', '.join(_techniques(signs)))}</summary>"
-            "<ul>"
+            f"{_pages(result, link)}<ul>"
         )
         for s in signs[:20]:
             out.append(

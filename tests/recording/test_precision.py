@@ -37,7 +37,8 @@ def test_manifest_says_where():
 
 @pytest.mark.parametrize("unit", exercises.units())
 def test_recorded_distances_equal_a_live_run(unit):
-    """Up to a factor of 4: another processor adds in another order, and the largest of few roundings is noisy."""
+    """Up to the factor that the judge's tolerance allows a right answer: another processor adds in another order, and
+    the largest of few roundings is noisy (9 times, in one exercise, with another library for products)."""
     recorded = RECORDED["cpu"]["distances"]
     for exercise in exercises.of_unit(unit):
         live = precision.measure(exercise)
@@ -50,7 +51,7 @@ def test_recorded_distances_equal_a_live_run(unit):
             for key in found or ():
                 # Below this, one rounding more or less is a large factor.
                 floor = torch.finfo(precision.DTYPES[dtype]).eps
-                assert found[key] <= 4 * old[key] + floor and old[key] <= 4 * found[key] + floor, (exercise.id, dtype)
+                assert found[key] <= 16 * old[key] + floor and old[key] <= 16 * found[key] + floor, (exercise.id, dtype)
 
 
 def test_narrow_dtypes_are_farther_away():
