@@ -61,7 +61,9 @@ def test_every_mask_says_what_python_says(stage):
         found, seen = widget.facts(), widget.may()[widget.query].sum()
         cross = KINDS[scene.kind].ahead == "cross"
         pairs = f"{found['pairs']} of {widget.may().size}"
-        assert numbers(page) == [pairs, "" if cross else str(found["ahead"]), str(found["empty"]), "0"], state
+        loss = widget.loss()
+        copier = "" if loss is None else f"{loss:.2f}"
+        assert numbers(page) == [pairs, "" if cross else str(found["ahead"]), str(found["empty"]), "0", copier], state
         assert f"may look at {seen} of {len(scene.columns)}:" in shown(page), state
         reached = widget.reached()
         deep = "" if reached is None else f"it depends on {reached[widget.layers - 1].sum()} of {len(scene.columns)}"
@@ -119,6 +121,22 @@ def test_a_click_paints_and_the_keyboard_paints_the_same(stage):
     assert trait(page, "painted") == "" and words(page)[1] == "no leak"
 
 
+def test_paint_changes_what_a_copier_loses(stage):
+    """“two” looks at “cats”, its next word: one word of seven costs nothing. All of ln 8 comes back with the mask."""
+    page = stage(CASE.make(mask="causal", query=3))
+    assert (numbers(page)[4], words(page)[4]) == ("2.08", "all guessed")
+    assert "next word “cats”: guessed, loss ln 8 = 2.08" in shown(page)
+    click(page, GRID, 4, 3)
+    assert (numbers(page)[4], words(page)[4]) == ("1.78", "copies 1 of 7")
+    assert "next word “cats”: copied, loss 0" in shown(page)
+    find(page, "button", "Back to the mask").press("Enter")
+    settle(page)
+    assert numbers(page)[4] == "2.08"
+    page.evaluate("() => { model.set('mask', 10); model.set('size', 0); }")
+    settle(page)
+    assert (numbers(page)[4], words(page)[4]) == ("", "fills blanks")
+
+
 def test_a_stroke_gives_all_its_cells_the_value_of_the_first(stage):
     """From a False cell over True ones and back: each becomes True, and none is turned twice."""
     page = stage(CASE.make(mask="causal"))
@@ -168,10 +186,10 @@ def test_the_words_of_the_ways_are_walked_by_keys(stage):
 
 
 def test_a_leak_is_called_one_and_crossed_out(stage):
-    assert words(stage(CASE.make(mask="causal"))) == ["", "no leak", "", "same"]
+    assert words(stage(CASE.make(mask="causal"))) == ["", "no leak", "", "same", "all guessed"]
     wrong = {**MASKS, "causal_mask": lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0}
     page = stage(MaskExplorer(wrong, mask="causal"))
-    assert words(page) == ["", "leak", "", "differs"]
+    assert words(page) == ["", "leak", "", "differs", "copies 7 of 7"]
     crosses = page.get_by_role("group", name=GRID).locator("path.ta-mark")
     assert crosses.count() == 7
 

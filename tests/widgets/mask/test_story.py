@@ -31,6 +31,10 @@ def test_dog_and_saw_know_two_too_early():
     assert early - {"one"} == {"dog", "saw"} and told.choices[told.answer] == "dog and saw"
     assert not widget.may()[[1, 2], late].any() and widget.may()[0, late]  # by way of "one" alone
     assert not step(0)[0].ways()[1, [1, 2], late].any()  # without the paint nobody does
+    # “saw” copies “two” by way of “one”, and “one” copies “dog” by way of “two”.
+    assert [words[i] for i, copied in enumerate(widget.copied()) if copied] == ["one", "saw"]
+    widget.layers = 1
+    assert not any(widget.copied())
 
 
 def test_the_queries_of_padding_see_nothing():

@@ -1,5 +1,7 @@
 """Tier 1 of MaskExplorer: tables, facts, mistakes."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -116,3 +118,22 @@ def test_position_rows_of_padding_and_of_glm():
 def test_wrong_masks_show(name, wrong, shown):
     widget = MaskExplorer({**MASKS, name: wrong}, mask=shown[0], size=shown[1])
     assert widget.facts()["wrong"] > 0 and "differ from the reference's" in widget.alt and widget.whose == "your"
+
+
+def test_a_copier_loses_what_does_not_reach_its_place():
+    """By walking from word to word, not by powers of the mask."""
+
+    def reaches(may, i, j, layers):
+        return i == j or (layers > 0 and any(reaches(may, k, j, layers - 1) for k in range(len(may)) if may[i][k]))
+
+    for painted, layers in (("", 4), ("0,3", 1), ("0,3", 2), ("3,4 0,7", 3)):
+        widget = MaskExplorer(MASKS, mask="causal", painted=painted, layers=layers)
+        may = widget.may().tolist()
+        assert widget.copied() == [reaches(may, i, i + 1, layers) for i in range(7)]
+        assert widget.loss() == pytest.approx(math.log(8) * widget.copied().count(False) / 7)
+    assert MaskExplorer(MASKS, mask="causal", painted="0,3", layers=2).copied() == [True, False, True, *[False] * 4]
+    assert MaskExplorer(MASKS, mask="UniLM: bidirectional").loss() == 0
+    padded = MaskExplorer(MASKS, mask="causal, padded on the left", size=4)  # five real words: four places predict
+    assert len(padded.copied()) == 4 and "has a loss of 2.08" in padded.alt
+    for kind in ("GLM: part A, part B", "cross-attention, input padded", "causal, newest words only (cache)"):
+        assert MaskExplorer(MASKS, mask=kind, size=0).loss() is None

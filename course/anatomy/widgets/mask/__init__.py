@@ -3,6 +3,7 @@
 Sources: arXiv:1706.03762 (causal), arXiv:1910.10683 (prefix LM), arXiv:1905.03197 (UniLM), arXiv:2103.10360 (GLM).
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from ..tools.drawing import SEQUENTIAL, VERMILLION, Figure, new_figure, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
-from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, real
+from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, next_words, real
 from .story import STORY
 
 LAYERS = 4
+GUESS = math.log(T)  # nats, the loss of an even guess among the words of the text
 KIND_NAMES = tuple(k.name for k in KINDS)
 _MASKS = ("causal_mask", "causal_padding_mask", "prefix_lm_mask", "unilm_mask")
 
@@ -106,6 +108,7 @@ class MaskExplorer(SeveralFunctions):
                 "function": s.function,
                 "positions": s.positions,
                 "rule": s.rule,
+                "predicts": next_words(s),
             }
             for s in SCENES
         ]
@@ -116,6 +119,7 @@ class MaskExplorer(SeveralFunctions):
             "kinds": kinds,
             "size": SIZE,
             "layers": LAYERS,
+            "guess": GUESS,
         }
 
     def scene(self) -> int:
@@ -160,6 +164,18 @@ class MaskExplorer(SeveralFunctions):
         ways = self.ways()
         return None if ways is None else ways[:, min(self.query, ways.shape[1] - 1)] > 0
 
+    def copied(self) -> list[bool]:
+        """For each place that predicts the next word: does that word reach it through the layers on show?"""
+        ways = self.ways()
+        places = [] if ways is None else next_words(SCENES[self.scene()])
+        return [bool(ways[self.layers - 1, i, i + 1] > 0) for i in places]
+
+    def loss(self) -> float | None:
+        """Nats per word of a model that copies the next word where it reaches it, and elsewhere guesses evenly among
+        the T words; None where no place predicts the next word."""
+        copied = self.copied()
+        return GUESS * (1 - sum(copied) / len(copied)) if copied else None
+
     def facts(self) -> dict[str, int]:
         """Of the mask on show: allowed ``pairs``, pairs ``ahead`` of the query, ``empty`` rows; of the function's,
         before any painting: ``wrong`` cells."""
@@ -195,11 +211,18 @@ class MaskExplorer(SeveralFunctions):
             if reached is None
             else (f" After {self.layers} layers it depends on {int(reached[self.layers - 1].sum())} words.")
         )
+        copied, loss = self.copied(), self.loss()
+        copies = (
+            ""
+            if loss is None
+            else f" A model that copies the next word where it reaches it, in {sum(copied)} of {len(copied)} places, "
+            f"and guesses elsewhere has a loss of {loss:.2f}."
+        )
         return (
             f"Mask explorer with {self.whose} mask “{kind.name}”{size}: {found['pairs']} allowed pairs in "
             f"{len(scene.rows)} rows (queries) and {len(scene.columns)} columns (keys), {state}.{painted} Query "
-            f"“{scene.rows[query]}” (row {query}) may look at: {', '.join(seen) or 'nothing'}.{deep} Rows that see "
-            f"nothing: {found['empty']}."
+            f"“{scene.rows[query]}” (row {query}) may look at: {', '.join(seen) or 'nothing'}.{deep}{copies} "
+            f"Rows that see nothing: {found['empty']}."
         )
 
     def figure(self) -> Figure:

@@ -34,10 +34,12 @@ function maskWidget(ui) {
   const choose = ui.controls.firstChild;
   if (wide) choose.style.cssText = "grid-column: span 2; grid-template-columns: max-content minmax(0, max-content) max-content";
   const back = button(wide ? choose : bar, "Back to the mask", fresh);
-  ui.readout.style.minHeight = room < 480 ? "98px" : "43px";
+  ui.readout.style.minHeight = room < 480 ? "116px" : "62px";
   ui.root.append(ui.readout);
 
   const row = ui.row();
+  /** Does the word after place i reach it? undefined where no place predicts the next word. */
+  const copies = (i, layers) => (now.s.predicts.includes(i) ? now.ways[layers][i * N + i + 1] > 0 : undefined);
   let now = null; // what is on the sheet; made anew when the scene, the paint or the tables change
   const grid = maskGrid(ui, row, { left, side, N, setting: () => now, paint });
   const path = pathPanel(ui, row, wide ? room - left - side - 2 - gap : Math.min(room, 420), wide ? 262 : 220, N, () => now);
@@ -46,6 +48,7 @@ function maskWidget(ui) {
     ["pairs that look ahead", "the key is later than the query"],
     ["queries that see nothing", "their softmax would be 0 ÷ 0"],
     ["unlike the reference", "cells of the function, before any painting; crossed out in the picture"],
+    ["loss of a copier", "it copies the next word where that reaches its place through the layers, and guesses elsewhere"],
   ]);
 
   /** Turns a cell over; a stroke gives all its cells the value of its first. Returns that value. */
@@ -86,15 +89,23 @@ function maskWidget(ui) {
       empty += !any;
     }
     const rule = kind().ahead;
-    show([
+    found.signs = [
       [`${pairs} of ${rows * columns}`, ""],
       rule === "cross" ? ["", "two texts"] : [String(ahead), rule === "yes" ? (ahead ? "by design" : "") : ahead ? "leak" : "no leak",
         rule === "yes" ? undefined : ahead === 0],
       [String(empty), empty ? "define them" : ""],
       [String(wrong), wrong ? "differs" : "same", wrong === 0],
-    ]);
+    ];
     fill(back, { "aria-disabled": String(!painted) });
     return found;
+  }
+
+  /** The loss of a model that copies what it can, and guesses what it can't. */
+  function copier(layers) {
+    const copied = now.s.predicts.filter((i) => copies(i, layers)).length;
+    const many = now.s.predicts.length;
+    if (!many) return ["", now.square ? "fills blanks" : "two texts"];
+    return [fixed((spec.guess * (many - copied)) / many, 2), copied ? `copies ${copied} of ${many}` : "all guessed"];
   }
 
   /** Of the cell or the word that is pointed at: is it allowed, and on how many ways does it reach the query? */
@@ -122,12 +133,17 @@ function maskWidget(ui) {
       drawn = now;
       grid.mark(query, key);
       path.draw(query, key, level ?? 0, layers);
+      show([...now.signs, copier(layers)]);
 
       const seen = s.columns.filter((_, j) => may[query * N + j]);
       let text = `“${s.rows[query]}” (row ${query}) may look at ${seen.length} of ${columns}: ${seen.join(" ") || "nothing"}`;
       if (now.square) {
         const reached = now.ways[layers].subarray(query * N, query * N + columns).reduce((sum, v) => sum + (v > 0), 0);
         text += `; after ${layers} layer${layers > 1 ? "s" : ""} it depends on ${reached} of ${columns}`;
+        const copied = copies(query, layers);
+        if (copied !== undefined) {
+          text += `; next word “${s.columns[query + 1]}”: ${copied ? "copied, loss 0" : `guessed, loss ln 8 = ${fixed(spec.guess, 2)}`}`;
+        }
       }
       ui.say(text, formula(query, key, level, layers));
       ui.root.dataset.key = `${now.at},${query},${layers},${now.painted}`;

@@ -133,3 +133,11 @@ def _scenes():
 
 
 SCENES = tuple(_scenes())
+
+
+def next_words(scene: Scene) -> list[int]:
+    """Places whose next word a language model would learn to predict: both are words of the text. Empty where queries
+    and keys are different words, and for GLM, which predicts blanks."""
+    if scene.rows != scene.columns or not set(scene.rows) <= {*TEXT, PAD}:
+        return []
+    return [i for i in range(len(scene.rows) - 1) if PAD not in scene.rows[i : i + 2]]
