@@ -5,19 +5,19 @@ from anatomy.widgets import SoftmaxStabilityExplorer
 from ..case import Case
 from .learners import RIGHT
 
-RUN = {"grow": "as in a training run", "step": 4}
+RUN = {"grow": "as in a training run", "run_step": 4}
 CASE = Case(
     SoftmaxStabilityExplorer,
     (RIGHT,),
     [
         ("group", "scores grow", "grow", "ArrowRight"),
         ("slider", "factor", "factor", "ArrowLeft"),
-        ("slider", "step of the run", "step", "ArrowRight", RUN),
+        ("slider", "step of the run", "run_step", "ArrowRight", RUN),
         ("slider", "soft cap c", "cap", "ArrowLeft"),
         ("slider", "gain of QK-norm", "gain", "ArrowRight"),
         ("slider", "λ of z-loss", "coefficient", "End"),
-        ("group", "curves show", "quantity", "ArrowRight"),
+        ("group", "curve shows", "quantity", "ArrowRight"),
     ],
     silent=("coefficient", "quantity"),
-    crowded=({}, {"factor": 36, "coefficient": 1.0, "gain": 8.0}, {**RUN, "step": 19}),
+    crowded=({}, {"factor": 36, "coefficient": 1.0, "gain": 8.0}, {**RUN, "run_step": 19}),
 )

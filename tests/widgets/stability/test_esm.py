@@ -3,19 +3,162 @@
 import pytest
 from anatomy.widgets import SoftmaxStabilityExplorer
 
-from ..page import find, said, settle, words
+from ..page import find, said, settle, trait, words
 from .case import RUN
 from .learners import RIGHT, WRONG
 
 pytestmark = pytest.mark.browser
 
 
-def test_only_the_control_that_counts_is_enabled(stage):
+def readout(page):
+    """The readout, also while it is silent for a screen reader."""
+    return page.locator(".ta-readout").text_content()
+
+
+def point(page, target, x=0.5, y=0.5):
+    """Moves the pointer there; returns the readout."""
+    target.scroll_into_view_if_needed()
+    box = target.bounding_box()
+    page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+    settle(page)
+    return readout(page)
+
+
+def bars(page, caption):
+    return page.get_by_role("slider", name=f"{caption}, bars", exact=True)
+
+
+def curves(page):
+    return page.get_by_role("slider", name="Curves: growth of the scores", exact=True)
+
+
+def grip(page):
+    return page.get_by_role("slider", name="the eight scores", exact=True)
+
+
+def lit(page):
+    """Place of the bar that is marked, in each panel."""
+    return page.evaluate("""() => [...document.querySelectorAll('.ta-remedies svg')].map((s) => (
+      [...s.querySelectorAll('rect[fill-opacity]')].findIndex((r) => r.classList.contains('ta-lit'))))""")
+
+
+def test_only_the_slider_that_counts_is_shown(stage):
     page = stage(SoftmaxStabilityExplorer(RIGHT))
-    assert find(page, "slider", "factor").is_enabled() and find(page, "slider", "step of the run").is_disabled()
+    assert find(page, "slider", "factor").is_visible() and not find(page, "slider", "step of the run").count()
     find(page, "group", "scores grow").press("ArrowRight")
     settle(page)
-    assert find(page, "slider", "factor").is_disabled() and find(page, "slider", "step of the run").is_enabled()
+    assert find(page, "slider", "step of the run").is_visible() and not find(page, "slider", "factor").count()
+
+
+@pytest.mark.parametrize("growth, moved", [({}, "factor"), (RUN, "run_step")])
+def test_the_scores_are_dragged(stage, growth, moved):
+    """8 px for a step to either side; Escape takes a drag back; arrow keys do the same as the hand."""
+    page = stage(SoftmaxStabilityExplorer(RIGHT, **growth))
+    start, heard = trait(page, moved), readout(page)
+    box = grip(page).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 24, y)
+    settle(page)
+    assert trait(page, moved) == start + 3
+    by_hand = readout(page)
+    assert by_hand != heard and page.locator(".ta-readout").get_attribute("aria-live") == "off"
+    page.mouse.move(x - 16, y)
+    assert trait(page, moved) == start - 2
+    page.mouse.move(x - 2000, y)
+    assert trait(page, moved) == 0
+    page.keyboard.press("Escape")
+    settle(page)
+    assert trait(page, moved) == start and readout(page) == heard
+    page.mouse.move(x + 80, y)
+    page.mouse.up()
+    assert trait(page, moved) == start  # let go
+    for _ in range(3):
+        grip(page).press("ArrowRight")
+    settle(page)
+    assert trait(page, moved) == start + 3 and readout(page) == by_hand
+    assert grip(page).get_attribute("aria-valuenow") == str(start + 3)
+    grip(page).press("End")
+    settle(page)
+    assert grip(page).get_attribute("aria-valuenow") == grip(page).get_attribute("aria-valuemax")
+
+
+def test_a_key_is_marked_in_all_panels_and_its_weight_explained(stage):
+    """At factor 11.3: score 17, capped 9.35, with QK-norm 1.52."""
+    page = stage(SoftmaxStabilityExplorer(RIGHT))
+    quiet = readout(page)
+    assert lit(page) == [-1] * 4
+    heard = point(page, bars(page, "soft cap"), 0.6, 1.5 / 8)
+    assert lit(page) == [1] * 4
+    assert "y[1] = c tanh(x ÷ c) = 10 tanh(17 ÷ 10) = 9.35; p[1] = exp(9.35 − 9.79) ÷ Σ = " in heard
+    assert heard.endswith("= 0.351")
+    assert "x[1] = bound · cos(q, k) = 4 · 0.38 = 1.52; p[1] = " in point(page, bars(page, "QK-norm"), 0.6, 1.5 / 8)
+    assert "∂ z-loss ÷ ∂x[0] = 2 λ log Z · p[0] = 2 · 0.0001 · 22.6 · 0.997 = 0.0045" in point(
+        page, bars(page, "z-loss"), 0.6, 0.5 / 8
+    )
+    page.mouse.move(2, 2)
+    settle(page)
+    assert readout(page) == quiet and lit(page) == [-1] * 4
+
+
+def test_a_function_that_differs_gets_no_formula_of_the_right_one(stage):
+    page = stage(SoftmaxStabilityExplorer(WRONG))
+    assert "y[1] = soft_cap(x, c) = 10;" in point(page, bars(page, "soft cap"), 0.6, 1.5 / 8)
+    assert "cos" not in point(page, bars(page, "QK-norm"), 0.6, 1.5 / 8)
+    assert "z_loss_gradient(x, λ)" in point(page, bars(page, "z-loss"), 0.6, 0.5 / 8)
+
+
+def test_pointing_along_the_curves_moves_the_bars_and_a_click_keeps(stage):
+    page = stage(SoftmaxStabilityExplorer(RIGHT, quantity="slope"))
+    label = "() => document.querySelector('.ta-remedies text').textContent"
+    heard = point(page, curves(page), 6.5 / 37, 0.3)
+    assert "factor 1, scores up to 2:" in heard and "0.24 (no remedy)" in heard and "0.23 (QK-norm)" in heard
+    assert page.evaluate(label) == "2" and trait(page, "factor") == 13
+    page.mouse.down()
+    page.mouse.up()
+    page.mouse.move(2, 2)
+    settle(page)
+    assert trait(page, "factor") == 6 and page.evaluate(label) == "2"
+    curves(page).press("ArrowRight")
+    settle(page)
+    assert trait(page, "factor") == 7 and curves(page).get_attribute("aria-valuetext") == "factor 1.41"
+
+
+def test_three_curves_are_seen(stage):
+    """Each has points, and is not cut away."""
+    page = stage(SoftmaxStabilityExplorer(RIGHT, quantity="largest score"))
+    found = page.evaluate("""() => [...document.querySelectorAll('g[clip-path] path[class]')].map(
+      (p) => [p.getAttribute('d').split('L').length, p.getBoundingClientRect().width > 200])""")
+    assert found == [[37, True]] * 3
+    assert page.locator("clipPath rect").count() == 1
+
+
+def test_a_dtype_shades_where_it_breaks(stage):
+    page = stage(SoftmaxStabilityExplorer(RIGHT))
+    shaded = "() => document.querySelector('g[clip-path] path').getAttribute('d').split('M').length - 1"
+    row = lambda name: page.get_by_role("row", name=name)
+    assert page.evaluate(shaded) == 0
+    heard = point(page, row("float16").first)
+    assert "beyond x = 11.1 (shaded)" in heard and "∞ ÷ ∞, which is NaN" in heard and page.evaluate(shaded) == 37 - 11
+    assert "= 0.997" in point(page, row("float64")) and page.evaluate(shaded) == 37 - 23
+    page.mouse.move(2, 2)
+    page.get_by_role("table").get_by_role("button", name="float64").press("Enter")
+    settle(page)
+    assert "float64 beyond x = 709.8" in readout(page)
+    page.keyboard.press("Escape")
+    settle(page)
+    assert page.evaluate(shaded) == 0
+
+
+@pytest.mark.parametrize("width", [390, 820])
+@pytest.mark.parametrize("broken", [{}, {"soft_cap": lambda x, cap: 1 / 0}])
+def test_bars_beside_each_other_begin_at_one_height(stage, width, broken):
+    page = stage(SoftmaxStabilityExplorer({**RIGHT, **broken}), viewport={"width": width, "height": 900})
+    tops = page.evaluate(
+        "() => [...document.querySelectorAll('.ta-remedies svg')].map((s) => Math.round(s.getBoundingClientRect().top))"
+    )
+    assert len(tops) == 4 and len(set(tops)) == (1 if width == 820 else 2)
 
 
 @pytest.mark.parametrize("state", [{}, RUN, {"factor": 36, "cap": 1.0}, {"factor": 0, "gain": 8.0}])
@@ -24,11 +167,10 @@ def test_page_and_python_say_the_same(stage, state):
     page = stage(widget)
     heard, n = said(page), widget.readings()
     for shown, name in (("no remedy", "none"), ("soft cap", "soft cap"), ("QK-norm", "QK-norm")):
-        part = heard.split(f"{shown} largest score ")[1]
-        largest, weight = part.split(", weight ")[:2]
-        assert float(largest.replace(",", "")) == pytest.approx(n["largest"][name], rel=6e-3)
-        assert float(weight[:5]) == pytest.approx(n["weight"][name], abs=6e-4)
-    assert ", ".join(n["nan"]) + "." in heard or "in no dtype." in heard
+        assert float(heard.split(f" with {shown}")[0][-5:]) == pytest.approx(n["weight"][name], abs=6e-4)
+    largest = heard.split("scores up to ")[1].split(":")[0]
+    assert float(largest.replace(",", "")) == pytest.approx(n["largest"]["none"], rel=6e-3)
+    assert ", ".join(n["nan"]) + "." in heard if n["nan"] else "works in every dtype" in heard
 
 
 def test_dtype_table_says_nan_where_torch_does(stage):
@@ -48,7 +190,7 @@ def test_words_tell_whose_function_is_on_show(stage):
     page = stage(SoftmaxStabilityExplorer({**RIGHT, "soft_cap": lambda x, cap: 1 / 0}))
     assert words(page) == ["yours, same"] * 5 + ["reference shown"]
     assert "soft_cap, which raised ZeroDivisionError" in page.locator(".ta-notice").text_content()
-    assert "the reference's, slope" in page.locator(".ta-caption").nth(1).text_content()
+    assert "reference, slope" in page.locator(".ta-caption").nth(1).text_content()
 
 
 def test_functions_that_give_nan_are_said_not_drawn(stage):

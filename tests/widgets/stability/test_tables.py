@@ -87,7 +87,7 @@ def test_the_slope_is_gone_where_the_notebook_says():
     widget = SoftmaxStabilityExplorer(RIGHT, grow="as in a training run")
     slopes = {}
     for i, step in enumerate(widget.spec["steps"]):
-        widget.step = i
+        widget.run_step = i
         slopes[step] = widget.readings()["slope"]["none"]
     assert slopes[8] > 0.2 and slopes[24] > 5e-3 and slopes[32] < 1e-4, slopes
 
@@ -97,7 +97,7 @@ def test_the_run_is_the_recorded_one():
     run = next(r for r in data["rows"] if (r["remedy"], r["seed"]) == ("nothing", 0))
     widget = SoftmaxStabilityExplorer(RIGHT, grow="as in a training run")
     for step in (0, 7, len(widget.spec["steps"]) - 1):
-        widget.step = step
+        widget.run_step = step
         at = widget.spec["steps"][step] // data["every"]
         assert widget.readings()["largest"]["none"] == pytest.approx(float(run["score"].split()[at]), rel=1e-4)
         assert f"step {widget.spec['steps'][step]} of a recorded run" in widget.alt

@@ -17,10 +17,11 @@ from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, 
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of
+from .story import STORY
 
 FACTORS = tuple(2.0 ** (k / 2) for k in range(-6, 31))
 GROWTH = ("by the slider", "as in a training run")
-QUANTITIES = ("entropy", "largest p", "slope")
+QUANTITIES = ("entropy", "largest p", "slope", "largest score")
 CAPS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 GAINS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COEFFICIENTS = (1e-4, 1e-2, 1.0)
@@ -42,7 +43,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     ``logsumexp`` gets them in every dtype, the others as float32. A function that raises or returns what cannot be
     drawn is replaced by the reference on its own, and the notice says why.
 
-    Traits grow and quantity are texts, factor and step are indices, cap, gain and coefficient are values. Raises
+    Traits grow and quantity are texts, factor and run_step are indices, cap, gain and coefficient are values. Raises
     MissingRecording as TableWidget says, and TypeError for a name that is not drawn.
     """
 
@@ -50,11 +51,12 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     names = ("logsumexp", "z_loss", "z_loss_gradient", "qk_norm", "qk_norm_bound", "soft_cap")
     function_name = "functions"
     forgiving = True  # six functions are many: one that fails must not hide the others
-    controls = ("grow", "factor", "step", "cap", "gain", "coefficient", "quantity")
+    controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity")
+    story = STORY
 
     grow = t.Enum(GROWTH, GROWTH[0]).tag(sync=True)
     factor = t.Int(13, min=0, max=len(FACTORS) - 1).tag(sync=True)
-    step = t.Int(0, min=0).tag(sync=True)
+    run_step = t.Int(0, min=0).tag(sync=True)
     cap = t.Enum(CAPS, 10.0).tag(sync=True)
     gain = t.Enum(GAINS, 1.0).tag(sync=True)
     coefficient = t.Enum(COEFFICIENTS, 1e-4).tag(sync=True)
@@ -139,7 +141,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
 
     def _at(self):
         run = self.grow == GROWTH[1]
-        return len(FACTORS) + min(self.step, len(self.spec["steps"]) - 1) if run else self.factor
+        return len(FACTORS) + min(self.run_step, len(self.spec["steps"]) - 1) if run else self.factor
 
     def rows(self) -> dict[str, np.ndarray]:
         """Remedy → (8,) scores at the present setting."""
@@ -219,7 +221,8 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         styles = ((BLUE, "-"), (VERMILLION, DASHES), (GREEN, ":"))
         for name, (x, before), (color, style) in zip(REMEDIES, tables, styles, strict=True):
             largest, *others = measures(x, before)
-            axes[1, 0].plot(along, others[QUANTITIES.index(self.quantity)], color=color, linestyle=style, label=name)
+            curve = [*others, largest][QUANTITIES.index(self.quantity)]
+            axes[1, 0].plot(along, curve, color=color, linestyle=style, label=name)
             axes[1, 1].plot(along, largest, color=color, linestyle=style)
         for a in axes[1, :2]:
             a.axvline(along[at - (len(FACTORS) if run else 0)], color=GRAY, linewidth=1)

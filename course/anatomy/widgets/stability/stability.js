@@ -1,96 +1,193 @@
 // SoftmaxStabilityExplorer: a row of scores grows; what softmax makes of it, dtype by dtype and remedy by remedy.
 
+const NAMES = ["no remedy", "soft cap", "QK-norm"];
+const HUES = ["one", "two", "good"];
+const DASHES = ["none", "7 4", "2 3"];
+const DRAG = 8; // px for one step of the growth
+const TABLE = 338; // px of the table of dtypes beside the curve
+
 function stabilityWidget(ui) {
   const { spec } = ui;
+  const room = Math.max(ui.room, 240); // a page that is still being laid out may have none
+  const wide = room >= 700;
   const run = () => ui.get("grow") === spec.growth[1];
+  const [F, K, A] = [spec.factors.length, spec.keys, spec.factors.length + spec.steps.length];
   choice(ui, { trait: "grow", name: "scores grow", values: spec.growth });
-  choice(ui, { trait: "quantity", name: "curves show", values: spec.quantities });
-  const inputs = {
-    factor: slider(ui, { trait: "factor", name: "factor", max: spec.factors.length - 1, show: (i) => short(spec.factors[i]) }),
-    step: slider(ui, { trait: "step", name: "step of the run", max: spec.steps.length - 1, show: (i) => String(spec.steps[i]) }),
-  };
-  slider(ui, { trait: "cap", name: "soft cap c", values: spec.caps, kind: "ta-two" });
-  slider(ui, { trait: "gain", name: "gain of QK-norm", values: spec.gains });
-  slider(ui, { trait: "coefficient", name: "λ of z-loss", values: spec.coefficients });
   ui.root.append(ui.readout);
 
-  const [F, K, A] = [spec.factors.length, spec.keys, spec.factors.length + spec.steps.length];
-  const top = ui.row();
-  top.style.gap = "10px 12px";
-  const kinds = ["one", "two", "good"];
-  const names = ["no remedy", "soft cap", "QK-norm"];
-  const bars = names.map((name, i) => rowBars(top, K, name, `Softmax weights of eight scores, ${name}`, kinds[i]));
-  const pull = rowBars(top, K, "gradient of z-loss", "Gradient of z-loss by each of the eight logits", "reference");
+  // How far the scores have grown is one of two traits; the hand and the keys move the one that counts.
+  const moved = () => (run() ? "run_step" : "factor");
+  const last = () => (run() ? spec.steps.length : F) - 1;
+  const grown = (i) => (run() ? `step ${spec.steps[i]} of the run` : `factor ${count(spec.factors[i])}`);
+  const growth = {
+    __proto__: ui,
+    get: () => Math.min(ui.get(moved()), last()),
+    set: (_, i) => ui.set(moved(), i),
+    bind: (_, show) => ["factor", "run_step", "grow"].forEach((name) => ui.bind(name, () => show(growth.get()))),
+  };
+
+  // Captions, sliders and bars stand in rows of one grid, so that the bars begin at one height whatever a caption says.
+  const columns = wide ? 4 : room >= 320 ? 2 : 1;
+  const W = Math.floor((room - 16 * (columns - 1)) / columns);
+  const top = ui.row("ta-remedies");
+  top.style = `display: grid; grid-template-columns: repeat(${columns}, ${W}px); column-gap: 16px`;
+  const bars = [...NAMES, "z-loss"].map((name, i) => rowBars(ui, top, W, i, name,
+    i < 3 ? `Softmax weights of eight scores, ${name}` : "Gradient of z-loss by each of the eight logits"));
+  /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
+  const slide = (panel, [before, shown, after], options) => {
+    const hidden = (text) => html("span", { class: "ta-unseen" }, text);
+    const input = slider(ui, { ...options, name: html("span", {}, hidden(before), shown, hidden(after)) });
+    input.style.accentColor = `var(--ta-${HUES[panel] ?? "reference"})`;
+    bars[panel].head.append(input.parentNode);
+    return input.parentNode;
+  };
+  const sliders = {
+    factor: slide(0, ["", "factor", ""], { trait: "factor", max: F - 1, show: (i) => count(spec.factors[i]) }),
+    run_step: slide(0, ["", "step", " of the run"], { trait: "run_step", max: spec.steps.length - 1, show: (i) => String(spec.steps[i]) }),
+  };
+  slide(1, ["soft ", "cap c", ""], { trait: "cap", values: spec.caps });
+  slide(2, ["", "gain", " of QK-norm"], { trait: "gain", values: spec.gains });
+  slide(3, ["", "λ", " of z-loss"], { trait: "coefficient", values: spec.coefficients });
+  scoreGrip(growth, bars[0].canvas, last, () => `scores up to ${count(scene().now[0][0])}`);
 
   const middle = ui.row();
-  const curve = curvePanel(middle, "", "Curves against the growth of the scores: no remedy, soft cap and QK-norm", kinds);
-  const size = curvePanel(middle, "largest |score|, logarithmic", "Largest score against the growth: no remedy, soft cap, QK-norm", kinds);
+  const curve = curvePanel(ui, middle, wide ? room - TABLE - 20 : room, () => [last() + 1, moved()], grown);
+  const left = html("div", { class: "ta-panel", style: `width: ${wide ? TABLE : room}px` });
+  middle.append(left);
+  const dtypes = dtypeTable(ui, left);
+  const whose = signs(ui.row(), spec.names.map((name) => [name, "largest relative difference from the reference"]));
 
-  const bottom = ui.row();
-  const [left, right] = ["1 1 430px", "1 1 330px"].map((flex) => html("div", { class: "ta-panel", style: `flex: ${flex}` }));
-  bottom.append(left, right);
-  const dtypes = dtypeTable(left, spec);
-  const whose = facts(right, "Whose functions are on show", spec.names.map((name) => [name, ""]));
+  const own = (name) => ui.table("own")[spec.names.indexOf(name)] === 1;
+  const right = (name) => ui.table("gap")[spec.names.indexOf(name)] <= spec.tolerance;
+  const tag = (name) => (own(name) ? "" : "reference, ");
 
+  /** What is on show: the growth that is pointed at or set, and the scores it gives, plain and under each remedy. */
+  function scene() {
+    const from = run() ? F : 0;
+    const at = from + Math.min(ui.seen(moved()), last());
+    const [c, g, l] = [["caps", "cap"], ["gains", "gain"], ["coefficients", "coefficient"]].map(
+      ([list, trait]) => spec[list].indexOf(ui.get(trait)));
+    const cut = (table, block, place) => [...ui.table(table).subarray((block * A + place) * K, (block * A + place + 1) * K)];
+    const rows = (place) => [cut("x", 0, place), cut("y_soft_cap", c, place), cut("s_qk_norm", g, place)];
+    return { at, from, c, g, l, cut, rows, now: rows(at), key: ui.seen("key"), panel: ui.seen("panel"), dtype: ui.seen("dtype") };
+  }
+
+  let drawn = ""; // the setting whose curves stand there: pointing along them changes none
   return {
+    stale() { drawn = ""; },
     draw() {
-      inputs.factor.disabled = run();
-      inputs.step.disabled = !run(); // a control that moves nothing should say so
-      const [from, count] = run() ? [F, spec.steps.length] : [0, F];
-      const at = run() ? F + Math.min(ui.get("step"), spec.steps.length - 1) : ui.get("factor");
-      const [c, g, l] = [["caps", "cap"], ["gains", "gain"], ["coefficients", "coefficient"]].map(
-        ([list, trait]) => spec[list].indexOf(ui.get(trait)));
-      const cut = (table, block, place) => [...ui.table(table).subarray((block * A + place) * K, (block * A + place + 1) * K)];
-      const rows = (place) => [cut("x", 0, place), cut("y_soft_cap", c, place), cut("s_qk_norm", g, place)];
+      sliders.factor.hidden = run();
+      sliders.run_step.hidden = !run();
+      const it = scene();
+      const { at, from, c, g, l, cut, now } = it;
       const measured = (place) => {
-        const found = rows(place).map((x) => measuresOf(x));
+        const found = it.rows(place).map((x) => measuresOf(x));
         found[1].values[2] *= cut("d_soft_cap", c, place)[0]; // what reaches the score before the cap
         return found;
       };
-      const own = (name) => ui.table("own")[spec.names.indexOf(name)] === 1;
-      const tag = (name) => (own(name) ? "yours" : "the reference's");
-      const bound = ui.table("b_qk_norm_bound")[g];
-
-      const now = rows(at);
       const found = measured(at);
       const slope = cut("d_soft_cap", c, at)[0];
-      const notes = [`scores × ${short(now[0][0] / 2)}`, `${tag("soft_cap")}, slope ${short(slope)} at the top`,
-        `${tag("qk_norm")}, bound ${short(bound)}`];
-      now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], (p) => fixed(p, 3)));
-      const gradient = cut("g_z_loss_gradient", l, at);
       const loss = ui.table("v_z_loss")[l * A + at];
-      pull.draw(gradient.map((_, i) => `logit ${i}`), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
-        `${tag("z_loss_gradient")}; loss ${short(loss)}`, short3);
+      const notes = ["drag ↔", `${tag("soft_cap")}slope ${tiny(slope)}`,
+        `${tag("qk_norm")}bound ${short(ui.table("b_qk_norm_bound")[g])}`];
+      now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], fixed, it));
+      const gradient = cut("g_z_loss_gradient", l, at);
+      bars[3].draw(gradient.map((_, i) => `logit ${i}`), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
+        `${tag("z_loss_gradient")}${tiny(loss)}; gradient:`, tiny, it);
 
       const which = spec.quantities.indexOf(ui.get("quantity"));
-      const across = Array.from({ length: count }, (_, i) => measured(from + i));
-      const ticks = run() ? spec.steps.map((s, i) => [i, String(s)]).filter(([i]) => i % 5 === 0)
-        : spec.factors.map((f, i) => [i, short(f)]).filter(([i]) => i % 6 === 0);
-      const along = run() ? "step of the recorded run" : "factor on the scores";
-      const [high, marks] = [[2.2, [0, 0.5, 1, 1.5, 2]], [1, [0, 0.25, 0.5, 0.75, 1]], [0.26, [0, 0.05, 0.1, 0.15, 0.2, 0.25]]][which];
-      curve.draw({ count, here: at - from, ticks, along, low: 0, high, marks: marks.map((v) => [v, String(v)]),
-        caption: ["entropy of the weights, nats", "largest weight p", "slope of p by its score, before any cap"][which],
-        lines: [0, 1, 2].map((i) => across.map((m) => m[i].values[which])) });
-      size.draw({ count, here: at - from, ticks, along, low: -1, high: 5, marks: [-1, 0, 1, 2, 3, 4, 5].map((e) => [e, power(e)]),
-        lines: [0, 1, 2].map((i) => across.map((m) => Math.log10(m[i].largest))) });
+      const value = (m) => (which === 3 ? Math.log10(m.largest) : m.values[which]);
+      const setting = [run(), c, g, which].join();
+      if (setting !== drawn) {
+        drawn = setting;
+        const across = Array.from({ length: last() + 1 }, (_, i) => measured(from + i));
+        const ticks = run() ? spec.steps.map((s, i) => [i, String(s)]).filter(([i]) => i % 5 === 0)
+          : spec.factors.map((f, i) => [i, count(f)]).filter(([i]) => i % (room < 320 ? 12 : 6) === 0);
+        const [low, high, marks] = [
+          [0, 2.2, [0, 0.5, 1, 1.5, 2]], [0, 1, [0, 0.25, 0.5, 0.75, 1]], [0, 0.26, [0, 0.05, 0.1, 0.15, 0.2, 0.25]],
+          [-1, 5, [-1, 0, 1, 2, 3, 4, 5]],
+        ][which];
+        curve.draw({ ticks, along: run() ? "step of the recorded run" : "factor on the scores", low, high,
+          marks: marks.map((v) => [v, which === 3 ? count(10 ** v) : String(v)]),
+          lines: [0, 1, 2].map((i) => across.map((m) => value(m[i]))) });
+      }
+      curve.point(at - from, found.map(value));
+      // Where the dtype that is pointed at breaks without the shift.
+      curve.shade(it.dtype === undefined ? []
+        : [...ui.table("naive").subarray(it.dtype * A + from, it.dtype * A + from + last() + 1)].map((p) => !Number.isFinite(p)));
 
-      dtypes(at, A, ui);
-      whose(spec.names.map((name, i) => {
-        const gap = ui.table("gap")[i];
-        const good = gap <= spec.tolerance;
-        return own(name) ? [short(gap), good ? "yours, same" : "yours, differs", good] : ["–", "reference shown"];
-      }));
-      const each = found.map((m, i) => `${names[i]} largest score ${short(m.largest)}, weight ${fixed(m.values[1])}`);
+      dtypes(at, A);
+      whose(spec.names.map((name) => (own(name)
+        ? [short(ui.table("gap")[spec.names.indexOf(name)]), right(name) ? "yours, same" : "yours, differs", right(name)]
+        : ["–", "reference shown"])));
       const broken = spec.dtypes.filter((_, i) => !Number.isFinite(ui.table("naive")[i * A + at]));
-      ui.say(`${run() ? `step ${spec.steps[at - F]}` : `factor ${short(spec.factors[at])}`}: ${each.join("; ")}. ` +
-        `Softmax without a shift is not a number in ${broken.join(", ") || "no dtype"}.`);
+      const each = found.map((m, i) => `${fixed(m.values[1])} with ${NAMES[i]}`).join(", ");
+      const here = `${grown(at - from)}, scores up to ${count(found[0].largest)}`;
+      if (it.dtype !== undefined) ui.say(`${here}:`, dtypeFormula(it));
+      else if (it.key !== undefined) ui.say(`${here}, ${it.panel === 3 ? "logit" : "key"} ${it.key}:`, formula(it, found, gradient));
+      else if (ui.seen("along")) ui.say(`${here}:`, values(found, which, slope));
+      else ui.say(`${here}: largest weight ${each}. ` + (broken.length
+        ? `Softmax without the shift is not a number in ${broken.join(", ")}.` : "Softmax works in every dtype, even without the shift."));
       ui.root.dataset.key = [at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
     },
   };
+
+  function values(found, which, slope) {
+    const each = found.map((m, i) => {
+      const value = which === 3 ? m.largest : m.values[which];
+      const product = which === 2 && i === 1 ? `${tiny(value / slope)} · ${tiny(slope)} = ` : "";
+      return `${slope ? product : ""}${tiny(value)} (${NAMES[i]})`;
+    });
+    return `${["entropy −Σ p ln p", "largest p = 1 ÷ Σ exp(x − max)", "slope p (1 − p)", "largest |x|"][which]} = ${each.join(", ")}`;
+  }
+
+  /** How the pointed weight, or gradient, comes from its score. A function that differs keeps its own name. */
+  function formula({ key: i, panel, now, c, g, l, at }, found, gradient) {
+    if (panel === 3) {
+      const how = right("z_loss_gradient") && right("logsumexp")
+        ? `2 λ log Z · p[${i}] = 2 · ${spec.coefficients[l]} · ${short3(ui.table("L_logsumexp")[2 * A + at])} · ${weight(found[0].p[i])}`
+        : "z_loss_gradient(x, λ)";
+      return `∂ z-loss ÷ ∂x[${i}] = ${how} = ${tiny(gradient[i])}`;
+    }
+    const x = now[panel];
+    const [plain, bound, all] = [now[0][i], ui.table("b_qk_norm_bound")[g], right("qk_norm") && right("qk_norm_bound")];
+    const before = [
+      `x[${i}] = ${short3(plain)}`,
+      `y[${i}] = ${right("soft_cap") ? "c tanh(x ÷ c)" : "soft_cap(x, c)"} = ${right("soft_cap")
+        ? `${spec.caps[c]} tanh(${short3(plain)} ÷ ${spec.caps[c]}) = ` : ""}${short3(x[i])}`,
+      `x[${i}] = ${all ? `bound · cos(q, k) = ${short(bound)} · ${fixed(x[i] / bound, 2)}` : "q · k ÷ √D of your q and k"} = ${short3(x[i])}`,
+    ][panel];
+    const biggest = Math.max(...x);
+    const sum = x.reduce((a, v) => a + Math.exp(v - biggest), 0);
+    return `${before}; p[${i}] = exp(${short3(x[i])} − ${short3(biggest)}) ÷ Σ = ` +
+      `${tiny(Math.exp(x[i] - biggest))} ÷ ${fixed(sum)} = ${weight(found[panel].p[i])}`;
+  }
+
+  function dtypeFormula({ at, now, dtype: i }) {
+    const p = ui.table("naive")[i * A + at];
+    return `exp overflows in ${spec.dtypes[i]} beyond x = ${fixed(spec.limits[i], 1)} (shaded). Largest p = exp(x) ÷ Σ exp(x) ` +
+      (Number.isFinite(p) ? `= ${fixed(p)}.` : "= ∞ ÷ ∞, which is NaN. With the shift, exp(x − max) is at most 1.");
+  }
 }
 
-const power = (e) => (e < 0 ? "0.1" : (10 ** e).toLocaleString("en-US"));
-const short3 = (x) => (Number.isFinite(x) && Math.abs(x) >= 1e4 ? minus(x.toExponential(1).replace("e+", "e")) : short(x));
+/** The scores of the first panel are a grip: to the right all grow, to the left all shrink. */
+function scoreGrip(growth, canvas, last, says) {
+  const size = { x: 0, y: 0.5, width: 52, height: 111, rx: 4 };
+  canvas.prepend(svg("rect", { ...size, style: "fill: var(--ta-panel)" }));
+  const grip = svg("rect", { ...size, class: "ta-grip" });
+  canvas.append(grip);
+  handle(growth, grip, {
+    canvas, trait: "growth", name: "the eight scores", max: last, says,
+    drag: ([x], start) => clamp(start.value + Math.round((x - start.x) / DRAG), 0, last()),
+  });
+  grip.style.cursor = "ew-resize";
+}
+
+const count = (x) => (Math.abs(x) >= 1e3 ? whole(x) : short(x));
+/** At most six letters, so that it stands at the end of a bar. */
+const short3 = (x) => (Number.isFinite(x) && Math.abs(x) >= 1e4 ? minus(x.toExponential(1).replace("e+", "e")) : count(x));
+const weight = (p) => (p < 1e-3 ? tiny(p) : fixed(p));
+const tiny = (x) => (Math.abs(x) >= 1e-3 && Math.abs(x) < 1e3 ? minus(String(Number(x.toPrecision(2)))) : short3(x));
 
 /** Softmax of a row in double precision, and what is read off it; NaN where a score is not finite. */
 function measuresOf(x) {
@@ -104,88 +201,156 @@ function measuresOf(x) {
 }
 
 /** Eight horizontal bars: a word at the left, the value at the right; negative bars are dashed. */
-function rowBars(parent, K, caption, name, kind) {
-  const [W, row, left, right] = [195, 19, 52, 50];
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const note = html("small", { style: "margin-left: 0; display: block" });
-  box.append(html("p", { class: "ta-caption" }, caption, note));
+function rowBars(ui, parent, W, panel, caption, name) {
+  const K = ui.spec.keys;
+  const [row, left, right, color] = [14, 56, panel === 3 ? 54 : 42, `var(--ta-${HUES[panel] ?? "reference"})`];
+  // As a subgrid, so that a caption that wraps moves all four alike.
+  const box = html("div", { class: "ta-panel", role: "group", "aria-label": caption,
+    style: "display: grid; grid-template-rows: subgrid; grid-row: span 3; row-gap: 0" });
+  const [note, head] = [html("small"), html("div")];
+  box.append(html("p", { class: "ta-caption" }, caption, note), head);
   parent.append(box);
-  const canvas = picture(box, W, K * row + 4, name);
+  const canvas = picture(box, W, K * row, name);
+  canvas.style.marginBottom = "6px";
   line(canvas, left, 0, left, K * row, "ta-axis");
-  const color = `var(--ta-${kind})`;
   const rows = Array.from({ length: K }, (_, i) => {
-    const bar = svg("rect", { x: left, y: i * row + 3, height: row - 6, fill: color, stroke: color });
+    const bar = svg("rect", { x: left, y: i * row + 2, height: row - 4, fill: color, stroke: color });
     canvas.append(bar);
-    return [label(canvas, left - 4, i * row + 14, "", "end", "ta-small"), bar, label(canvas, W, i * row + 14, "", "end", "ta-small")];
+    return [label(canvas, left - 8, i * row + 11, "", "end", "ta-small"), bar, label(canvas, W, i * row + 11, "", "end", "ta-small")];
+  });
+  const place = cursor(ui, canvas, {
+    name: `${caption}, bars`, cross: false,
+    // The scores of the first panel are a grip of their own.
+    box: () => ({ x: panel ? 0 : left, y: 0, width: W - (panel ? 0 : left), height: K * row }),
+    size: () => [1, K],
+    at: () => [0, ui.seen("key") ?? 0],
+    state: (_, key) => ({ key, panel }),
+    says: (_, key) => `${panel === 3 ? "" : `key ${key}, score `}${rows[key][0].textContent}: ${rows[key][2].textContent}`,
   });
   return {
-    draw(words, values, limit, text, show) {
-      note.textContent = text;
+    canvas, head,
+    draw(words, values, limit, text, show, { key, panel: pointed }) {
+      write(note, text);
       rows.forEach(([word, bar, value], i) => {
         const v = values[i];
-        word.textContent = words[i];
-        value.textContent = show(v);
-        bar.setAttribute("width", Number.isFinite(v) ? ((Math.abs(v) / limit) * (W - left - right)).toFixed(1) : 0);
-        bar.setAttribute("fill-opacity", v < 0 ? 0.25 : 1);
-        bar.setAttribute("stroke-dasharray", v < 0 ? "3 2" : "");
+        write(word, words[i]);
+        write(value, show(v));
+        fill(bar, {
+          width: Number.isFinite(v) ? ((Math.abs(v) / limit) * (W - left - right)).toFixed(1) : 0,
+          "fill-opacity": v < 0 ? 0.25 : 1, "stroke-dasharray": v < 0 ? "3 2" : "", class: i === key ? "ta-lit" : "",
+        });
+        for (const node of [word, value]) {
+          node.style.fontWeight = i === key ? 700 : 400;
+          node.style.fill = i === key ? "var(--ta-ink)" : "";
+          node.style.textDecoration = i === key && panel === pointed ? "underline" : "";
+        }
       });
+      place();
     },
   };
 }
 
-/** Three curves over the growth, each with a line style of its own, and a mark where the slider stands. */
-function curvePanel(parent, caption, name, kinds) {
-  const [W, H, left, right, topEdge, bottom] = [398, 206, 46, 16, 8, 36];
+/** A line and a mark for each remedy; each has a shape of its own, for who sees no color. */
+function series(parent, i) {
+  const kind = `ta-${HUES[i]}`;
+  const path = svg("path", { class: kind, style: `fill: none; stroke: var(--${kind}); stroke-width: 2.2; stroke-dasharray: ${DASHES[i]}` });
+  const style = `fill: var(--${kind}); stroke: var(--ta-paper); pointer-events: none`;
+  const mark = [() => svg("circle", { r: 6, class: kind, style }), () => svg("rect", { x: -4, y: -4, width: 8, height: 8, class: kind, style }),
+    () => svg("path", { d: "M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class: kind, style })][i]();
+  parent.append(path);
+  return [path, mark];
+}
+
+/** Three curves over the growth; run along them to grow the scores. */
+function curvePanel(ui, parent, W, along, grown) {
+  const [H, left, right, topEdge, bottom] = [168, 50, 22, 22, 32];
   const [iw, ih] = [W - left - right, H - topEdge - bottom];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const title = html("p", { class: "ta-caption" }, caption);
-  box.append(title, html("p", { class: "ta-note", style: "margin: 0" }, "solid: no remedy; dashes: soft cap; dots: QK-norm"));
+  choice(ui, { trait: "quantity", name: "curve shows", values: ui.spec.quantities });
+  box.append(ui.controls.lastChild);
   parent.append(box);
-  const canvas = picture(box, W, H, name);
-  const [grid, id] = [svg("g"), freshId()];
+  const canvas = picture(box, W, H, "Curves against the growth of the scores: no remedy, soft cap and QK-norm");
+  const [grid, broken, id] = [svg("g"), svg("path", { style: "fill: var(--ta-bad); fill-opacity: 0.22; shape-rendering: crispEdges" }), freshId()];
   const frame = { x: left, y: topEdge, width: iw, height: ih };
   const inside = svg("g", { "clip-path": `url(#${id})` });
-  canvas.append(grid, svg("clipPath", { id }, svg("rect", frame)), svg("rect", { ...frame, class: "ta-axis" }), inside);
+  canvas.append(grid, svg("clipPath", { id }, svg("rect", { ...frame, y: topEdge - 2, height: ih + 4 })), svg("rect", { ...frame, class: "ta-axis" }), inside);
+  inside.append(broken);
   const here = line(inside, 0, topEdge, 0, topEdge + ih, "ta-diagonal");
-  const paths = kinds.map((kind, i) => {
-    const path = svg("path", { style: `fill: none; stroke: var(--ta-${kind}); stroke-width: 2.2; stroke-dasharray: ${["none", "7 4", "2 3"][i]}` });
-    inside.append(path);
-    return path;
+  const [paths, dots] = [[], []];
+  NAMES.forEach((name, i) => {
+    const [path, dot] = series(inside, i);
+    paths.push(path);
+    dots.push(dot);
+    const start = Math.round((i * W) / 3) + (W > 400 ? 20 : 0);
+    const [sample, mark] = series(canvas, i);
+    fill(sample, { d: `M${start} 9H${start + 26}` });
+    fill(mark, { transform: `translate(${start + 13},9)` });
+    canvas.append(mark);
+    label(canvas, start + 31, 13, name, "start", "ta-small");
   });
-  const below = label(canvas, left + iw / 2, H - 4, "", "middle");
+  const below = label(canvas, left + iw / 2, H - 3, "", "middle");
+  const place = cursor(ui, canvas, {
+    name: "Curves: growth of the scores", cross: false,
+    box: () => frame,
+    size: () => [along()[0], 1],
+    at: () => [Math.min(ui.seen(along()[1]), along()[0] - 1), 0],
+    state: (i) => ({ [along()[1]]: i, along: true }),
+    says: grown,
+  });
+  canvas.append(...dots);
+  const x = (i) => left + ((i + 0.5) / along()[0]) * iw;
+  let y = () => 0;
   return {
-    draw({ count, here: place, ticks, along, low, high, marks, lines, caption: words }) {
-      const x = (i) => left + ((i + 0.5) / count) * iw;
-      const y = (v) => topEdge + ((high - v) / (high - low)) * ih;
-      if (words) title.textContent = words;
-      below.textContent = along;
+    draw({ ticks, along: words, low, high, marks, lines }) {
+      y = (v) => topEdge + ((high - v) / (high - low)) * ih;
+      write(below, words);
       grid.replaceChildren();
-      ticks.forEach(([i, text]) => { line(grid, x(i), topEdge, x(i), topEdge + ih, "ta-grid"); label(grid, x(i), topEdge + ih + 15, text, "middle", "ta-small"); });
+      ticks.forEach(([i, text]) => { line(grid, x(i), topEdge, x(i), topEdge + ih, "ta-grid"); label(grid, x(i), topEdge + ih + 14, text, "middle", "ta-small"); });
       marks.forEach(([v, text]) => { line(grid, left, y(v), left + iw, y(v), "ta-grid"); label(grid, left - 5, y(v) + 4, text, "end", "ta-small"); });
-      lines.forEach((values, i) => paths[i].setAttribute("d", trace(values.map((v, j) => [x(j), v === -Infinity ? NaN : y(v)]))));
-      here.setAttribute("x1", x(place));
-      here.setAttribute("x2", x(place));
+      lines.forEach((values, i) => fill(paths[i], { d: trace(values.map((v, j) => [x(j), v === -Infinity ? NaN : y(v)])) }));
+    },
+    point(i, values) {
+      fill(here, { x1: x(i), x2: x(i) });
+      dots.forEach((dot, j) => {
+        const good = Number.isFinite(values[j]);
+        dot.style.visibility = good ? "visible" : "hidden";
+        if (good) fill(dot, { transform: `translate(${x(i).toFixed(1)},${clamp(y(values[j]), topEdge, topEdge + ih).toFixed(1)})` });
+      });
+      place();
+    },
+    shade(columns) {
+      const step = iw / along()[0];
+      fill(broken, { d: columns.map((bad, i) => (bad ? `M${(x(i) - step / 2).toFixed(1)} ${topEdge}h${step.toFixed(2)}v${ih}h${(-step).toFixed(2)}Z` : "")).join("") });
     },
   };
 }
 
 /** What torch computes in each dtype: softmax without and with the shift, and the learner's log Z. */
-function dtypeTable(parent, spec) {
-  const heads = ["dtype", "eˣ overflows at", "p without shift", "with shift", "log Z"];
-  const table = html("table", { class: "ta-facts" }, html("caption", {}, "Largest weight p as torch computes it, and log Z"),
-    html("tr", {}, ...heads.map((text, i) => html("th", { scope: "col", style: i ? "text-align: right; font-weight: 600" : "font-weight: 600" }, text))));
+function dtypeTable(ui, parent) {
+  const { spec } = ui;
+  const heads = ["dtype", "exp(x) up to", "no shift", "shift", "log Z"].map((text) => (ui.room < 330 ? text : text.replaceAll(" ", "\u00a0")));
+  const table = html("table", { class: "ta-facts" }, html("caption", {}, "Largest weight in each dtype, and log Z"),
+    html("tr", {}, ...heads.map((text, i) => html("th", { scope: "col", style: `${i ? "text-align: right; " : ""}vertical-align: bottom; font-weight: 600` }, text))));
+  const middle = "vertical-align: middle";
+  const lines = [];
   const cells = spec.dtypes.map((dtype, i) => {
-    const row = [0, 1, 2].map(() => html("td", { class: "ta-number" }));
-    table.append(html("tr", {}, html("th", { scope: "row" }, dtype), html("td", { class: "ta-number" }, `x = ${fixed(spec.limits[i], 1)}`), ...row));
+    const row = [0, 1, 2].map(() => html("td", { class: "ta-number", style: middle }));
+    const head = html("th", { scope: "row" });
+    const line = html("tr", {}, head, html("td", { class: "ta-number", style: middle }, `x = ${fixed(spec.limits[i], 1)}`), ...row);
+    button(head, dtype, () => {}).style.cssText = "min-width: 72px; padding: 0 6px; text-align: left"; // the row answers the click
+    touch(ui, line, () => ({ dtype: i }));
+    table.append(line);
+    lines.push(line);
     return row;
   });
   parent.append(table);
   const mark = (cell, text, good) => {
-    cell.textContent = text;
+    write(cell, text);
     cell.style.color = good ? "" : "var(--ta-bad)";
     cell.style.fontWeight = good ? "" : "600";
   };
-  return (at, A, ui) => cells.forEach(([naive, shifted, logZ], i) => {
+  return (at, A) => cells.forEach(([naive, shifted, logZ], i) => {
+    lines[i].style.cssText = ui.seen("dtype") === i ? "outline: 2px solid var(--ta-ink); background: var(--ta-panel)" : "";
     const [n, s, z, gap] = ["naive", "shifted", "L_logsumexp", "lse_gap"].map((name) => ui.table(name)[i * A + at]);
     mark(naive, fixed(n), Number.isFinite(n));
     mark(shifted, fixed(s), Number.isFinite(s));

@@ -1,0 +1,69 @@
+"""The steps of SoftmaxStabilityExplorer."""
+
+from ..tools.story import Step
+
+_USUAL = {
+    "grow": "by the slider",
+    "factor": 13,
+    "cap": 10.0,
+    "gain": 1.0,
+    "coefficient": 1e-4,
+    "quantity": "entropy",
+}
+
+STORY = (
+    Step(
+        "Drag the scores under “no remedy” left and right: one factor scales all eight.",
+        "What do large scores do?",
+        ("one weight takes all", "weights become equal", "nothing"),
+        0,
+        "At factor 11.3 the first key has 0.997, and the entropy is near 0.",
+        "Compare the blue bars at factor 0.125 and at 11.3.",
+        _USUAL,
+    ),
+    Step(
+        "Scores learn through a slope: how much a weight moves with its score. Point along the lines.",
+        "Which line keeps its slope at 256?",
+        ("no remedy", "soft cap", "QK-norm"),
+        2,
+        "QK-norm divides the growth out. The cap bounds the scores, but its own slope goes to 0.",
+        "Point at the dotted line, which stands at 256, and read the three slopes in the gray line.",
+        {**_USUAL, "quantity": "slope", "factor": 22},
+    ),
+    Step(
+        "These scores reach 64. In the table, each dtype has a limit for exp(x): point at its row.",
+        "Which dtype needs the shift here?",
+        ("float16", "bfloat16", "float32"),
+        0,
+        "exp(64) is beyond float16, which ends at 65,504. bfloat16 reaches as far as float32.",
+        "Look for NaN in the table.",
+        {**_USUAL, "factor": 16},
+    ),
+    Step(
+        "z-loss pulls log Z toward 0. The gray bars are its gradient: point at one.",
+        "Which logit does it push down most?",
+        ("the largest", "all alike", "the smallest"),
+        0,
+        "The gradient is 2 λ log Z · p, so each logit gets a share as large as its weight.",
+        "Compare the gray bars with the blue ones.",
+        {**_USUAL, "factor": 8, "coefficient": 1.0},
+    ),
+    Step(
+        "Now the scores of a recorded training run. Point along the solid line, step by step.",
+        "From which step on is its slope below 0.001?",
+        ("8", "32", "96"),
+        1,
+        "At step 24 it is still 0.0086; at step 32, with scores up to 50.5, it is 3.3e−6.",
+        "Point at each of these steps, and read the first slope in the gray line.",
+        {**_USUAL, "grow": "as in a training run", "run_step": 0, "quantity": "slope"},
+    ),
+    Step(
+        "Now break it: a cap of 1 is far too small for these scores. Drag them as far as you like.",
+        "Can the soft cap still give one key 0.9?",
+        ("yes", "no"),
+        1,
+        "No weight gets above 0.24: scores between −1 and 1 are too close together for a choice.",
+        "Follow the dashed line from end to end: it shows the largest weight.",
+        {**_USUAL, "cap": 1.0, "quantity": "largest p"},
+    ),
+)
