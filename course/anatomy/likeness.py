@@ -63,16 +63,19 @@ def of_outcomes(
     return Likeness.NUMBERS if Likeness.NUMBERS in likes else Likeness.VALUE
 
 
-_UNMEASURED = 1e-5  # of the largest number: float32 on another processor, behind a softmax of scores near 1,000
+_STEPS = 32  # rounding steps of the largest entry: the least that any right answer is allowed
 
 
 def _tolerance(case: CaseRecord, name: str, known: torch.Tensor) -> float:
-    """How far a mistake's tensor may be missed: as far as the right one, which was measured. Where that is no floating
-    tensor nothing was, and another processor rounds otherwise."""
-    if name in case.atol or case.rtol == 0 or known.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-        return case.atol.get(name, 0.0)
-    finite = known[known.isfinite()]
-    return _UNMEASURED * finite.abs().max().item() if finite.numel() else 0.0
+    """How far a mistake's tensor may be missed: as far as the right one of that name, and never less than any right
+    one. A mistake that returns numbers for a mask, or two results for one, has tensors that nothing was measured for.
+    """
+    allowed = case.atol.get(name, 0.0)
+    if case.rtol == 0 or not known.is_floating_point():
+        return allowed
+    finite = known[known.isfinite()].double()
+    scale = finite.abs().max().item() if finite.numel() else 0.0
+    return max(allowed, _STEPS * torch.finfo(known.dtype).eps * scale)
 
 
 # Wrong numbers are a mistake's also where they come in another dtype, or cut off from their inputs: that is a mistake
