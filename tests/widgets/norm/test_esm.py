@@ -156,3 +156,23 @@ def test_the_units_of_both_norms_are_drawn_at_their_size(stage):
     )
     unit = 204 / 2 / 5  # pixels for 1 on an axis of ±5
     assert tips == pytest.approx([-1.196 * unit, -2.771 * unit], abs=0.1)
+
+
+def test_the_picture_stands_still_under_a_hand_that_drags(stage):
+    """What leaves the scene brings a button, which moves what is below it: not before the hand lets go."""
+    page = stage(CASE.make(**NormExplorer.story[1].state, step=1))
+    scene, grip = page.get_by_role("button", name="Set the scene"), page.get_by_label("grip μ: shift")
+    chart = page.locator(".ta-row .ta-svg").first
+    for x, y in (middle(grip), on_entry(page, "Input", 2)):
+        before = chart.bounding_box()
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y - 12)
+        settle(page)
+        assert trait(page, "shift") == 0.5 and scene.is_hidden() and chart.bounding_box() == before
+        page.mouse.up()
+        settle(page)
+        assert scene.is_visible() and chart.bounding_box()["y"] > before["y"]
+        scene.click()
+        settle(page)
+        assert trait(page, "shift") == 0

@@ -250,14 +250,19 @@ function liftBars(ui, canvas) {
   let start = null;
   area.style.cursor = "grab";
   area.addEventListener("pointerdown", (event) => {
-    if (!event.button && event.pointerType !== "touch") start = { y: pointIn(canvas, event)[1], place: shifts.indexOf(ui.get("shift")) };
+    if (event.button || event.pointerType === "touch") return;
+    start = { y: pointIn(canvas, event)[1], place: shifts.indexOf(ui.get("shift")) };
+    ui.root.dataset.dragging = "true";
   });
   area.addEventListener("pointermove", (event) => {
     if (!start) return;
     const to = shifts[clamp(start.place + Math.round((start.y - pointIn(canvas, event)[1]) / PULL), 0, shifts.length - 1)];
     if (to !== ui.get("shift")) ui.set("shift", to);
   });
-  for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) area.addEventListener(end, () => { start = null; });
+  for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) area.addEventListener(end, () => {
+    start = null;
+    delete ui.root.dataset.dragging;
+  });
 }
 
 const widget = { render: mount(normWidget) };

@@ -29,9 +29,15 @@ function story(ui) {
   let shown = -1;
   const alike = (a, b) => Object.is(a, b) || (Array.isArray(a) && String(a) === String(b));
   const told = () => Object.entries(steps[step()].state).every(([name, value]) => alike(ui.get(name), value));
+  // A button that came while something is dragged would push the picture away from under the hand: it waits.
+  const offer = () => { scene.hidden = told() || (scene.hidden && "dragging" in ui.root.dataset); };
+  for (const end of ["pointerup", "pointercancel"]) {
+    ui.root.addEventListener(end, offer);
+    ui.atEnd(() => ui.root.removeEventListener(end, offer));
+  }
   ui.bind("step", () => {
     const now = step();
-    scene.hidden = told();
+    offer();
     if (shown === now) return;
     shown = now;
     where.textContent = `${now + 1} of ${steps.length}`;
