@@ -12,7 +12,7 @@ CASE = Case(
         ("combobox", "activation", "activation", "ArrowDown"),
         ("slider", "input x", "place", "ArrowRight"),
         ("slider", "β of swish", "beta", "ArrowLeft", {"activation": "swish"}),
-        ("slider", "value branch", "value", "Home"),
+        ("slider", "value v", "value", "Home"),
         ("slider", "shift of all units", "shift", "ArrowRight", {"activation": "relu", "shift": -4}),
     ],
     drawn=UNLABELED,

@@ -1,9 +1,13 @@
 """Tier 2 of ActivationExplorer: its script alone in Chromium, beyond what every widget promises."""
 
+import math
+import re
+
 import pytest
 from anatomy.widgets import ActivationExplorer
+from anatomy.widgets import activation as act
 
-from ..page import find, settle, words
+from ..page import find, settle, trait, words
 from .case import CASE
 from .learners import ACTIVATIONS, wrong_constant_gelu
 
@@ -22,5 +26,161 @@ def test_activation_words_and_the_slope_by_hand(stage):
 
 def test_dead_units_are_crossed_out(stage):
     page = stage(CASE.make(activation="relu", shift=-4))
-    marks = page.get_by_role("img", name="Forty units").locator("text").all_text_contents()
+    marks = page.get_by_label("Forty units").locator("text").all_text_contents()
     assert f"{marks.count('×')} of 40" in page.locator(".ta-number").all_text_contents() and marks.count("×") > 10
+
+
+def readout(page):
+    """The readout, also while it is silent for a screen reader."""
+    return page.locator(".ta-readout").text_content()
+
+
+def on_place(page, panel, place):
+    """A point of that column of a panel on the screen."""
+    box = page.get_by_role("slider", name=f"{panel}: input x", exact=True).bounding_box()
+    return box["x"] + (place + 0.5) * box["width"] / act.POINTS, box["y"] + 0.5 * box["height"]
+
+
+def on_unit(page, unit):
+    box = page.get_by_role("application", name="Units").bounding_box()
+    return box["x"] + (unit % 8 + 0.5) * box["width"] / 8, box["y"] + (unit // 8 + 0.5) * box["height"] / 5
+
+
+def views(page):
+    """Dots on both pictures, the tangent, and the ticks under the curve."""
+    return page.evaluate("""() => [
+      ...[...document.querySelectorAll('.ta-svg circle')].map((c) => `${c.getAttribute('cx')},${c.getAttribute('cy')}`),
+      ...[...document.querySelectorAll('path.ta-mark')].map((p) => p.getAttribute('d'))]""")
+
+
+@pytest.mark.parametrize("panel", ["Curve", "Gate"])
+def test_a_point_shows_its_formula_and_lights_up_everywhere(stage, panel):
+    page = stage(CASE.make())
+    quiet, before = readout(page), views(page)
+    page.mouse.move(*on_place(page, panel, 40))
+    settle(page)
+    heard = readout(page)
+    assert "gelu at x = −2.00: gate −0.046 · 1.50 = −0.068" in heard
+    assert "f(x) = x · Φ(x) = −2.00 · 0.023 = −0.046" in heard
+    assert "f′(x) = Φ(x) + x · φ(x) = 0.023 + (−2.00) · 0.054 = −0.085" in heard
+    now = views(page)
+    assert all(a != b for a, b in zip(before[:4], now[:4], strict=True))  # slope, curve, gate, tangent
+    assert trait(page, "place") == 100
+    page.mouse.move(2, 2)
+    settle(page)
+    assert (readout(page), views(page)) == (quiet, before)
+
+
+def test_dragging_along_the_curve_and_keys_give_the_same_place(stage):
+    page = stage(CASE.make())
+    page.mouse.move(*on_place(page, "Curve", 60))
+    page.mouse.down()
+    page.mouse.move(*on_place(page, "Curve", 127), steps=5)
+    page.mouse.up()
+    page.mouse.move(2, 2)
+    settle(page)
+    assert trait(page, "place") == 127
+    by_hand = readout(page), views(page)
+    page.evaluate("() => model.set('place', 126)")
+    page.get_by_role("slider", name="Curve: input x", exact=True).press("ArrowRight")
+    settle(page)
+    assert trait(page, "place") == 127 and (readout(page), views(page)) == by_hand
+
+
+def test_the_tangent_has_the_slope_of_the_table(stage):
+    """Its rise over its run on the screen, in units of the axes."""
+    widget = CASE.make()
+    slope = float(widget.shown("d_gelu")[0, widget.place])
+    page = stage(widget)
+    a, b, c, d = (float(v) for v in re.findall(r"-?[\d.]+", views(page)[3]))
+    x, y = (
+        page.evaluate("(v) => document.querySelector('.ta-svg .ta-axis[width]').getAttribute(v)", v)
+        for v in ("width", "height")
+    )
+    assert math.isclose(-(d - b) / float(y) * 5.7 / ((c - a) / float(x) * 8), slope, rel_tol=0.02)
+
+
+def test_a_unit_shows_its_64_inputs_under_the_curve(stage):
+    widget = CASE.make(activation="relu")
+    page = stage(widget)
+    inputs = widget._inputs["pre"].numpy() - 2
+    unit = int((inputs > 0).any(0).argmin())  # the first dead one
+    page.mouse.move(*on_unit(page, unit))
+    settle(page)
+    low, high = (f"{v:.2f}".replace("-", "−") for v in (inputs[:, unit].min(), inputs[:, unit].max()))
+    assert f"unit {unit}: 64 inputs from {low} to {high}." in readout(page)
+    assert "0 ÷ 64 = 0 % still learn. f = 0 for all 64: the unit is dead." in readout(page)
+    assert views(page)[4].count("M") == (inputs[:, unit] >= -4).sum() > 30  # the others are left of the frame
+    page.mouse.click(*on_unit(page, unit))
+    page.mouse.move(2, 2)
+    page.get_by_role("application", name="Units").press("ArrowDown")
+    settle(page)
+    assert f"unit {unit + 8}:" in readout(page)
+    assert views(page)[4].count("M") == (abs(inputs[:, unit + 8]) <= 4).sum()
+    page.keyboard.press("Escape")
+    settle(page)
+    assert views(page)[4] == ""
+
+
+def pulled(page, handle, dx, dy):
+    """The hand takes hold of a handle and moves by so many pixels."""
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx, y + dy, steps=4)
+    page.mouse.up()
+    page.mouse.move(2, 2)
+    settle(page)
+
+
+@pytest.mark.parametrize(
+    "handle, name, by, keys",
+    [
+        ("heap of inputs: shift of all units", "shift", (1, 0), ["ArrowRight"] * 2),
+        ("grip v: the value", "value", (0, -1), ["ArrowUp"] * 3),
+    ],
+)
+def test_the_heap_and_the_value_are_dragged(stage, handle, name, by, keys):
+    page = stage(CASE.make(value=0.5))
+    before = trait(page, name)
+    node = page.get_by_role("slider", name=handle, exact=True)
+    wide, high = (
+        page.evaluate(f"([v]) => Number([...document.querySelectorAll('rect.ta-axis')][{i}].getAttribute(v))", [v])
+        for i, v in ((0, "width"), (2, "height"))
+    )
+    step = wide / 8 if name == "shift" else high / 8.4 * 0.25
+    pulled(page, node, by[0] * step * len(keys), by[1] * step * len(keys))
+    moved = trait(page, name)
+    by_hand = readout(page), views(page), page.locator(".ta-svg text").all_text_contents()
+    page.evaluate("([name, value]) => model.set(name, value)", [name, before])
+    for key in keys:
+        node.press(key)
+    settle(page)
+    assert trait(page, name) == moved == before + {"shift": 2, "value": 0.75}[name]
+    assert (readout(page), views(page), page.locator(".ta-svg text").all_text_contents()) == by_hand
+
+
+def computed(text):
+    """The number that a formula of numbers gives; None where it has words in it."""
+    if not re.fullmatch(r"[\d.e()+·÷−² ]*\d[\d.e()+·÷−² ]*", text):
+        return None
+    plain = re.sub(r"[−·÷²]", lambda sign: {"−": "-", "·": "*", "÷": "/", "²": "**2"}[sign[0]], text)
+    return eval(plain)
+
+
+@pytest.mark.parametrize("name", act.ACTIVATIONS)
+def test_numbers_in_the_formulas_give_what_stands_behind_them(stage, name):
+    page = stage(CASE.make(activation=name))
+    checked = 0
+    for place in (0, 33, 60, 80, 110, 160):
+        page.evaluate("(place) => model.set('place', place)", place)
+        settle(page)
+        heard = readout(page)
+        assert "NaN" not in heard and "yours gives" not in heard
+        for part in heard.split(" f(x) ")[1].split("; f′"):
+            *_, formula, result = ["", *part.split(", s = ")[0].split(" = ")]
+            if (value := computed(formula)) is not None and computed(result) is not None:
+                assert math.isclose(value, computed(result), abs_tol=3e-3, rel_tol=0.02), part
+                checked += 1
+    assert checked >= (4 if name in ("squared_relu", "gelu", "gelu_tanh", "swish", "sigmoid", "tanh") else 0)

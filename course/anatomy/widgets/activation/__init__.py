@@ -13,6 +13,7 @@ from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from .story import STORY
 
 ACTIVATIONS = ("relu", "leaky_relu", "elu", "squared_relu", "gelu", "gelu_tanh", "swish", "sigmoid", "tanh")
 BY_HAND = {"sigmoid": "sigmoid_prime", "swish": "silu_prime", "gelu": "gelu_prime"}
@@ -32,16 +33,18 @@ class ActivationExplorer(SeveralFunctions):
     Known names: those of ACTIVATIONS, each called as ``fn(x)`` on float32 tensors (``swish`` as ``fn(x, beta=…)``), and
     ``sigmoid_prime``, ``silu_prime`` and ``gelu_prime``, slopes written by hand, which are held against the
     slope of the curve that autograd finds. The units are 40 × 64 fixed pre-activations: unit u sees normal
-    numbers around a mean of its own, and the slider ``shift`` moves them all.
+    numbers around a mean of its own, and ``shift`` moves them all.
 
     Traits activation (index into ACTIVATIONS; a name is taken too), beta, place (index of x), value and shift
-    follow the controls. Raises as TableWidget says, and WrongOutput when no gradient flows through a function.
+    follow the controls and what is dragged. Raises as TableWidget says, and WrongOutput when no gradient flows through
+    a function.
     """
 
     recording = "activation"
     names = (*ACTIVATIONS, *BY_HAND.values())
     function_name = "activations"
     controls = ("activation", "beta", "place", "value", "shift")
+    story = STORY
 
     activation = t.Int(4, min=0, max=len(ACTIVATIONS) - 1).tag(sync=True)
     beta = t.Enum(BETAS, 1.0).tag(sync=True)
@@ -90,7 +93,7 @@ class ActivationExplorer(SeveralFunctions):
                     row[2] = np.abs(mine[hand] - slope[j]).max()
             facts[i, len(f) :] = facts[i, 0]
         own = [float(f"f_{name}" in mine and mine is not reference) for name in ACTIVATIONS]
-        return {**tables, "facts": facts, "own": np.array(own)}
+        return {**tables, "facts": facts, "own": np.array(own), "pre": inputs["pre"].numpy()}
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
@@ -178,7 +181,7 @@ class ActivationExplorer(SeveralFunctions):
         gate.axhline(self.value, color=VERMILLION, linestyle=DASHES, label="value alone")
         gate.plot(x, f * self.value, color=BLUE, label="gate · value")
         gate.plot(x[self.place], f[self.place] * self.value, "o", color="black", markersize=5)
-        gate.set_ylim(-6, 6)
+        gate.set_ylim(-4.2, 4.2)
         gate.legend(fontsize=7)
         plain(gate, f"As a gate on {self.value:g}", "x", "")
         silent, flat = self.shown(f"u_{self.name}")[row, SHIFTS.index(self.shift)]

@@ -1,38 +1,33 @@
 // ActivationExplorer: the curve of an activation, its slope, what it does as a gate, and the units it silences.
 
+const TALL = 184; // px of the curve's frame
+const [GATE, UNITS, GAP] = [196, 210, 20]; // px: panels beside the curve, and between panels
+const REACH_OF_TANGENT = 1.1; // in x, to each side
+
 function activationWidget(ui) {
-  const { spec } = ui;
+  const { spec, room } = ui;
+  const name = () => spec.names[ui.get("activation")];
   pick(ui, { trait: "activation", name: "activation", names: spec.names });
   slider(ui, { trait: "place", name: "input x", max: spec.x.length - 1, show: (i) => fixed(spec.x[i], 2), kind: "ta-one" });
   const beta = slider(ui, { trait: "beta", name: "β of swish", values: spec.betas, show: (b) => (name() === "swish" ? short(b) : "–") });
-  slider(ui, { trait: "value", name: "value branch", values: spec.values, show: (v) => fixed(v, 2), kind: "ta-two" });
+  slider(ui, { trait: "value", name: "value v", values: spec.values, show: (v) => fixed(v, 2), kind: "ta-two" });
   slider(ui, { trait: "shift", name: "shift of all units", values: spec.shifts, show: (s) => minus(String(s)) });
+  if (room < 480) ui.readout.style.minHeight = room < 340 ? "134px" : "98px"; // a longer formula must not move the curve
   ui.root.append(ui.readout);
 
-  const top = ui.row();
-  const curve = plotPanel(top, spec, "Curve", 430, [-1.5, 4.2], [-1, 0, 1, 2, 3, 4],
-    "Curve of the activation and its slope for x from −4 to 4");
-  const gate = plotPanel(top, spec, "As a gate", 340, [-6, 6], [-6, -4, -2, 0, 2, 4, 6],
-    "Product of the activated gate and the value, for every input of the gate");
-  const bottom = ui.row();
-  const units = unitPanel(bottom, spec.units);
-  const side = html("div", { class: "ta-panel", style: "flex: 1 1 300px" });
-  bottom.append(side);
-  const table = facts(side, "In numbers", [
-    ["farthest from the reference", "largest |f − reference| for x in −4…4"],
+  const row = ui.row();
+  const wide = room >= GATE + UNITS + 2 * GAP + 290;
+  const pair = room >= GATE + UNITS + GAP;
+  const curve = curvePanel(ui, row, wide ? room - GATE - UNITS - 2 * GAP : room);
+  const gate = gatePanel(ui, row, wide ? GATE : pair ? room - UNITS - GAP : room);
+  const units = unitPanel(ui, row, wide || pair ? UNITS : Math.min(room, 330));
+  const numbers = signs(ui.row(), [
+    ["from the reference", "largest |f − reference| for x in −4…4"],
     ["slope by hand", "largest difference from autograd's"],
-    ["farthest from ReLU", "largest |f − max(x, 0)| for x in −4…4"],
-    ["dead units", "0 for all 64 tokens: no gradient at all"],
-    ["flat slopes", `share of slopes below ${spec.flat}`],
+    ["from ReLU", "largest |f − max(x, 0)| for x in −4…4"],
+    ["dead units", "0 for all 64 inputs: no gradient at all"],
+    ["flat slopes", `share of slopes below ${spec.flat} in size, of all units and inputs`],
   ]);
-  const dots = "fill: none; stroke: var(--ta-two); stroke-width: 2; stroke-dasharray: 2 3";
-  const paths = {
-    reference: curve.path("ta-reference"), slope: curve.path("", dots), mine: curve.path("ta-mine"),
-    alone: gate.path("ta-reference"), product: gate.path("ta-mine"),
-  };
-  const spots = { curve: curve.spot(), gate: gate.spot() };
-
-  function name() { return spec.names[ui.get("activation")]; }
 
   return {
     draw() {
@@ -41,25 +36,17 @@ function activationWidget(ui) {
       const at = now === "swish" ? spec.betas.indexOf(ui.get("beta")) : 0;
       const N = spec.x.length;
       const cut = (table) => ui.table(`${table}_${now}`).subarray(at * N, (at + 1) * N);
-      const [f, d, right] = [cut("f"), cut("d"), cut("ref_f")];
-      const [place, value] = [ui.get("place"), ui.get("value")];
+      const [f, d, right, rightSlope] = ["f", "d", "ref_f", "ref_d"].map(cut);
+      const [place, value, shift, unit] = [ui.seen("place"), ui.get("value"), ui.get("shift"), ui.seen("unit") ?? -1];
       const own = ui.table("own")[ui.get("activation")] === 1;
-      const points = (ys) => spec.x.map((x, i) => [x, ys(i)]);
-      curve.draw(paths.reference, points((i) => right[i]));
-      curve.draw(paths.slope, points((i) => d[i]));
-      curve.draw(paths.mine, points((i) => f[i]));
-      curve.note(`${own ? "blue: yours" : "blue: the reference"}; dots: its slope${own ? "; gray dashes: the reference" : ""}`);
-      gate.draw(paths.alone, points(() => value));
-      gate.draw(paths.product, points((i) => f[i] * value));
-      gate.note("f(x) · value; gray dashes: the value alone");
-      curve.move(spots.curve, spec.x[place], f[place]);
-      gate.move(spots.gate, spec.x[place], f[place] * value);
+      curve.draw({ f, d, right, place, shift, unit, own });
+      gate.draw(f, value, place);
 
       const size = 2 * spec.units;
-      const from = (at * spec.shifts.length + spec.shifts.indexOf(ui.get("shift"))) * size;
+      const from = (at * spec.shifts.length + spec.shifts.indexOf(shift)) * size;
       const share = ui.table(`u_${now}`).subarray(from, from + size);
       const [silent, flat] = [share.subarray(0, spec.units), share.subarray(spec.units)];
-      units.draw(silent, flat, palette(ui.dark));
+      units.draw(silent, flat, palette(ui.dark), unit);
       const dead = silent.filter((v) => v === 1).length;
       const mean = flat.reduce((a, b) => a + b, 0) / spec.units;
 
@@ -67,86 +54,309 @@ function activationWidget(ui) {
       const good = far <= spec.tolerance;
       const formula = spec.hand[now];
       const missing = !formula ? ["–", ""] : now === "swish" && ui.get("beta") !== 1 ? ["β = 1 only", ""] : ["not given", ""];
-      table([
+      numbers([
         own ? [short(far), good ? "same" : "differs", good] : ["–", ""],
         Number.isNaN(hand) ? missing : [short(hand), hand <= spec.tolerance ? "ok" : "broken", hand <= spec.tolerance],
         [short(relu), ""],
         [`${dead} of ${spec.units}`, ""],
         [`${fixed(100 * mean, 0)} %`, ""],
       ]);
-      ui.say(`${now} at x = ${fixed(spec.x[place], 2)}: value ${fixed(f[place])}, slope ${fixed(d[place])}; as a gate ` +
-        `${fixed(f[place])} · ${fixed(value, 2)} = ${fixed(f[place] * value)}; ${dead} of ${spec.units} units dead`);
-      ui.root.dataset.key = `${now},${at},${place},${value},${ui.get("shift")},${fixed(f[place], 4)}`;
+      const [x, y, slope] = [spec.x[place], f[place], d[place]];
+      if (unit >= 0) ui.say(...unitWords(unit, curve.inputs(unit, shift), silent[unit], flat[unit], spec.flat));
+      else {
+        ui.say(`${now} at x = ${fixed(x, 2)}: gate ${told(y)} · ${term(fixed(value, 2))} = ${told(y * value)}; ` +
+          `${dead} of ${spec.units} units dead.`,
+        formulas(now, x, ui.get("beta"), [right[place], y], [rightSlope[place], slope], spec.tolerance));
+      }
+      ui.root.dataset.key = `${now},${at},${place},${value},${shift},${fixed(y, 4)}`;
     },
   };
 }
 
-/** Axes over x = −4…4 with curves that are cut off at the frame. */
-function plotPanel(parent, spec, caption, W, [low, high], ticks, name) {
-  const [H, left, right, topEdge, bottom] = [250, 34, 10, 8, 38];
-  const [iw, ih] = [W - left - right, H - topEdge - bottom];
+/** A number behind a sign: a negative one gets its parentheses. */
+const term = (text) => (text.startsWith("−") ? `(${text})` : text);
+
+/** Three decimals, or two digits of what would be 0.000: numbers put into a formula must give what stands behind it. */
+const told = (v) => (v !== 0 && Math.abs(v) < 1e-3 ? short(v) : fixed(v));
+
+/** For each activation: how f and its slope come about, with the numbers put in. f and d are what comes out. */
+const FORMULAS = {
+  relu: (x, f) => [`max(0, x) = max(0, ${fixed(x, 2)}) = ${f}`, x > 0 ? "1 for x > 0" : "0 for x < 0"],
+  leaky_relu: (x, f) => (x > 0 ? [`x for x > 0, = ${f}`, "1 for x > 0"]
+    : [`0.01 · x = 0.01 · ${term(fixed(x, 2))} = ${f}`, "0.01 for x < 0"]),
+  elu: (x, f, d) => (x > 0 ? [`x for x > 0, = ${f}`, "1 for x > 0"]
+    : [`exp(x) − 1 = exp(${fixed(x, 2)}) − 1 = ${f}`, `exp(x) = ${d}`]),
+  squared_relu: (x, f, d) => [`max(0, x)² = max(0, ${fixed(x, 2)})² = ${f}`,
+    `2 · max(0, x) = 2 · ${fixed(Math.max(0, x), 2)} = ${d}`],
+  gelu: (x, f, d, beta, raw) => {
+    const below = told(x ? raw / x : 0.5); // Φ: the share of normal numbers below x
+    return [`x · Φ(x) = ${fixed(x, 2)} · ${below} = ${f}`,
+      `Φ(x) + x · φ(x) = ${below} + ${term(fixed(x, 2))} · ${told(Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI))} = ${d}`];
+  },
+  gelu_tanh: (x, f, d) => {
+    const [a, b] = [Math.sqrt(2 / Math.PI), 0.044715 * Math.sqrt(2 / Math.PI)];
+    const t = Math.tanh(a * x + b * x ** 3);
+    const gate = told((1 + t) / 2);
+    return [`x · s = ${fixed(x, 2)} · ${gate} = ${f}, s = (1 + tanh(0.798 x + 0.0357 x³)) ÷ 2`,
+      `s + x · s′ = ${gate} + ${term(fixed(x, 2))} · ${told(((1 - t * t) / 2) * (a + 3 * b * x * x))} = ${d}`];
+  },
+  swish: (x, f, d, beta) => {
+    const [s, r] = [1 / (1 + Math.exp(-beta * x)), 1 / (1 + Math.exp(beta * x))].map(told);
+    return [`x · σ(βx) = ${fixed(x, 2)} · ${s} = ${f}`,
+      `σ + βx · σ · (1 − σ) = ${s} + ${term(fixed(beta * x, 2))} · ${s} · ${r} = ${d}`];
+  },
+  sigmoid: (x, f, d) => [`1 ÷ (1 + exp(−x)) = 1 ÷ (1 + ${short(Math.exp(-x))}) = ${f}`,
+    `f · (1 − f) = ${f} · ${told(1 / (1 + Math.exp(x)))} = ${d}`],
+  tanh: (x, f, d) => [`tanh(x) = ${f}`, `1 − f² = 1 − ${term(f)}² = ${d}`],
+};
+
+/** f and f′ with their numbers; [right, mine] of each, told apart where they differ. */
+function formulas(name, x, beta, [right, mine], [rightSlope, slope], tolerance) {
+  const kink = Math.abs(x) < 1e-6 && (name === "relu" || name === "leaky_relu");
+  const [f, d] = FORMULAS[name](kink ? 0 : x, told(right), told(rightSlope), beta, right);
+  const yours = (a, b) => (Math.abs(a - b) <= tolerance ? "" : `, yours gives ${told(b)}`);
+  const steep = kink ? `has no value at 0; autograd takes ${fixed(slope, 2)}` : `= ${d}${yours(rightSlope, slope)}`;
+  return `f(x) = ${f}${yours(right, mine)}; f′(x) ${steep}`;
+}
+
+/** A unit's inputs, and how many of them still teach it something. */
+function unitWords(unit, inputs, silent, flat, limit) {
+  const [low, high] = [Math.min(...inputs), Math.max(...inputs)];
+  const n = inputs.length;
+  const steep = Math.round(n * (1 - flat));
+  return [`unit ${unit}: ${n} inputs from ${fixed(low, 2)} to ${fixed(high, 2)}.`,
+    `|f′| is at least ${limit} for ${steep} of them: ${steep} ÷ ${n} = ${fixed((100 * steep) / n, 0)} % still learn. ` +
+    (silent === 1 ? `f = 0 for all ${n}: the unit is dead.` : `f is exactly 0 for ${Math.round(n * silent) || "none"}.`)];
+}
+
+/** Axes over x = −4…4 with curves that are cut off at the frame, and a cursor along x. */
+function plotPanel(ui, parent, { W, tall, left, right, low, high, ticks, caption, name, cursorName, below }) {
+  const { spec } = ui;
+  const topEdge = 8;
+  const iw = W - left - right;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const note = html("small");
+  const note = html("small", { style: "display: block; margin-left: 0" });
   box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
-  const canvas = picture(box, W, H, name);
+  const canvas = picture(box, W, topEdge + tall + below, name);
   const x = (v) => left + ((v + spec.reach) / (2 * spec.reach)) * iw;
-  const y = (v) => topEdge + ((high - v) / (high - low)) * ih;
+  const y = (v) => topEdge + ((high - v) / (high - low)) * tall;
   for (let v = -spec.reach; v <= spec.reach; v += 2) {
-    line(canvas, x(v), topEdge, x(v), topEdge + ih, v ? "ta-grid" : "ta-axis");
-    label(canvas, x(v), topEdge + ih + 15, minus(String(v)), "middle", "ta-small");
+    line(canvas, x(v), topEdge, x(v), topEdge + tall, v ? "ta-grid" : "ta-axis");
+    label(canvas, x(v), topEdge + tall + 14, minus(String(v)), "middle", "ta-small");
   }
   for (const v of ticks) {
     line(canvas, left, y(v), left + iw, y(v), v ? "ta-grid" : "ta-axis");
-    label(canvas, left - 6, y(v) + 4, minus(String(v)), "end", "ta-small");
+    label(canvas, left - 5, y(v) + 4, minus(String(v)), "end", "ta-small");
   }
-  label(canvas, left + iw / 2, H - 6, "x", "middle");
   const id = freshId();
-  const frame = { x: left, y: topEdge, width: iw, height: ih };
+  const frame = { x: left, y: topEdge, width: iw, height: tall };
   canvas.append(svg("clipPath", { id }, svg("rect", frame)), svg("rect", { ...frame, class: "ta-axis" }));
+  const reader = line(canvas, 0, topEdge, 0, topEdge + tall, "ta-diagonal");
   const inside = svg("g", { "clip-path": `url(#${id})` });
+  const over = svg("g", { style: "pointer-events: none" });
   canvas.append(inside);
+  const columns = spec.x.length;
+  const step = iw / (columns - 1);
+  const place = cursor(ui, canvas, {
+    name: cursorName, cross: false,
+    box: () => ({ x: left - step / 2, y: topEdge, width: iw + step, height: tall }),
+    size: () => [columns, 1],
+    at: () => [ui.seen("place"), 0],
+    state: (i) => ({ place: i }),
+    says: (i) => `x = ${fixed(spec.x[i], 2)}`,
+  });
+  canvas.append(over);
   return {
+    canvas, x, y, iw, bottom: topEdge + tall,
     path(kind, style = "") { const p = svg("path", { class: kind, style }); inside.append(p); return p; },
-    spot() { const c = svg("circle", { r: 6, class: "ta-here" }); inside.append(c); return c; },
-    draw(path, points) { path.setAttribute("d", trace(points.map(([a, b]) => [x(a), y(clamp(b, low - 9, high + 9))]))); },
+    spot(kind, style = "") { const c = svg("circle", { r: 6, class: kind, style }); over.append(c); return c; },
+    word(text) { // with a rim, because it stands among curves
+      const node = label(over, 0, 0, text, "start", "ta-strong");
+      fill(node, { style: "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 3px" });
+      return node;
+    },
+    draw(path, ys) {
+      const points = spec.x.map((v, i) => [x(v), y(clamp(ys(i), low - 9, high + 9))]);
+      fill(path, { d: trace(points) });
+    },
     move(spot, a, b) {
       spot.style.visibility = Number.isFinite(b) ? "visible" : "hidden";
-      if (!Number.isFinite(b)) return;
-      spot.setAttribute("cx", x(a).toFixed(1));
-      spot.setAttribute("cy", y(clamp(b, low, high)).toFixed(1));
+      if (Number.isFinite(b)) fill(spot, { cx: x(a).toFixed(1), cy: y(clamp(b, low, high)).toFixed(1) });
     },
-    note(text) { note.textContent = text; },
+    read(a) {
+      place();
+      fill(reader, { x1: x(a).toFixed(1), x2: x(a).toFixed(1) });
+    },
+    note: (text) => write(note, text),
+  };
+}
+
+/** A grip with two small triangles: across for what moves sideways, else up and down. Drawn around (0, 0). */
+function grip(letter, wide, across) {
+  const [w, h] = [wide, across ? 24 : 34];
+  const d = across ? `M${3 - w / 2} 0l5 -4v8zM${w / 2 - 3} 0l-5 -4v8z` : "M0 -14l4 4h-8zM0 14l4 -4h-8z";
+  const node = svg("g", {}, svg("rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: 8, class: "ta-grip",
+    style: "fill: var(--ta-paper)" }), svg("path", { d, style: "fill: var(--ta-ink)" }));
+  return { node, text: label(node, 0, 4, letter, "middle", "ta-strong") };
+}
+
+/** f, its slope and the tangent; below them where the units' inputs lie. The heap of inputs is dragged: the shift. */
+function curvePanel(ui, parent, W) {
+  const { spec } = ui;
+  const [heap, left, right] = [28, 26, 12];
+  const plot = plotPanel(ui, parent, {
+    W, tall: TALL, left, right, low: -1.5, high: 4.2, ticks: [-1, 0, 1, 2, 3, 4], caption: "Curve f and slope f′",
+    name: "Curve of the activation and its slope for x from −4 to 4; below, the inputs of all units",
+    cursorName: "Curve: input x", below: 22 + heap + 30,
+  });
+  const { canvas, x, y, iw } = plot;
+  const [roof, floor] = [plot.bottom + 22, plot.bottom + 22 + heap];
+  const dots = "fill: none; stroke: var(--ta-two); stroke-width: 2; stroke-dasharray: 2 3";
+  const paths = { reference: plot.path("ta-reference"), slope: plot.path("", dots), mine: plot.path("ta-mine") };
+  const tangent = plot.path("ta-mark");
+  const spots = { d: plot.spot("ta-open-two", "stroke-width: 2.5"), f: plot.spot("ta-here", "fill: var(--ta-one)") };
+  const names = { f: plot.word("f"), d: plot.word("f′") };
+
+  // Parts of x with a flat slope are hatched; the heap and the ticks stand on them.
+  const hatch = freshId();
+  const frame = { x: left, y: roof, width: iw, height: heap };
+  canvas.append(svg("defs", {}, svg("pattern", { id: hatch, width: 6, height: 6, patternUnits: "userSpaceOnUse" },
+    svg("path", { d: "M0 6L6 0", style: "stroke: var(--ta-two); stroke-width: 1.2" }))));
+  const flats = svg("path", { fill: `url(#${hatch})` });
+  const hill = svg("path", { style: "fill: var(--ta-reference); fill-opacity: 0.55" });
+  const ticks = svg("path", { class: "ta-mark", style: "stroke-width: 1.2" });
+  canvas.append(flats, hill, ticks, svg("rect", { ...frame, class: "ta-axis" }));
+  const words = label(canvas, 0, floor + 19, "", "start", "ta-small");
+  const pill = grip("", 50, true);
+  canvas.append(handle(ui, pill.node, {
+    canvas, trait: "shift", name: "heap of inputs: shift of all units", values: spec.shifts, says: (i) => minus(String(spec.shifts[i])),
+    drag: ([hand], start) => clamp(start.value + Math.round(((hand - start.x) * 2 * spec.reach) / iw), 0, spec.shifts.length - 1),
+  }));
+  const inputs = (unit, shift) => {
+    const all = ui.table("pre");
+    return Array.from({ length: all.length / spec.units }, (_, t) => all[t * spec.units + unit] + shift);
+  };
+  /** Outline of the heap of all inputs, in steps of a quarter. */
+  const outline = (shift) => {
+    const [bins, width] = [8 * spec.reach, 0.25];
+    const counts = new Array(bins).fill(0);
+    for (const v of ui.table("pre")) {
+      const bin = Math.floor((v + shift + spec.reach) / width);
+      if (bin >= 0 && bin < bins) counts[bin] += 1;
+    }
+    const most = Math.max(...counts);
+    const heights = counts.map((n) => floor - (n / Math.max(most, 1)) * (heap - 3));
+    // From edge to edge of the frame; between them the middle of each bin.
+    return [[left, heights[0]], ...heights.map((h, i) => [x((i + 0.5) * width - spec.reach), h]), [left + iw, heights.at(-1)]];
+  };
+
+  return {
+    inputs,
+    draw({ f, d, right: expected, place, shift, unit, own }) {
+      const at = spec.x[place];
+      plot.read(at);
+      plot.draw(paths.reference, (i) => expected[i]);
+      plot.draw(paths.slope, (i) => d[i]);
+      plot.draw(paths.mine, (i) => f[i]);
+      plot.note(`${own ? "blue: yours; dashed: reference" : "blue: the reference"}; dots: slope`);
+      plot.move(spots.f, at, f[place]);
+      plot.move(spots.d, at, d[place]);
+      const reach = REACH_OF_TANGENT;
+      fill(tangent, { d: trace([-reach, reach].map((h) => [x(at + h), y(f[place] + h * d[place])])) });
+      const higher = f[place] >= d[place];
+      for (const [name, v, up] of [["f", f[place], higher], ["d", d[place], !higher]]) {
+        names[name].style.visibility = Number.isFinite(v) ? "visible" : "hidden";
+        const beside = at > 3.4 ? -20 : up ? -16 : 9;
+        if (Number.isFinite(v)) fill(names[name], { x: (x(at) + beside).toFixed(1), y: (y(clamp(v, -1.2, 3.9)) + (up ? -9 : 17)).toFixed(1) });
+      }
+
+      const half = iw / (spec.x.length - 1) / 2;
+      fill(flats, { d: spec.x.map((v, i) => (Math.abs(d[i]) < spec.flat ? `M${(x(v) - half).toFixed(1)} ${roof}h${(2 * half).toFixed(2)}v${heap}h-${(2 * half).toFixed(2)}z` : "")).join("") });
+      fill(hill, { d: `${trace(outline(shift))}V${floor}H${left}Z` });
+      fill(ticks, { d: unit < 0 ? "" : inputs(unit, shift).filter((v) => Math.abs(v) <= spec.reach).map((v) => `M${x(v).toFixed(1)} ${floor}v-${heap - 6}`).join("") });
+      hill.style.opacity = unit < 0 ? 1 : 0.35;
+      const middle = clamp(x(shift), left + 24, W - 25);
+      fill(pill.node, { transform: `translate(${middle.toFixed(1)},${floor + 15})` });
+      write(pill.text, minus(String(shift)));
+      write(words, `${W < 320 ? "" : `inputs of ${unit < 0 ? "all units" : `unit ${unit}`}; `}hatched: flat`);
+      const leftHand = middle < left + iw / 2;
+      fill(words, { "text-anchor": leftHand ? "start" : "end", x: (leftHand ? Math.max(middle + 32, left) : Math.min(middle - 32, W)).toFixed(1) });
+    },
+  };
+}
+
+/** f(x) · v for every x, beside v alone, which is dragged. */
+function gatePanel(ui, parent, W) {
+  const { spec } = ui;
+  const plot = plotPanel(ui, parent, {
+    W, tall: TALL + 58, left: 24, right: 32, low: -4.2, high: 4.2, ticks: [-4, -2, 0, 2, 4], caption: "As a gate: f(x) · v",
+    name: "Product of the activated gate and the value, for every input of the gate", cursorName: "Gate: input x", below: 22,
+  });
+  const paths = { alone: plot.path("ta-reference"), product: plot.path("ta-mine") };
+  const spot = plot.spot("ta-here", "fill: var(--ta-one)");
+  plot.note("dashed: v, drag it");
+  const pill = grip("v", 24, false);
+  const unit = (TALL + 58) / 8.4;
+  const apart = spec.values[1] - spec.values[0];
+  plot.canvas.append(handle(ui, pill.node, {
+    canvas: plot.canvas, trait: "value", name: "grip v: the value", values: spec.values, says: (i) => fixed(spec.values[i], 2),
+    drag: ([, hand], start) => clamp(start.value + Math.round((start.y - hand) / unit / apart), 0, spec.values.length - 1),
+  }));
+  return {
+    draw(f, value, place) {
+      const x = spec.x[place];
+      plot.read(x);
+      plot.draw(paths.alone, () => value);
+      plot.draw(paths.product, (i) => f[i] * value);
+      plot.move(spot, x, f[place] * value);
+      fill(pill.node, { transform: `translate(${W - 15},${plot.y(value).toFixed(1)})` });
+    },
   };
 }
 
 /** One cell per unit: how many of its 64 slopes are not flat; a cross where the unit is dead. */
-function unitPanel(parent, units) {
-  const [columns, cw, ch] = [8, 53, 34];
+function unitPanel(ui, parent, W) {
+  const { units } = ui.spec;
+  const columns = 8;
   const rows = units / columns;
-  const [W, H] = [columns * cw + 2, rows * ch + 2];
-  const box = html("div", { class: "ta-panel", style: `width: 430px` });
+  const [cw, ch] = [(W - 2) / columns, 49];
+  const H = rows * ch + 2;
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   box.append(html("p", { class: "ta-caption" }, "Units that still learn",
-    html("small", {}, "% of slopes that are not flat; × is dead")));
+    html("small", { style: "display: block; margin-left: 0" }, "% of slopes not flat; ×: dead")));
   parent.append(box);
-  const canvas = picture(box, W, H, "Forty units: share of tokens with a slope that is not flat, and which units are dead");
+  const canvas = picture(box, W, H, "Forty units: share of inputs with a slope that is not flat, and which units are dead");
   const cells = Array.from({ length: units }, (_, i) => {
-    const [cx, cy] = [(i % columns) * cw + 1, Math.floor(i / columns) * ch + 1];
-    const rect = svg("rect", { x: cx, y: cy, width: cw, height: ch, class: "ta-cell" });
+    const [x, y] = [(i % columns) * cw + 1, Math.floor(i / columns) * ch + 1];
+    const rect = svg("rect", { x, y, width: cw, height: ch, class: "ta-cell" });
     canvas.append(rect);
-    const text = label(canvas, cx + cw / 2, cy + ch / 2 + 4, "", "middle", "ta-onfill");
+    const text = label(canvas, x + cw / 2, y + ch / 2 + 4, "", "middle", "ta-onfill");
     text.dataset.ink = "own";
     return [rect, text];
   });
+  const mark = svg("rect", { width: cw, height: ch, class: "ta-mark", style: "stroke-width: 3" });
+  canvas.append(mark);
+  const place = cursor(ui, canvas, {
+    name: "Units", cross: false,
+    box: () => ({ x: 1, y: 1, width: W - 2, height: rows * ch }),
+    size: () => [columns, rows],
+    at: () => [(ui.seen("unit") ?? 0) % columns, Math.floor((ui.seen("unit") ?? 0) / columns)],
+    state: (column, row) => ({ unit: row * columns + column }),
+    says: (column, row) => (ui.seen("unit") === undefined ? "none yet" : `unit ${row * columns + column}`),
+  });
   return {
-    draw(silent, flat, colors) {
+    draw(silent, flat, colors, unit) {
+      place();
       cells.forEach(([rect, text], i) => {
         const dead = silent[i] === 1;
         const rgb = dead ? colors.at(-0.8) : colors.at(0.9 * (1 - flat[i]));
-        rect.setAttribute("fill", css(rgb));
-        text.setAttribute("fill", inkOn(rgb));
-        text.textContent = dead ? "×" : `${Math.round(100 * (1 - flat[i]))}`;
+        fill(rect, { fill: css(rgb) });
+        fill(text, { fill: inkOn(rgb) });
+        write(text, dead ? "×" : `${Math.round(100 * (1 - flat[i]))}`);
       });
+      mark.style.visibility = unit >= 0 ? "visible" : "hidden";
+      if (unit >= 0) fill(mark, { x: (unit % columns) * cw + 1, y: Math.floor(unit / columns) * ch + 1 });
     },
   };
 }
