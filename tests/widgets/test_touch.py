@@ -1,5 +1,7 @@
 """Every picture answers the hand: a hover shows and changes nothing, a click keeps, Escape lets go, keys do as well."""
 
+from itertools import product
+
 import pytest
 
 from .cases import CASES, TOUCHED
@@ -56,6 +58,22 @@ def test_hover_shows_numbers_and_changes_no_trait(stage, name):
         settle(page)
         assert peek(page) == "" and shown(page) == before
     assert page.evaluate(traits, list(case.widget.controls)) == values and page.evaluate("() => model.saves") == 0
+
+
+@EACH
+@pytest.mark.parametrize("width", [820, 390])
+def test_nothing_moves_under_the_hand(stage, name, width):
+    """A formula that comes with a hover has its room already: the picture stays where the hand is."""
+    page = stage(CASES[name].usual, viewport={"width": width, "height": 1500})
+    high = page.locator(".ta").bounding_box()["height"]
+    moved = {}
+    for area in areas(page):
+        for spot in product((0.03, 0.4, 0.97), (0.1, 0.9)):
+            point_at(page, area, spot)
+            if (now := page.locator(".ta").bounding_box()["height"]) != pytest.approx(high, abs=0.6):
+                moved[f"{area.get_attribute('aria-label')}, {shown(page)}"] = now - high
+        page.mouse.move(0, 0)
+    assert not moved
 
 
 @EACH

@@ -13,6 +13,7 @@ function anatomyWidget(ui) {
   slider(ui, { trait: "head", name: "head", max: H - 1 });
   ui.watch("part");
   const prompt = promptLine(ui);
+  ui.readout.style.minHeight = ui.room < 480 ? "116px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
   const room = Math.max(ui.room, 240); // a page that is not laid out yet has less

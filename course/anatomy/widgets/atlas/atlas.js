@@ -19,6 +19,7 @@ function atlasWidget(ui) {
   pick(ui, { trait: "second", name: "beside it", names });
   const two = [...ui.controls.children].at(-1);
   for (const box of [...filters, one, two]) box.classList.remove("ta-whole");
+  ui.readout.style.minHeight = ui.room < 480 ? "134px" : "62px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
   const place = ui.row("ta-panel");
 

@@ -167,8 +167,9 @@ class MaskExplorer(SeveralFunctions):
     def copied(self) -> list[bool]:
         """For each place that predicts the next word: does that word reach it through the layers on show?"""
         ways = self.ways()
-        places = [] if ways is None else next_words(SCENES[self.scene()])
-        return [bool(ways[self.layers - 1, i, i + 1] > 0) for i in places]
+        if ways is None:
+            return []
+        return [bool(ways[self.layers - 1, i, i + 1] > 0) for i in next_words(SCENES[self.scene()])]
 
     def loss(self) -> float | None:
         """Nats per word of a model that copies the next word where it reaches it, and elsewhere guesses evenly among

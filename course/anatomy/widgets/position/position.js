@@ -40,6 +40,7 @@ function positionWidget(ui) {
   slider(ui, { trait: "variant", name: "variant", max: last, show: (i) => scheme().variants[i], long: true });
   slider(ui, { trait: "query", name: "query position", max: N - 1, kind: "ta-two" });
   ui.listen("scheme", () => { if (ui.get("variant") > last()) ui.set("variant", last()); });
+  ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
   const row = ui.row();
