@@ -15,6 +15,10 @@ CASE = Case(
         ("slider", "head", "head", "ArrowRight"),
         ("group", "scale of q·k", "scale", "ArrowRight"),
         ("group", "mask", "mask", "ArrowDown"),
+        ("slider", "grip: score of “very”", "moved", "ArrowRight"),
+        ("slider", "grip: score of “very”", "nudge", "ArrowLeft"),
     ],
+    # The longest scores, a moved one among them beside a long word.
+    crowded=({}, {"sentence": 2, "scale": "none", "mask": "none", "moved": 2, "nudge": -58}),
     drawn=UNLABELED,
 )

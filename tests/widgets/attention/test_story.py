@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from anatomy.widgets.attention import MASKS, PAD, SENTENCES, T
+from anatomy.widgets.attention import PAD, SENTENCES, T
 from anatomy.widgets.attention.story import STORY
 
 from .case import CASE
@@ -31,13 +31,25 @@ def test_answer_1_where_well_looks_most():
     assert f"{row[order[0]]:.2f}" in STORY[0].because and f"{row[order[1]]:.2f}" in STORY[0].because
 
 
-def test_answer_2_how_many_words_him_may_look_at():
+def test_answer_2_the_other_weights_shrink_by_the_same_factor():
+    """Step 1 is answered from a softmax of the scores themselves, and from the row that the widget draws."""
     widget = CASE.make(**STORY[1].state)
-    may = np.frombuffer(widget.tables["allowed"], "<f4").reshape(len(MASKS), len(SENTENCES), T, T)
-    query = STORY[1].state["query"]
-    assert step_words(1)[query] == "him"
-    assert chosen(1) == str(int(may[MASKS.index("causal"), 0, query].sum()))
-    assert (may[MASKS.index("causal"), 0, query] == (at(1)[query] > 0)).all()
+    query, key = STORY[1].state["query"], STORY[1].state["moved"]
+    q, k = (widget._inputs[name][0, 8].double().numpy() for name in "qk")
+    scores = (q @ k.T / 40**0.5)[query, : query + 1]
+    raised = np.exp(scores + 2 * (np.arange(query + 1) == key))
+    exact = raised / raised.sum()
+    before, after = at(1)[query, : query + 1], at(1, nudge=20)[query, : query + 1]
+    assert step_words(1)[query] == step_words(1)[key] == "well" and "the bar of “well”" in STORY[1].says
+    assert after == pytest.approx(exact, abs=1e-6)
+    factors = np.delete(after / before, key)
+    truth = {
+        "shrink by the same factor": np.ptp(factors) < 1e-9 and factors.max() < 0.9,
+        "only “very” shrinks": (factors < 0.9).sum() == 1,
+        "stay": np.allclose(factors, 1),
+    }
+    assert set(truth) == set(STORY[1].choices) and [c for c, true in truth.items() if true] == [chosen(1)]
+    assert f"becomes {factors[0]:.2f}" in STORY[1].because and f"{scores[key]:.1f} + 2.0" in STORY[1].look
 
 
 def test_answer_3_one_of_the_three_heads_looks_at_the_word_before():

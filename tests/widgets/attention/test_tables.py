@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 import torch
+import traitlets as t
 from anatomy.language import corpus, shipped
 from anatomy.widgets import AttentionExplorer
-from anatomy.widgets.attention import TOLERANCE
+from anatomy.widgets.attention import REACH, TOLERANCE, nudged
 
 from autograder.recording.widgets.attention import TEXTS, Watched, tokens
 from autograder.reference.assembly.decoder import Decoder
@@ -85,3 +86,66 @@ def test_attention_mistakes_show(fn, mask, broken):
     found = AttentionExplorer(fn, mask=mask).invariants()
     assert {k for k, v in found.items() if v > TOLERANCE} == broken
     assert all(found[name] > 0.01 for name in broken)
+
+
+def moved_softmax(widget):
+    """(8, 8) weights in float64, with the scores themselves moved in the row of the query."""
+    head = 4 * widget.layer + widget.head
+    q, k = (widget._inputs[name][widget.sentence, head].double() for name in "qk")
+    scores = q @ k.T / {"none": 1, "1/√D": math.sqrt(40), "1/D": 40}[widget.scale]
+    scores[widget.query, widget.moved] += widget.nudge / 10
+    if widget.mask == "causal":
+        scores = scores.masked_fill(torch.ones(8, 8).triu(1) > 0, -torch.inf)
+    return torch.softmax(scores, -1).numpy()
+
+
+@pytest.mark.parametrize("nudge", [-REACH, -7, 0, 1, 20, REACH])
+@pytest.mark.parametrize("scale, mask", [("1/√D", "causal"), ("1/D", "none"), ("none", "causal")])
+def test_a_moved_score_gives_the_softmax_of_the_moved_scores(nudge, scale, mask):
+    for sentence, query, moved in ((0, 4, 4), (1, 6, 0), (2, 7, 5)):
+        widget = AttentionExplorer(
+            right_attention, sentence=sentence, query=query, scale=scale, mask=mask, moved=moved, nudge=nudge
+        )
+        assert np.allclose(widget.weights(), moved_softmax(widget), atol=2e-6)
+
+
+def test_a_learners_own_row_is_moved_and_no_other():
+    """Of a wrong function's row too, every weight but the moved one changes by the same factor."""
+    before = AttentionExplorer(unscaled_attention).weights()
+    after = AttentionExplorer(unscaled_attention, moved=2, nudge=15).weights()
+    ratio = after[4, 1:5] / before[4, 1:5]
+    assert ratio[1] / ratio[0] == pytest.approx(math.exp(1.5)) and np.ptp(ratio[[0, 2, 3]]) < 1e-12
+    assert after[4].sum() == pytest.approx(before[4].sum())
+    others = [m for m in range(8) if m != 4]
+    assert (after[others] == before[others]).all()
+    assert nudged(before[4], 2, 0.0) == pytest.approx(before[4])
+
+
+def test_a_masked_score_stays_minus_infinity():
+    widget = AttentionExplorer(right_attention, moved=6, nudge=40)
+    assert widget.delta() == 0 and (widget.weights() == AttentionExplorer(right_attention).weights()).all()
+    assert "“<pad>” (token 6) is masked: its score stays −∞" in widget.words
+    widget.query = 7  # which may look there
+    assert widget.delta() == 4 and "The score of “<pad>” (token 6) is moved by +4.0." in widget.words
+
+
+def test_words_and_figure_say_what_is_moved():
+    widget = AttentionExplorer(right_attention, moved=4, nudge=-12)
+    weight = widget.weights()[4, 4]
+    assert f"well {weight:.2f}" in widget.words and "The score of “well” (token 4) is moved by −1.2." in widget.words
+    assert "moved" not in AttentionExplorer(right_attention, moved=4).words
+    heat, bars = widget.figure().axes
+    assert f"{weight:.2f}" in [text.get_text() for text in heat.texts]
+    widths = [bar.get_width() for bar in bars.patches]
+    plain = AttentionExplorer(right_attention)
+    assert widths == pytest.approx([*widget.weights()[4], *plain.weights()[4]])
+    assert (
+        "score of “well” −1.2" in bars.get_title(loc="left") + bars.get_title()
+        and len(plain.figure().axes[1].patches) == 8
+    )
+
+
+@pytest.mark.parametrize("state", [{"moved": -2}, {"moved": 8}, {"nudge": REACH + 1}, {"nudge": -REACH - 1}])
+def test_no_other_key_and_no_further(state):
+    with pytest.raises(t.TraitError):
+        AttentionExplorer(right_attention, **state)

@@ -4,6 +4,7 @@ Source of the method: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1.
 """
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ MASKS = ("none", "causal", "padding")
 # Factors on q for a function that divides by √D itself.
 _FACTORS = (math.sqrt(D), 1.0, 1 / math.sqrt(D))
 TOLERANCE = 1e-4
+REACH = 60  # tenths by which a score can be moved, up or down
 INVARIANTS = ("sum", "masked", "reference")
 
 
@@ -54,13 +56,14 @@ class AttentionExplorer(TableWidget):
     8); "none" passes no mask. Since the function divides by √D itself, the scales "none" and "1/D" multiply q by √D
     and 1/√D first.
 
-    Traits sentence (index), layer, head, query (index of the token), scale and mask follow the controls. Raises as
-    TableWidget says.
+    Traits sentence (index), layer, head, query (index of the token), scale and mask follow the controls. moved (index
+    of a key, −1 for none) and nudge (tenths) say by how much the grip has moved that key's score for the query on show;
+    where the mask forbids the key, its score stays −∞. Raises as TableWidget says.
     """
 
     recording, function_name = "attention", "scaled_dot_product_attention"
     story = STORY
-    controls = ("sentence", "layer", "head", "query", "scale", "mask")
+    controls = ("sentence", "layer", "head", "query", "scale", "mask", "moved", "nudge")
 
     sentence = t.Int(0, min=0, max=len(SENTENCES) - 1).tag(sync=True)
     layer = t.Int(2, min=0, max=LAYERS - 1).tag(sync=True)
@@ -68,6 +71,8 @@ class AttentionExplorer(TableWidget):
     query = t.Int(4, min=0, max=T - 1).tag(sync=True)
     scale = t.Enum(SCALES, "1/√D").tag(sync=True)
     mask = t.Enum(MASKS, "causal").tag(sync=True)
+    moved = t.Int(-1, min=-1, max=T - 1).tag(sync=True)
+    nudge = t.Int(0, min=-REACH, max=REACH).tag(sync=True)
 
     def __init__(self, attention: Function | None = None, **state: Any) -> None:
         super().__init__(attention, **state)
@@ -108,14 +113,27 @@ class AttentionExplorer(TableWidget):
             "masks": list(MASKS),
             "tolerance": TOLERANCE,
             "pad": PAD,
+            "reach": REACH,
         }
 
     def _at(self):
         return MASKS.index(self.mask), SCALES.index(self.scale)
 
     def weights(self) -> np.ndarray:
-        """(8, 8) float64 of the present sentence, layer, head, scale and mask: row = query, column = key."""
-        return self._mine["w"][(*self._at(), self.sentence, self.layer, self.head)].astype(float)
+        """(8, 8) float64 of the present sentence, layer, head, scale and mask: row = query, column = key.
+        The row of the query on show is what it becomes when the score of ``moved`` changes by ``nudge`` tenths."""
+        return self._followed(self._mine["w"])
+
+    def _followed(self, table):
+        w = table[(*self._at(), self.sentence, self.layer, self.head)].astype(float)
+        if self.delta():
+            w[self.query] = nudged(w[self.query], self.moved, self.delta())
+        return w
+
+    def delta(self) -> float:
+        """What is added to the score of ``moved`` in the row of the query; 0 where the mask forbids that key."""
+        may = self.moved >= 0 and bool(allowed(self.mask)[self.sentence, self.query, self.moved])
+        return self.nudge / 10 if may else 0.0
 
     def invariants(self) -> dict[str, float]:
         """Of the present scale and mask, over all sentences, layers and heads: ``sum`` max |row sum − 1|, ``masked``
@@ -127,13 +145,18 @@ class AttentionExplorer(TableWidget):
     def words(self) -> str:
         words, row, found = SENTENCES[self.sentence], self.weights()[self.query], self.invariants()
         listed = ", ".join(f"{word} {weight:.2f}" for word, weight in zip(words, row, strict=True))
+        key, moved = words[self.moved], ""
+        if self.delta():
+            moved = f" The score of “{key}” (token {self.moved}) is moved by {_signed(self.delta())}."
+        elif self.moved >= 0 and self.nudge:
+            moved = f" “{key}” (token {self.moved}) is masked: its score stays −∞."
         states = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
         return (
             f"Heatmap of {self.whose} attention weights for “{' '.join(words)}”, layer {self.layer}, "
             f"head {self.head}, scale {self.scale}, mask {self.mask}. Query “{words[self.query]}” (token {self.query}) "
-            f"attends to: {listed}; sum {row.sum():.3f}, entropy {_entropy(row):.2f} bits. Row sums: {states['sum']}; "
-            f"masked weights: {states['masked']}; farthest from the reference: {number(found['reference'])} "
-            f"({states['reference']})."
+            f"attends to: {listed}; sum {row.sum():.3f}, entropy {_entropy(row):.2f} bits.{moved} Row sums: "
+            f"{states['sum']}; masked weights: {states['masked']}; farthest from the reference: "
+            f"{number(found['reference'])} ({states['reference']})."
         )
 
     def figure(self) -> Figure:
@@ -150,15 +173,35 @@ class AttentionExplorer(TableWidget):
         heat.set_yticks(places, words)
         title = f"Layer {self.layer}, head {self.head}, scale {self.scale}, mask {self.mask}"
         plain(heat, title, "key", "query")
-        right = self._reference["w"][(*self._at(), self.sentence, self.layer, self.head, self.query)]
+        right = self._followed(self._reference["w"])[self.query]
         bars.barh(places, w[self.query], color=BLUE)
+        told = ""
+        if self.delta():
+            told = f"; score of “{words[self.moved]}” {_signed(self.delta())}"
+            before = self._mine["w"][(*self._at(), self.sentence, self.layer, self.head, self.query)]
+            bars.barh(places, before, fill=False, edgecolor="black", linestyle=":", label="before")
         bars.plot(right, places, "|", color=GRAY, markersize=14, markeredgewidth=2, label="reference")
         bars.set_yticks(places, words)
         bars.set_xlim(0, 1.05)
         bars.invert_yaxis()
         bars.legend(fontsize=8, loc="lower right")
-        plain(bars, f"“{words[self.query]}” attends to", "weight")
+        plain(bars, f"“{words[self.query]}” attends to{told}", "weight")
         return fig
+
+
+AttentionExplorer._esm += "\n" + (Path(__file__).parent / "bars.js").read_text(encoding="utf-8")
+
+
+def nudged(row: np.ndarray, key: int, delta: float) -> np.ndarray:
+    """A row of weights after the score of ``key`` has moved by ``delta``: its own share grows by exp(delta), and all
+    are shared out anew. For a softmax that is exact."""
+    grown = row.copy()
+    grown[key] *= math.exp(delta)
+    return grown / (1 + row[key] * math.expm1(delta))
+
+
+def _signed(x):
+    return f"{x:+.1f}".replace("-", "−")
 
 
 def _products(inputs):

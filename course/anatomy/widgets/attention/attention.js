@@ -1,7 +1,9 @@
-// AttentionExplorer: who attends to whom. A word, a cell, a bar or a small map is pointed at, and all panels follow.
+// AttentionExplorer: who attends to whom. A word, a cell, a bar or a small map is pointed at, and all panels follow; the
+// grip on a bar moves that key's score, and the softmax follows.
 
 const GAP = 20; // px between two panels side by side
-const HEADS = 132; // width of the panel of heads
+const [GRID, HEADS] = [308, 132]; // widths of the map and of the panel of heads, side by side
+const BACK = { moved: -1, nudge: 0 }; // no score is moved
 
 function attentionWidget(ui) {
   const { spec, room } = ui;
@@ -18,14 +20,18 @@ function attentionWidget(ui) {
   slider(ui, { trait: "head", name: "head", max: spec.heads - 1 });
   choice(ui, { trait: "scale", name: "scale of q·k", values: spec.scales });
   choice(ui, { trait: "mask", name: "mask", values: spec.masks });
+  // Other scores: what was moved goes back. A list is drawn anew between its two events, and keeps what it had.
+  const fresh = (event) => { if (event.type === "change" || event.target.type === "range") ui.setAll(BACK); };
+  for (const kind of ["input", "change"]) ui.controls.addEventListener(kind, fresh);
+  for (const name of ["query", "moved"]) ui.watch(name);
   const sentence = wordRow(ui, ui.row(), T, room, view);
   ui.root.append(ui.readout);
 
   const row = ui.row();
   const wide = room >= 740;
-  if (!wide) ui.readout.style.minHeight = "98px"; // lines that come must not move the picture under the hand
-  const grid = weightGrid(ui, row, T, Math.min(wide ? 342 : room, 342), view);
-  const bars = barPanel(ui, row, T, wide ? room - 342 - HEADS - 2 * GAP : room, view);
+  if (!wide) ui.readout.style.minHeight = room < 340 ? "134px" : "116px"; // lines that come must not move the picture under the hand
+  const grid = weightGrid(ui, row, T, wide ? GRID : Math.min(room, 342), view);
+  const bars = barPanel(ui, row, T, wide ? room - GRID - HEADS - 2 * GAP : room, view, now);
   const heads = headPanel(ui, row, T, wide);
   const invariants = signs(ui.row(), [
     ["rows sum to 1", "max |row sum − 1|: each query shares out one whole"],
@@ -35,28 +41,44 @@ function attentionWidget(ui) {
   ui.root.append(html("p", { class: "ta-note" },
     "Heads of a small model trained on Jane Austen's novels, causally and with 1/√D; these sentences are new to it."));
 
+  /** What is on show, with the row of the query as its moved score makes it. */
+  function now() {
+    const [s, layer, head, query, moved] = ["sentence", "layer", "head", "query", "moved"].map((name) => ui.seen(name));
+    const h = layer * spec.heads + head;
+    const many = spec.layers * spec.heads;
+    const [mask, scale] = [spec.masks.indexOf(ui.get("mask")), spec.scales.indexOf(ui.get("scale"))];
+    const setting = mask * spec.scales.length + scale;
+    const size = T * T;
+    const first = (setting * spec.sentences.length + s) * many * size;
+    const cut = (name, start) => ui.table(name).subarray(start, start + size);
+    const may = cut("allowed", (mask * spec.sentences.length + s) * size);
+    const w = cut("w", first + h * size);
+    const all = ui.table("w").subarray(first, first + many * size);
+    const one = (table) => [...table.subarray(query * T, query * T + T)];
+    const [here, before, raw] = [one(may), one(w), one(cut("scores", (s * many + h) * size))];
+    const delta = moved >= 0 && here[moved] ? ui.seen("nudge") / 10 : 0;
+    const follow = (row) => (delta ? nudged(row, moved, delta) : row);
+    const still = raw.map((x) => x * [1, 1 / Math.sqrt(spec.D), 1 / spec.D][scale]);
+    return {
+      s, layer, head, query, moved, delta, setting, scale, all, may, w, here, before, raw, still, mine: follow(before),
+      right: follow(one(cut("ref_w", first + h * size))), key: view.key(), words: view.words(), mask: ui.get("mask"), D: spec.D,
+      scores: still.map((x, i) => (i === moved ? x + delta : x)),
+    };
+  }
+
   let drawn = "";
   return {
     stale() { drawn = ""; },
     draw() {
-      const [s, layer, head] = [ui.seen("sentence"), ui.seen("layer"), ui.seen("head")];
-      const h = layer * spec.heads + head;
-      const many = spec.layers * spec.heads;
-      const [mask, scale] = [spec.masks.indexOf(ui.get("mask")), spec.scales.indexOf(ui.get("scale"))];
-      const setting = mask * spec.scales.length + scale;
-      const size = T * T;
-      const first = (setting * spec.sentences.length + s) * many * size;
-      const cut = (name, start) => ui.table(name).subarray(start, start + size);
-      const may = cut("allowed", (mask * spec.sentences.length + s) * size);
-      const [w, right] = [cut("w", first + h * size), cut("ref_w", first + h * size)];
-      const raw = cut("scores", (s * many + h) * size);
-      const factor = [1, 1 / Math.sqrt(spec.D), 1 / spec.D][scale];
-      const [query, key] = [view.query(), view.key()];
-      const cells = `${s},${h},${setting}`;
+      const state = now();
+      const { s, layer, head, query, key, setting, moved, delta, mine } = state;
+      const colors = palette(ui.dark);
+      const cells = `${s},${layer},${head},${setting},${delta ? `${query},${moved},${delta}` : ""}`;
       if (drawn !== cells) {
-        const colors = palette(ui.dark);
-        grid.paint(w, may, colors);
-        heads.paint(ui.table("w").subarray(first, first + many * size), colors);
+        const w = Float32Array.from(state.w);
+        w.set(mine, query * T);
+        grid.paint(w, state.may, colors);
+        heads.paint(state.all, colors);
         const found = [...ui.table("invariants").subarray(setting * 3, setting * 3 + 3)];
         invariants(found.map((v, i) => {
           const good = v <= spec.tolerance;
@@ -67,41 +89,48 @@ function attentionWidget(ui) {
       }
       grid.mark(query, key);
       heads.mark(layer, head);
-      const at = query * T;
-      const one = (table) => table.subarray(at, at + T);
-      const [mine, here] = [one(w), one(may)];
-      const scores = [...one(raw)].map((x) => x * factor);
-      sentence(mine, query, key, palette(ui.dark));
-      bars({ mine, right: one(right), here, scores, query, key });
-      const text = key === undefined ? rowSaid(view.words(), query, mine, here)
-        : cellSaid(view.words(), query, key, mine[key], right[at + key], ui.get("notice"));
+      sentence(mine, query, key, colors);
+      bars(state);
+      const text = key === undefined ? rowSaid(state, ui.seen("nudge")) : cellSaid(state, ui.get("notice"), ui.seen("tried") === key);
       ui.say(`${ui.pointing ? `layer ${layer}, head ${head}: ` : ""}${text}`,
-        key === undefined ? "Point at a cell for its formula."
-          : formula({ query, key, scores, here, raw: raw[at + key], scale, D: spec.D, mask: ui.get("mask") }));
-      ui.root.dataset.key = `${s},${h},${ui.get("query")},${setting}`;
+        key === undefined ? "Point at a cell for its formula." : formula(state));
+      ui.root.dataset.key = `${s},${layer},${head},${ui.get("query")},${setting},${ui.get("moved")},${ui.get("nudge")}`;
     },
   };
 }
 
+/** A row of weights after the score of key n has moved: its own share grows by exp(delta), and all are shared out anew. */
+function nudged(row, n, delta) {
+  const sum = 1 + row[n] * Math.expm1(delta);
+  return row.map((v, i) => (i === n ? v * Math.exp(delta) : v) / sum);
+}
+
+/** " + 1.2" or " − 1.2"; nothing for 0. */
+const plus = (x) => (x ? ` ${x < 0 ? "−" : "+"} ${fixed(Math.abs(x), 1)}` : "");
+
 /** One query's row: its sum, its entropy, its largest weight. */
-function rowSaid(words, query, mine, here) {
+function rowSaid({ words, query, mine, here, moved, delta }, nudge) {
   const sum = mine.reduce((a, b) => a + b, 0);
   const bits = mine.reduce((a, b) => a - (b === 0 ? 0 : b * Math.log2(b)), 0);
   const most = Math.log2(here.reduce((a, b) => a + b, 0));
   const top = Math.max(...mine);
   const where = Number.isNaN(top) ? "" : ` on “${words[mine.indexOf(top)]}”`;
+  const told = delta ? ` The score of “${words[moved]}” is moved:${plus(delta)}.`
+    : moved >= 0 && nudge ? ` “${words[moved]}” is masked here: −∞${plus(nudge / 10)} = −∞.` : "";
   return `“${words[query]}”: row sum ${fixed(sum)}, entropy ${fixed(bits, 2)} bits ` +
-    `of at most ${fixed(most, 2)}; largest weight ${fixed(top, 2)}${where}.`;
+    `of at most ${fixed(most, 2)}; largest weight ${fixed(top, 2)}${where}.${told}`;
 }
 
-/** One cell. The reference is named where the weight is another. */
-function cellSaid(words, query, key, mine, right, notice) {
-  const beside = notice || Math.abs(mine - right) <= 5e-4 ? "" : ` (expected ${fixed(right)})`;
-  return `“${words[query]}” gives “${words[key]}” the weight ${fixed(mine)}${beside}.`;
+/** One cell. The reference is named where the weight is another; tried: a hand would move what is masked. */
+function cellSaid({ words, query, key, mine, right, here, before, delta }, notice, tried) {
+  if (tried && !here[key]) return `“${words[key]}” is masked: its score is −∞, and stays −∞ whatever is added. It cannot be moved.`;
+  const beside = notice || Math.abs(mine[key] - right[key]) <= 5e-4 ? "" : ` (expected ${fixed(right[key])})`;
+  const was = delta && before[key] > 5e-4 ? ` = ${fixed(before[key])} before × ${short(mine[key] / before[key])}` : "";
+  return `“${words[query]}” gives “${words[key]}” the weight ${fixed(mine[key])}${was}${beside}.`;
 }
 
 /** w[m, n] as the softmax of its row, then the score itself; what is right, whatever the learner's function says. */
-function formula({ query, key, scores, here, raw, scale, D, mask }) {
+function formula({ query, key, scores, here, raw, scale, D, mask, moved, delta }) {
   const [cell, score] = [`w[${query}, ${key}]`, `s[${query}, ${key}]`];
   if (!here[key]) return `${cell} = exp(−∞) ÷ Σ = 0: the ${mask} mask sets ${score} = −∞.`;
   const open = scores.map((x, i) => [x, i]).filter(([, i]) => here[i]);
@@ -115,7 +144,8 @@ function formula({ query, key, scores, here, raw, scale, D, mask }) {
   const sum = open.reduce((a, [x]) => a + Math.exp(x - top), 0);
   const weight = Math.exp(scores[key] - top) / sum;
   const by = ["", ` ÷ √${D}`, ` ÷ ${D}`][scale];
-  const how = `${score} = q[${query}]·k[${key}]${by}${by ? ` = ${fixed(raw, 1)}${by}` : ""} = ${fixed(scores[key], 1)}`;
+  const way = by + (key === moved ? plus(delta) : "");
+  const how = `${score} = q[${query}]·k[${key}]${way}${way ? ` = ${fixed(raw[key], 1)}${way}` : ""} = ${fixed(scores[key], 1)}`;
   return `${cell} = exp(${fixed(scores[key], 1)}) ÷ (${terms.join(" + ")}) = ${fixed(weight)};  ${how}`;
 }
 
@@ -212,55 +242,6 @@ function weightGrid(ui, parent, T, W, view) {
   };
 }
 
-/** One query's scores and weights: a number and a bar for each key; a gray tick shows the reference's weight. */
-function barPanel(ui, parent, T, W, view) {
-  const [names, left, top, height, end] = [50, 106, 20, 28, 52];
-  const wide = W - left - end;
-  const title = html("p", { class: "ta-caption" });
-  const [who, note] = [html("span"), html("small")];
-  title.append(who, note);
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, title);
-  parent.append(box);
-  const canvas = picture(box, W, top + T * height + 4, "Bars: the weights of the query on show");
-  label(canvas, left - 6, top - 6, "score", "end", "ta-small");
-  label(canvas, left, top - 6, "weight", "start", "ta-small");
-  line(canvas, left, top, left, top + T * height);
-  const mark = svg("rect", { x: 1, width: W - 2, height, class: "ta-mark" });
-  const bars = Array.from({ length: T }, (_, i) => {
-    const y = top + i * height;
-    const name = label(canvas, names - 4, y + 18, "", "end");
-    const bar = svg("rect", { x: left, y: y + 6, height: height - 12, class: "ta-fill-one" });
-    const tick = line(canvas, 0, y + 4, 0, y + height - 4, "ta-tick");
-    canvas.append(bar, tick);
-    const score = label(canvas, left - 6, y + 18, "", "end");
-    return { name, bar, tick, score, value: label(canvas, W - 4, y + 18, "", "end", "ta-strong") };
-  });
-  canvas.append(mark);
-  const place = cursor(ui, canvas, {
-    name: "Key of the query on show", cross: false,
-    box: () => ({ x: 0, y: top, width: W, height: T * height }),
-    size: () => [1, T],
-    at: () => [0, view.key() ?? 0],
-    state: (_, key) => ({ key }),
-    says: (_, key) => (view.key() === undefined ? "none yet" : `${key}: ${view.words()[key]}`),
-  });
-  return ({ mine, right, here, scores, query, key }) => {
-    place();
-    write(who, `“${view.words()[query]}” attends to`);
-    write(note, ui.get("notice") ? "" : "gray tick: reference");
-    bars.forEach(({ name, bar, tick, score, value }, i) => {
-      write(name, view.words()[i]);
-      fill(bar, { width: (Number.isFinite(mine[i]) ? clamp(mine[i], 0, 1) * wide : 0).toFixed(1) });
-      const at = (left + right[i] * wide).toFixed(1);
-      fill(tick, { x1: at, x2: at });
-      write(score, here[i] ? fixed(scores[i], 1) : "−∞");
-      write(value, !here[i] && mine[i] === 0 ? "masked" : fixed(mine[i]));
-    });
-    mark.style.visibility = key === undefined ? "hidden" : "visible";
-    if (key !== undefined) fill(mark, { y: top + key * height });
-  };
-}
-
 /** All heads as small maps, a row for each layer: point at one to see it large. */
 function headPanel(ui, parent, T, wide) {
   const { spec } = ui;
@@ -288,7 +269,7 @@ function headPanel(ui, parent, T, wide) {
     box: () => ({ x: left, y: top, width: w, height: h }),
     size: () => [spec.heads, spec.layers],
     at: () => [ui.seen("head"), ui.seen("layer")],
-    state: (head, layer) => ({ layer, head }),
+    state: (head, layer) => ({ layer, head, ...(layer === ui.get("layer") && head === ui.get("head") ? {} : BACK) }),
     says: (head, layer) => `layer ${layer}, head ${head}`,
   });
   return {

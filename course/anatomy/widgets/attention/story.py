@@ -2,6 +2,17 @@
 
 from ..tools.story import Step
 
+# Where the story begins: “well” asks, and no score is moved.
+WELL = {
+    "sentence": 0,
+    "layer": 2,
+    "head": 0,
+    "query": 4,
+    "scale": "1/√D",
+    "mask": "causal",
+    "moved": -1,
+    "nudge": 0,
+}
 STORY = (
     Step(
         "Point at a word of the sentence: it becomes the query, and the words that it attends to turn blue.",
@@ -10,16 +21,16 @@ STORY = (
         1,
         "“very” gets 0.50 of its weight, “well” itself 0.41.",
         "Click on “well” and read the bars.",
-        {"sentence": 0, "layer": 2, "head": 0, "query": 4, "scale": "1/√D", "mask": "causal"},
+        WELL,
     ),
     Step(
-        "Point at the cells of row “him”. Under the causal mask a word sees itself and the words before it.",
-        "How many words may “him” look at?",
-        ("1", "3", "8"),
-        1,
-        "“I”, “like” and itself. A dot marks each later word: its score is −∞.",
-        "Count the cells of the row that show a number.",
-        {"sentence": 0, "layer": 2, "head": 0, "query": 2, "scale": "1/√D", "mask": "causal"},
+        "Drag the round grip on the bar of “well”: its score moves, and all weights follow.",
+        "It rises by 2: what do the other weights do?",
+        ("shrink by the same factor", "only “very” shrinks", "stay"),
+        0,
+        "Each becomes 0.28 of what it was: the sum below the fraction grows for all of them alike.",
+        "Bring the score to 4.1 + 2.0. Then point at “very” and at “him”: each says what it was multiplied by.",
+        {**WELL, "moved": 4},
     ),
     Step(
         "Point along the small maps: each one is a head of the model, at work on the same sentence.",
@@ -28,7 +39,7 @@ STORY = (
         1,
         "Its dark cells stand one step left of the diagonal: that key comes just before the query.",
         "On the diagonal a word looks at itself. You want the cells one step to the left.",
-        {"sentence": 2, "layer": 0, "head": 0, "query": 4, "scale": "1/√D", "mask": "causal"},
+        {**WELL, "sentence": 2, "layer": 0},
     ),
     Step(
         "Scale “none”: the scores are no longer divided by √40. Switch between “none” and “1/√D”.",
@@ -37,7 +48,7 @@ STORY = (
         1,
         "“very” rises from 0.50 to 0.78: exp makes more of each difference when scores are large.",
         "Compare the longest bar with and without the scale.",
-        {"sentence": 0, "layer": 2, "head": 0, "query": 4, "scale": "none", "mask": "causal"},
+        {**WELL, "scale": "none"},
     ),
     Step(
         "The padding mask hides the filler behind the sentence, and nothing else.",
@@ -46,7 +57,7 @@ STORY = (
         0,
         "No query reads the two <pad>. They still ask, so their rows are full, and nobody uses them.",
         "Look for the dots: are they below each other or side by side?",
-        {"sentence": 0, "layer": 2, "head": 0, "query": 4, "scale": "1/√D", "mask": "padding"},
+        {**WELL, "mask": "padding"},
     ),
     Step(
         "Now break it: without a mask every word may look ahead, which this model never learned.",
@@ -55,6 +66,6 @@ STORY = (
         1,
         "0.30 of its weight goes to the full stop, which comes later. In training that would be cheating.",
         "Read the first row up to its right end.",
-        {"sentence": 0, "layer": 2, "head": 0, "query": 0, "scale": "1/√D", "mask": "none"},
+        {**WELL, "query": 0, "mask": "none"},
     ),
 )

@@ -1,0 +1,124 @@
+// AttentionExplorer's bars: one query's scores and weights, and the grip that moves a score.
+
+/** One query's scores and weights: a number and a bar for each key; a gray tick shows the reference's weight. */
+function barPanel(ui, parent, T, W, view, now) {
+  const [names, left, top, height, end] = [48, 134, 20, 28, 54];
+  const wide = W - left - end;
+  const title = html("p", { class: "ta-caption", style: "display: flex; align-items: baseline" });
+  const who = html("span");
+  title.append(who, html("small", { style: "flex: 1; margin-left: 4px; overflow: hidden; white-space: nowrap" }, W < 290 ? "" : "drag the grip"));
+  const back = button(title, "Put back", () => ui.setAll({ nudge: 0 }));
+  back.style.cssText = "margin: -6px 0 -2px; padding: 1px 5px; font-weight: 400"; // no higher than the captions beside it
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, title);
+  parent.append(box);
+  const canvas = picture(box, W, top + T * height + 4, "Bars: the weights of the query on show");
+  label(canvas, left - 10, top - 6, "score", "end", "ta-small");
+  const note = label(canvas, left, top - 6, "", "start", "ta-small");
+  line(canvas, left, top, left, top + T * height);
+  const mark = svg("rect", { x: 1, width: W - 2, height, class: "ta-mark" });
+  const bars = Array.from({ length: T }, (_, i) => {
+    const y = top + i * height;
+    const name = label(canvas, names - 4, y + 18, "", "end");
+    const bar = svg("rect", { x: left, y: y + 6, height: height - 12, class: "ta-fill-one" });
+    const was = svg("path", { class: "ta-diagonal", style: "fill: none" });
+    const tick = line(canvas, 0, y + 4, 0, y + height - 4, "ta-tick");
+    canvas.append(bar, tick, was);
+    const score = label(canvas, left - 10, y + 18, "", "end");
+    return { y, name, bar, was, tick, score, value: label(canvas, W - 4, y + 18, "", "end", "ta-strong") };
+  });
+  canvas.append(mark);
+  const place = cursor(ui, canvas, {
+    name: "Key of the query on show", cross: false,
+    box: () => ({ x: 0, y: top, width: W, height: T * height }),
+    size: () => [1, T],
+    at: () => [0, view.key() ?? 0],
+    state: (_, key) => ({ key }),
+    says: (_, key) => (view.key() === undefined ? "none yet" : `${key}: ${view.words()[key]}`),
+  });
+  const grip = scoreGrip(ui, canvas, wide, now);
+  const long = (weight) => (Number.isFinite(weight) ? clamp(weight, 0, 1) * wide : 0);
+  return (state) => {
+    const { words, mine, before, right, here, still, query, key, moved, delta } = state;
+    place();
+    write(who, `“${words[query]}” attends to`);
+    write(note, `weight${delta ? " · dotted: before" : ui.get("notice") ? "" : " · tick: reference"}`);
+    fill(back, { "aria-disabled": String(!ui.get("nudge")) });
+    bars.forEach(({ y, name, bar, was, tick, score, value }, i) => {
+      write(name, words[i]);
+      fill(bar, { width: long(mine[i]).toFixed(1) });
+      fill(was, { d: delta && before[i] > 0.004 ? `M${left} ${y + 3}h${long(before[i]).toFixed(1)}v${height - 6}H${left}` : "" });
+      const at = (left + right[i] * wide).toFixed(1);
+      fill(tick, { x1: at, x2: at });
+      write(score, here[i] ? fixed(still[i], Math.abs(still[i]) < 100 ? 1 : 0) + (i === moved ? plus(delta) : "") : "−∞");
+      write(value, !here[i] && mine[i] === 0 ? "masked" : fixed(mine[i]));
+    });
+    mark.style.visibility = key === undefined ? "hidden" : "visible";
+    if (key !== undefined) fill(mark, { y: top + key * height });
+    const n = gripped(state);
+    // Half of it stays right of the axis, where the scores end.
+    fill(grip, { transform: `translate(${(left + Math.max(long(mine[n]), 5)).toFixed(1)},${top + (n + 0.5) * height})`,
+      "aria-label": `grip: score of “${words[n]}”`, "aria-disabled": String(!here[n]) });
+    grip.style.opacity = here[n] ? 1 : 0.6;
+  };
+}
+
+/** The key whose bar has the grip: pointed at or held; else the one that is moved; else the one with the largest weight. */
+function gripped({ key, moved, here, mine }) {
+  if (key !== undefined) return key;
+  return moved >= 0 && here[moved] ? moved : mine.reduce((top, v, i) => (here[i] && v > mine[top] ? i : top), here.indexOf(1));
+}
+
+/** Score of a key with weight p among the others; a straight line near 0 and 1, so that the hand can go beyond the ends. */
+function logit(p) {
+  const near = clamp(p, 0.1, 0.9);
+  return Math.log(near / (1 - near)) + (p - near) / (near * (1 - near));
+}
+
+/** The round grip. The score moves as far as it takes for the tip of the bar to stay under the hand. */
+function scoreGrip(ui, canvas, wide, now) {
+  const { reach } = ui.spec;
+  const area = canvas.querySelector(".ta-area");
+  const grip = svg("g", {}, svg("circle", { r: 12, class: "ta-grip" }),
+    svg("path", { d: "M-11 0l4 -4v8zM11 0l-4 -4v8z", style: "fill: var(--ta-ink)" }), svg("circle", { r: 6, class: "ta-here" }));
+  let taken = null; // what a drag has changed, for Escape
+  const own = Object.assign(Object.create(ui), {
+    get: () => (gripped(now()) === ui.get("moved") ? ui.get("nudge") : 0),
+    set(_, nudge) {
+      const key = gripped(now());
+      ui.pin(now().here[key] ? { key, moved: key, nudge } : { key, tried: key });
+    },
+  });
+  grip.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    taken = { moved: ui.get("moved"), nudge: ui.get("nudge") };
+    ui.pin({ key: gripped(now()) });
+  });
+  handle(own, grip, {
+    canvas, trait: "nudge", name: "grip", values: Array.from({ length: 2 * reach + 1 }, (_, i) => i - reach),
+    drag([x], start) {
+      const { mine, key } = now();
+      start.weight ??= mine[key] || 0;
+      const by = logit(start.weight + (x - start.x) / wide) - logit(start.weight);
+      return clamp(start.value + Math.round(10 * by), 0, 2 * reach);
+    },
+    says() {
+      const state = now();
+      const n = gripped(state);
+      return state.here[n] ? `score ${fixed(state.scores[n], 1)}, weight ${fixed(state.mine[n], 2)}` : "score −∞, masked";
+    },
+  });
+  canvas.append(grip);
+  for (const end of ["pointerup", "pointercancel"]) grip.addEventListener(end, () => { taken = null; });
+  grip.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !taken) return;
+    ui.setAll(taken);
+    taken = null;
+  });
+  // Between a bar and its grip the hand still points at the same key.
+  canvas.addEventListener("pointerleave", (event) => {
+    if (event.target === area && grip.contains(event.relatedTarget)) event.stopPropagation();
+  }, true);
+  grip.addEventListener("pointerenter", (event) => { if (event.pointerType !== "touch") ui.peek({ key: gripped(now()) }); });
+  grip.addEventListener("pointerleave", (event) => { if (event.relatedTarget !== area) ui.peek(null); });
+  return grip;
+}
