@@ -56,6 +56,23 @@ def test_controls_and_picture_are_seen_together_and_can_be_hit(browser, name):
 
 @pytest.mark.browser
 @EACH
+def test_every_step_of_the_story_has_room(browser, name):
+    """Also with its question answered."""
+    found = {}
+    with on_stage(browser, CASES[name].usual, CALM, **_options(820)) as page:
+        for i, step in enumerate(CASES[name].widget.story):
+            set_state(page, {**step.state, "step": i})
+            page.get_by_role("region", name="What to try").get_by_role(
+                "button", name=step.choices[step.answer], exact=True
+            ).click()
+            settle(page)
+            if _height(page) > HIGH:
+                found[step.says] = round(_height(page))
+    assert not found
+
+
+@pytest.mark.browser
+@EACH
 @pytest.mark.parametrize("where", NARROW)
 def test_nothing_is_too_small_or_sticks_out(browser, name, where):
     case = CASES[name]

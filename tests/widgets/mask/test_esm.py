@@ -125,10 +125,12 @@ def test_paint_changes_what_a_copier_loses(stage):
     """“two” looks at “cats”, its next word: one word of seven costs nothing. All of ln 8 comes back with the mask."""
     page = stage(CASE.make(mask="causal", query=3))
     assert (numbers(page)[4], words(page)[4]) == ("2.08", "all guessed")
-    assert "next word “cats”: guessed, loss ln 8 = 2.08" in shown(page)
+    assert "Next word “cats”: guessed, loss ln 8 = 2.08" in shown(page)
     click(page, GRID, 4, 3)
     assert (numbers(page)[4], words(page)[4]) == ("1.78", "copies 1 of 7")
-    assert "next word “cats”: copied, loss 0" in shown(page)
+    page.keyboard.press("Escape")
+    settle(page)
+    assert "Next word “cats”: copied, loss 0" in shown(page)
     find(page, "button", "Back to the mask").press("Enter")
     settle(page)
     assert numbers(page)[4] == "2.08"

@@ -34,7 +34,7 @@ function maskWidget(ui) {
   const choose = ui.controls.firstChild;
   if (wide) choose.style.cssText = "grid-column: span 2; grid-template-columns: max-content minmax(0, max-content) max-content";
   const back = button(wide ? choose : bar, "Back to the mask", fresh);
-  ui.readout.style.minHeight = room < 480 ? "116px" : "62px";
+  ui.readout.style.minHeight = room < 480 ? "116px" : "43px";
   ui.root.append(ui.readout);
 
   const row = ui.row();
@@ -108,9 +108,15 @@ function maskWidget(ui) {
     return [fixed((spec.guess * (many - copied)) / many, 2), copied ? `copies ${copied} of ${many}` : "all guessed"];
   }
 
+  function lossFormula(query, layers) {
+    const copied = copies(query, layers);
+    if (copied === undefined) return "";
+    return `Next word “${now.s.columns[query + 1]}”: ${copied ? "copied, loss 0" : `guessed, loss ln 8 = ${fixed(spec.guess, 2)}`}`;
+  }
+
   /** Of the cell or the word that is pointed at: is it allowed, and on how many ways does it reach the query? */
   function formula(query, key, level, layers) {
-    if (key === undefined) return "";
+    if (key === undefined) return lossFormula(query, layers);
     if (level !== undefined) return waysFormula(now, query, key, layers - level, N);
     const [allowed, n] = [now.may[query * N + key], now.counts[query]];
     const painted = now.cells.some(([i, j]) => i === query && j === key) ? "painted; " : "";
@@ -140,10 +146,6 @@ function maskWidget(ui) {
       if (now.square) {
         const reached = now.ways[layers].subarray(query * N, query * N + columns).reduce((sum, v) => sum + (v > 0), 0);
         text += `; after ${layers} layer${layers > 1 ? "s" : ""} it depends on ${reached} of ${columns}`;
-        const copied = copies(query, layers);
-        if (copied !== undefined) {
-          text += `; next word “${s.columns[query + 1]}”: ${copied ? "copied, loss 0" : `guessed, loss ln 8 = ${fixed(spec.guess, 2)}`}`;
-        }
       }
       ui.say(text, formula(query, key, level, layers));
       ui.root.dataset.key = `${now.at},${query},${layers},${now.painted}`;
@@ -247,13 +249,13 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
       const { s, rows, columns, may, given, right, cells: turned } = setting();
       write(caption, reference ? "Reference’s mask" : "Your mask");
       write(note, `filled: may look${turned.length ? "; corner: painted" : ""}`);
-      head = 22 + 16 * positions.length;
+      head = 20 + 14 * positions.length;
       if (shape !== `${rows},${columns},${head}`) layout(rows, columns);
       shape = `${rows},${columns},${head}`;
       const c = cell();
       words.querySelectorAll(".ta-place").forEach((node) => node.remove());
       positions.forEach(([title, numbers], r) => {
-        const number = (x, text, anchor) => label(words, x, 12 + 16 * r, text, anchor, "ta-small ta-place");
+        const number = (x, text, anchor) => label(words, x, 11 + 14 * r, text, anchor, "ta-small ta-place");
         number(left - 6, title, "end");
         numbers.forEach((v, j) => number(left + (j + 0.5) * c, String(v), "middle"));
       });

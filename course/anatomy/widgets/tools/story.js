@@ -23,21 +23,17 @@ function story(ui) {
   const next = button(bar, "›", () => go(step() + 1));
   back.setAttribute("aria-label", "Previous step");
   next.setAttribute("aria-label", "Next step");
-  const scene = button(bar, "Set the scene", () => go(step()));
+  // Always in sight: a button that came and went would push the picture away from under the hand.
+  const scene = button(bar, "↺", () => go(step()));
+  fill(scene, { "aria-label": "Set the scene", title: "Set the scene" });
   ui.story.append(bar, words, asks);
 
   let shown = -1;
   const alike = (a, b) => Object.is(a, b) || (Array.isArray(a) && String(a) === String(b));
   const told = () => Object.entries(steps[step()].state).every(([name, value]) => alike(ui.get(name), value));
-  // A button that came while something is dragged would push the picture away from under the hand: it waits.
-  const offer = () => { scene.hidden = told() || (scene.hidden && "dragging" in ui.root.dataset); };
-  for (const end of ["pointerup", "pointercancel"]) {
-    ui.root.addEventListener(end, offer);
-    ui.atEnd(() => ui.root.removeEventListener(end, offer));
-  }
   ui.bind("step", () => {
     const now = step();
-    offer();
+    scene.setAttribute("aria-disabled", String(told()));
     if (shown === now) return;
     shown = now;
     where.textContent = `${now + 1} of ${steps.length}`;
