@@ -85,7 +85,7 @@ def test_a_broken_part_shows_without_color(stage, cracked):
     assert part.locator(".an-crack").is_visible() and page.locator(".an-crack:visible").count() == 1
     assert page.locator(".an-off").count() > 100
     assert page.locator(".an-off").first.evaluate("(e) => getComputedStyle(e).strokeDasharray") != "none"
-    assert 'reference “"”' in said(page) and "off the reference" in said(page)
+    assert 'reference ‹"›' in said(page) and "off the reference" in said(page)
     part.click()
     settle(page)
     assert "Yours is wrong here" in page.get_by_role("region", name="the part that is open").text_content()

@@ -58,8 +58,8 @@ function anatomyWidget(ui) {
       const state = now();
       const { token, layer, key, row, part } = state;
       const [[word, share], [right]] = [says(token), says(token, 2 * L, 0, "ref_")];
-      const quoted = `“${shownToken(word)}” ${percent(share)}`;
-      const changed = right === word ? "" : `, reference “${shownToken(right)}”`;
+      const quoted = `${inQuotes(word)} ${percent(share)}`;
+      const changed = right === word ? "" : `, reference ${inQuotes(right)}`;
       if (walked !== `${token},${layer}`) {
         walked = `${token},${layer}`;
         shares = river.draw(token, layer, `next: ${quoted}`);
@@ -77,8 +77,8 @@ function anatomyWidget(ui) {
       opened.draw(state, says);
       const off = ui.table("drift")[2 * L * T + token];
       const away = off > MOVED ? ` Its last stream is ${percent(off)} off the reference.` : "";
-      const target = `“${shownToken(words[key])}” (${key})`;
-      ui.say(`Token ${token} “${shownToken(words[token])}”, layer ${layer}, head ${state.head}: ` +
+      const target = `${inQuotes(words[key])} (${key})`;
+      ui.say(`Token ${token} ${inQuotes(words[token])}, layer ${layer}, head ${state.head}: ` +
         `${ui.seen("key") === undefined ? "attends most to" : "attends to"} ${target}, ${fixed(row[key], 2)}. ` +
         `Next: ${quoted}${changed}.${away}` + opened.says(state),
       ui.pointing ? `weight[${token}, ${key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
@@ -111,7 +111,7 @@ function headPanel(ui, parent, cell) {
     size: () => [T, T],
     state: (key, token) => ({ token, key }),
     at: () => [ui.seen("key") ?? 0, ui.seen("token")],
-    says: (key, token) => `query ${token} “${shownToken(words[token])}”, key ${key} “${shownToken(words[key])}”`,
+    says: (key, token) => `query ${token} ${inQuotes(words[token])}, key ${key} ${inQuotes(words[key])}`,
   });
   const small = Array.from({ length: sizes.n_heads }, (_, h) => {
     const canvas = html("canvas", { width: T, height: T, "aria-hidden": "true" });

@@ -57,7 +57,7 @@ function footOf(ui, found, key) {
     return [`Built in unit 11 (assembly.embeddings)${key === "embedding" ? "" : ": the embedding's table once more"}.`];
   }
   const { state, gap, alone, says, who, names, exercises, units, widget } = found;
-  const word = `“${shownToken(ui.spec.vocabulary[says] ?? "?")}”`;
+  const word = inQuotes(ui.spec.vocabulary[says] ?? "?");
   const verdict = {
     [STATE.wrong]: ["✗ Yours is wrong here. ", `Off by up to ${short(gap)} of the largest number. Alone it moves the ` +
       `last stream by ${percent(alone)}; the next word is then ${word}. `],
@@ -194,7 +194,7 @@ function maskPanel(ui, stage, W) {
     const line = may.subarray(token * T, (token + 1) * T);
     const seen = line.reduce((sum, v) => sum + v, 0);
     const later = line.slice(token + 1).some((v) => v > 0);
-    write(says, `Token ${token} “${shownToken(words[token])}” may look at ${seen} of ${T} tokens` +
+    write(says, `Token ${token} ${inQuotes(words[token])} may look at ${seen} of ${T} tokens` +
       `${later ? ", some of them later than itself" : ", none later than itself"}.`);
   };
 }

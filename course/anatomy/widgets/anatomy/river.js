@@ -4,6 +4,11 @@
 const BUCKETS = 5; // strengths of a way that are told apart
 const MOVED = 1e-3; // relative distance from the reference that is more than rounding
 
+/** Marks around a token that is a quotation mark itself are of another kind. */
+function inQuotes(text) {
+  return text.includes('"') ? `‹${shownToken(text)}›` : `“${shownToken(text)}”`;
+}
+
 /** A token as a word: a space in front of it is not shown; one that is nothing but white space is. */
 function shownToken(text) {
   const trimmed = text.trim();
@@ -109,7 +114,7 @@ function riverPanel(ui, parent, W, H) {
     size: () => [T, L],
     state: (token, row) => ({ token, layer: L - 1 - row }),
     at: () => [ui.seen("token"), L - 1 - ui.seen("layer")],
-    says: (token, row) => `token ${token} “${shownToken(words[token])}”, layer ${L - 1 - row}`,
+    says: (token, row) => `token ${token} ${inQuotes(words[token])}, layer ${L - 1 - row}`,
     cross: false,
   });
 

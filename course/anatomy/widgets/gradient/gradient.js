@@ -116,7 +116,7 @@ function gradientWidget(ui) {
     if (apart) list.unshift({ points: recordedCurve(chosen[0], w, d, s).map((v, j) => [j + 1, v]), kind: ["ta-reference", ""] });
     layers.draw(list, [1, size], size === 6 ? [1, 2, 3, 4, 5, 6] : [1, size / 4, size / 2, (3 * size) / 4, size], false);
     const whose = (i) => (live[i] ? "yours" : `recorded, ${spec.device}`);
-    layers.note(`solid: ${whose(0)}; dots: ${whose(1)}${apart ? `; gray dashes: recorded, ${spec.device}` : ""}`);
+    layers.note(`solid: ${spec.names[chosen[0]]}, ${whose(0)}; dots: ${spec.names[chosen[1]]}, ${whose(1)}${apart ? `; gray dashes: recorded, ${spec.device}` : ""}`);
     depth.draw(lasts.map((c, i) => ({ points: spec.depths.map((n, j) => [n, c[j]]), kind: KINDS[i] })),
       [spec.depths[0], L], spec.depths, true);
     depth.note(`recorded, ${spec.device}; run along it to change the depth`);

@@ -48,7 +48,7 @@ function maskWidget(ui) {
     ["pairs that look ahead", "the key is later than the query"],
     ["queries that see nothing", "their softmax would be 0 ÷ 0"],
     ["unlike the reference", "cells of the function, before any painting; crossed out in the picture"],
-    ["loss of a copier", "it copies the next word where that reaches its place through the layers, and guesses elsewhere"],
+    ["loss if it can copy or guess", "it copies the next word where that reaches its place through the layers, and guesses elsewhere"],
   ]);
 
   /** Turns a cell over; a stroke gives all its cells the value of its first. Returns that value. */

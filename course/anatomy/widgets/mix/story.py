@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Drag the top of a bar: its height is the word's weight. The triangle stands where the bars balance.",
+        "cat has the value 1, sat 5, mat 9. Drag the top of a bar: its height is the weight. The triangle is the average.",
         "Which word has the largest share now?",
         ("cat", "sat", "mat"),
         2,

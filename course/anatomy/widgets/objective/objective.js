@@ -163,7 +163,7 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
       const some = rows[2].some((v) => v !== spec.nothing);
       const names = { [TEXT]: "text", 0: some ? "encoder reads" : "model reads", 1: "must predict", 2: "decoder reads", 3: "must predict",
         4: "position", 5: "in blank" };
-      write(note, `blue: seen from the place with the frame; orange: predicted there; ${hidden.some(Boolean) ? "dashed: hidden; " : ""}` +
+      write(note, `blue: what the framed place sees; orange: what it must predict; ${hidden.some(Boolean) ? "dashed: hidden; " : ""}` +
         (reference ? "the reference" : "yours"));
       const cells = { [TEXT]: pair ? [] : spec.text.map((_, c) => c) };
       rows.forEach((values, r) => {

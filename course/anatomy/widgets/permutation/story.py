@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Point at a word and follow its row: P f(x) moves the rows of f(x), f(Px) reads the moved words anew.",
+        "Follow a word: in P f(x) attention comes first and rows are moved after it; in f(Px) words are moved first.",
         "Where do P f(x) and f(Px) differ?",
         ("nowhere", "at “dog” and “man”", "in all rows"),
         0,

@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Point at the map: each cell is a query with a key. The dotted line joins the cells with the same distance r.",
+        "Point at the map: each cell is a query with a key. A dotted line then joins the cells of the same distance r.",
         "Does r = 5 score as r = −5 does?",
         ("yes", "no, more", "no, less"),
         0,

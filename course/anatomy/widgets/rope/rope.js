@@ -316,7 +316,7 @@ function curvePanel(ui, parent, N, W) {
       fill(reference, { d: trace(points) });
       const alone = Boolean(ui.get("notice"));
       mine.style.visibility = alone ? "hidden" : "visible";
-      write(note, alone ? "dashed: the reference" : "solid: yours; dashed: the reference");
+      write(note, alone ? "dashed: the reference" : "solid: yours at this n; dashed: the reference");
     },
     move(now, m, n) {
       place();

@@ -93,7 +93,7 @@ function stabilityWidget(ui) {
       now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], fixed, it));
       const gradient = cut("g_z_loss_gradient", l, at);
       bars[3].draw(gradient.map((_, i) => `logit ${i}`), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
-        `${tag("z_loss_gradient")}${tiny(loss)}; gradient:`, tiny, it);
+        `${tag("z_loss_gradient")}${tiny(loss)}, gradient`, tiny, it);
 
       const which = spec.quantities.indexOf(ui.get("quantity"));
       const value = (m) => (which === 3 ? Math.log10(m.largest) : m.values[which]);

@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Run along the points: each is a plane of RoPE. A high one turns slowly; the wave below shows its turns.",
+        "Run along the points: each is a plane of RoPE. The further right, the slower; the wave below shows the turns.",
         "How long is a turn of plane 32?",
         ("6 tokens", "63 tokens", "628 tokens"),
         2,
