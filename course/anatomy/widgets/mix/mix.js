@@ -112,7 +112,7 @@ function sharePanel(ui, parent, W) {
   const [height, top, left, end] = [32, 4, 158, 46];
   const room = W - left - end;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, "Products", html("small", {}, "weight × value; bar: share of all weights")));
+  box.append(html("p", { class: "ta-caption" }, "Products", html("small", {}, "weight × value; bar: share")));
   parent.append(box);
   const canvas = picture(box, W, top + 3 * height + 4, "Bars: each word's share of the total weight");
   const mark = svg("rect", { x: 1, width: W - 2, height, class: "ta-mark" });
