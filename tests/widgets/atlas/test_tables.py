@@ -156,6 +156,23 @@ def test_a_block_lies_inside_its_picture_and_shows_its_parts(row):
     assert ("RMSNorm" in said) == (row.get("norm") in ("rms", "gemma"))
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_the_stream_is_one_line_from_the_embedding_to_the_head(row):
+    """What lies on it, above one another: its own strokes, sums, and boxes that it goes through."""
+    spans = []
+    for kind, *rest in block.block(row)[1]:
+        if kind == "path":
+            points = re.findall(r"([\d.]+) ([\d.]+)", rest[0])
+            heights = [float(y) for x, y in points if float(x) == block.STREAM]
+            spans += [(min(heights), max(heights))] if len(heights) > 1 else []
+        if kind == "sum":
+            spans.append((rest[1] - 8, rest[1] + 8))
+        if kind == "box" and rest[4] != "frame" and rest[0] <= block.STREAM <= rest[0] + rest[2]:
+            spans.append((rest[1], rest[1] + rest[3]))
+    spans.sort()
+    assert not any(nxt[0] > max(b for _, b in spans[: i + 1]) + 0.2 for i, nxt in enumerate(spans[1:]))
+
+
 @pytest.mark.parametrize("state", [{}, {"view": 1}, {"view": 2}, {"view": 2, "first": INDEX["gpt-4"]}])
 def test_there_is_a_still_picture_of_each_view(state):
     widget = ModelAtlas(**state)

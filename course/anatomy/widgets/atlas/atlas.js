@@ -1,6 +1,8 @@
 // ModelAtlas: models in time with a filter, two of them side by side, one to build. Python gives every row as words
 // and as shapes; the page filters, fills sentences and draws.
 
+const POINTED = ["norm", "position", "attention", "activation", "sizes"]; // what a part of a block stands for
+
 function atlasWidget(ui) {
   const { spec } = ui;
   const { models, words } = spec;
@@ -19,7 +21,6 @@ function atlasWidget(ui) {
   pick(ui, { trait: "second", name: "beside it", names });
   const two = [...ui.controls.children].at(-1);
   for (const box of [...filters, one, two]) box.classList.remove("ta-whole");
-  ui.readout.style.minHeight = ui.room < 480 ? "134px" : "62px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
   const place = ui.row("ta-panel");
 
@@ -36,7 +37,7 @@ function atlasWidget(ui) {
   const beside = html("div", { class: "ta-row" });
   const [left, right] = [blockOf(ui, beside), blockOf(ui, beside)];
   const list = html("ul", {
-    class: "ta-text", style: "margin: 6px 0 0; padding-left: 18px; line-height: 1.45; columns: 340px 2; column-gap: 30px",
+    class: "ta-text", style: "margin: 6px 0 0; padding-left: 13px; line-height: 1.35; columns: 340px 2; column-gap: 26px",
   });
   const compared = html("div", {}, beside, list);
   const built = buildPanel(ui);
@@ -86,6 +87,16 @@ function atlasWidget(ui) {
     return at < 0 ? "" : `${spec.sentences[at][0]} → ${rows.map((m) => `${m.title}: ${m.words[at]}`).join(" | ")}`;
   };
 
+  /** Keeps lines for so many letters, so that what comes while somebody points moves nothing under the hand. */
+  const keepRoom = (letters) => {
+    const lines = Math.max(2, Math.ceil(letters / ((ui.room - 20) / 7.4)));
+    const style = `${Math.round(6 + 18.2 * lines)}px`;
+    if (ui.readout.dataset.room === style) return;
+    ui.readout.dataset.room = ui.readout.style.minHeight = style;
+  };
+  const summaries = Math.max(...models.map((m) => m.summary.length));
+  const longest = (...rows) => Math.max(...POINTED.map((aspect) => ofAspect(aspect, ...rows).length));
+
   return {
     stale() { [left, right, built].forEach((part) => part.forget()); },
     draw() {
@@ -98,22 +109,26 @@ function atlasWidget(ui) {
       const panel = [line.node, compared, built.node][view];
       if (place.firstChild !== panel) place.replaceChildren(panel);
       if (view === 0) {
-        ui.say(put(words.found, { n: line.draw(i, k), all: models.length, summary: a.summary }));
+        const state = put(words.found, { n: line.draw(i, k), all: models.length, summary: a.summary });
+        keepRoom(state.length - a.summary.length + summaries);
+        ui.say(state);
       } else if (view === 1) {
         const [said, differs] = difference(a, b);
         const marked = new Set(differs.includes("placement") ? [...differs, "norm"] : differs);
         left.draw(a, marked);
         right.draw(b, marked);
-        if (list.dataset.of !== `${i},${k}`) list.replaceChildren(...said.map((text) => html("li", {}, text)));
+        if (list.dataset.of !== `${i},${k}`) list.replaceChildren(...said.map((text) => html("li", { style: "break-inside: avoid" }, text)));
         list.dataset.of = `${i},${k}`;
-        [...list.children].forEach((item, at) => { item.style.fontWeight = aspect && differs[at] === aspect ? 600 : ""; });
+        [...list.children].forEach((item, at) => { item.style.textDecoration = aspect && differs[at] === aspect ? "underline" : ""; });
         [left, right].forEach((block) => block.light(aspect));
-        ui.say(differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.join(", ") }) : words.nothing,
-          aspect ? ofAspect(aspect, a, b) : "");
+        const state = differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.join(", ") }) : words.nothing;
+        keepRoom(Math.max(state.length, longest(a, b)));
+        ui.say(aspect ? "" : state, aspect ? ofAspect(aspect, a, b) : ""); // both at once would take a third line
       } else {
         const [text, good] = counted(i);
         built.draw(a);
         built.light(aspect);
+        keepRoom(a.title.length + text.length + longest(a) + 6);
         ui.say(`${a.title}: ${text}`, aspect ? ofAspect(aspect, a) : "");
         ui.readout.dataset.good = good === undefined ? "plain" : String(good);
       }
@@ -284,7 +299,7 @@ function blockOf(ui, parent) {
 }
 
 const FILLS = {
-  norm: "var(--ta-panel)", table: "none", frame: "none",
+  norm: "var(--ta-panel)", table: "var(--ta-paper)", frame: "none",
   attention: "color-mix(in srgb, var(--ta-one) 14%, var(--ta-paper))",
   ffn: "color-mix(in srgb, var(--ta-two) 16%, var(--ta-paper))",
 };

@@ -5,15 +5,17 @@ A shape is a list: ["box", x, y, width, height, kind, aspect], ["text", x, y, an
 left; what a sublayer computes branches off to the right and is added back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...atlas.words import activation, families
 
 Shape = list[Any]
 WIDTH = 366
-STREAM = 44  # x of the residual stream
-NORM, MAIN = (70, 80), (166, 196)  # x and width of a norm and of a sublayer's box
+STREAM = 42  # x of the residual stream
+NORM, MAIN = (62, 76), (148, 210)  # x and width of a norm and of a sublayer's box
+TABLE, HEAD = (2, 254), (100, 264)  # of the embedding's box and of the head's beside a norm
+SHORT = 15  # letters that have room beside the last sum
 NEEDED = ("norm", "placement", "position", "activation", "n_heads", "n_kv_heads", "head_dim", "d_ff", "n_layers")
 NORM_LINES = {
     "layer": ["LayerNorm"],
@@ -35,6 +37,11 @@ IN_ATTENTION = {
 ADDED = {"learned": "+ {n:,} learned positions", "sinusoidal": "+ sinusoids of the position"}
 
 
+def _tall(lines: Sequence[str]) -> int:
+    """Height of a box with these lines."""
+    return 12 + 13 * len(lines)
+
+
 class _Drawing:
     """Shapes from the bottom up; ``u`` is the height reached on the stream."""
 
@@ -44,11 +51,11 @@ class _Drawing:
 
     def box(self, x, u, width, lines, kind, aspect):
         """A box that starts at height u, with a first line in bold; returns the height where it ends."""
-        height = 12 + 15 * len(lines)
+        height = _tall(lines)
         self.shapes.append(["box", x, u + height, width, height, kind, aspect])
         for i, line in enumerate(lines):
             bold = "ta-strong" if i == 0 and kind != "norm" else "ta-text" if i == 0 else "ta-small"
-            self.text(x + width / 2, u + height - 17 - 15 * i, line, "middle", bold)
+            self.text(x + width / 2, u + height - 16.5 - 13 * i, line, "middle", bold)
         return u + height
 
     def text(self, x, u, words, anchor="start", kind="ta-small"):
@@ -57,68 +64,77 @@ class _Drawing:
     def path(self, points, arrow=True):
         self.shapes.append(["path", [list(p) for p in points], "arrow" if arrow else "line"])
 
-    def sum(self, u):
-        self.shapes.append(["sum", STREAM, u])
+    @property
+    def half(self):
+        """Half the height of a norm's box."""
+        return _tall(NORM_LINES[self.v["norm"]]) / 2
 
     def norm(self, x, middle):
-        """A norm's box, 80 wide, around that height; returns where it begins and ends."""
-        lines = NORM_LINES[self.v["norm"]]
-        low = middle - (12 + 15 * len(lines)) / 2
-        return low, self.box(x, low, NORM[1], lines, "norm", "norm")
+        """A norm's box around that height; returns where it begins and ends."""
+        low = middle - self.half
+        return low, self.box(x, low, NORM[1], NORM_LINES[self.v["norm"]], "norm", "norm")
 
-    def on_stream(self):
-        """A norm on the stream itself."""
-        low, high = self.norm(STREAM - NORM[1] / 2, self.u + 8 + (12 + 15 * len(NORM_LINES[self.v["norm"]])) / 2)
+    def on_stream(self, gap=12):
+        """A norm on the stream itself, so far above what is there."""
+        low, high = self.norm(STREAM - NORM[1] / 2, self.u + gap + self.half)
         self.path([(STREAM, self.u), (STREAM, low)])
         self.u = high
+
+    def back(self, center, top, end, norm=False):
+        """The way of a result from (center, top) to the stream at height end, through a norm or not, and the sum."""
+        if norm:
+            self.norm(NORM[0], end)
+            self.path([(center, top), (center, end), (sum(NORM), end)])
+            self.path([(NORM[0], end), (STREAM + 8, end)])
+        else:
+            self.path([(center, top), (center, end), (STREAM + 8, end)])
+        self.text(min(center, sum(MAIN) - MAIN[1] / 2) - 8, end + 4, f"T × {self.v['d_model']:,}", "end")
+        self.shapes.append(["sum", STREAM, end])
+        self.path([(STREAM, self.u), (STREAM, end - 8)])
+        self.u = end + 8
 
     def sublayer(self, lines, kind):
         """One sublayer, with its norms where the placement has them, and the sum."""
         x, width = MAIN
-        place, half = self.v["placement"], (12 + 15 * len(lines)) / 2
-        start, middle = self.u, self.u + 8 + half
+        place, half = self.v["placement"], _tall(lines) / 2
+        middle = self.u + 8 + max(half, self.half if self.v["placement"] in ("pre", "both") else 0)
         self.box(x, middle - half, width, lines, kind, "activation" if kind == "ffn" else "attention")
+        end = middle + half + 9
         if place in ("pre", "both"):
             self.norm(NORM[0], middle)
             self.path([(STREAM, middle), (NORM[0], middle)])
             self.path([(sum(NORM), middle), (x, middle)])
+            end = max(end, middle + self.half + 9)
         else:
             self.path([(STREAM, middle), (x, middle)])
-        top, center = middle + half, x + width / 2
-        if place in ("both", "inside"):
-            lines_high = 12 + 15 * len(NORM_LINES[self.v["norm"]])
-            low, high = self.norm(center - NORM[1] / 2, top + 10 + lines_high / 2)
-            self.path([(center, top), (center, low)])
-            top = high
-        end = top + 18
-        self.path([(center, top), (center, end), (STREAM + 8, end)])
-        self.text(x - 12, end - 13, f"T × {self.v['d_model']:,}", "end")
-        self.sum(end)
-        self.path([(STREAM, start), (STREAM, end - 8)])
-        self.u = end + 8
+        after = place in ("both", "inside")
+        if after:
+            end = max(end, middle + 7 + self.half + (self.half if place == "both" else 0))
+        self.back(x + width / 2, middle + half, end, norm=after)
+        if after:
+            higher = max(self.u, end + self.half - 2)
+            self.path([(STREAM, self.u), (STREAM, higher)], arrow=False)
+            self.u = higher
         if place == "post":
             self.on_stream()
 
     def parallel(self, attention, ffn):
         """Both sublayers beside each other, after one norm or after one each."""
         x, width = MAIN[0], MAIN[1] - 14
-        start, two = self.u, self.v["placement"] == "parallel_two"
-        halves = [(12 + 15 * len(lines)) / 2 for lines in (attention, ffn)]
-        middles = [self.u + 8 + halves[0], self.u + 8 + 2 * halves[0] + 12 + halves[1]]
+        two = self.v["placement"] == "parallel_two"
+        halves = [_tall(lines) / 2 for lines in (attention, ffn)]
+        middles = [self.u + 8 + halves[0], self.u + 8 + 2 * halves[0] + 8 + halves[1]]
         for lines, half, middle, kind in zip((attention, ffn), halves, middles, ("attention", "ffn"), strict=True):
             self.box(x, middle - half, width, lines, kind, "activation" if kind == "ffn" else "attention")
         for middle in middles if two else [sum(middles) / 2]:
             self.norm(NORM[0], middle)
             self.path([(STREAM, middle), (NORM[0], middle)])
             for end in [middle] if two else middles:
-                self.path([(sum(NORM), middle), (sum(NORM) + 10, middle), (sum(NORM) + 10, end), (x, end)])
-        end, right = middles[1] + halves[1] + 18, x + width + 8
-        for middle in middles:
-            self.path([(x + width, middle), (right, middle), (right, end), (STREAM + 8, end)], middle == middles[0])
-        self.text(x - 12, end - 13, f"T × {self.v['d_model']:,}", "end")
-        self.sum(end)
-        self.path([(STREAM, start), (STREAM, end - 8)])
-        self.u = end + 8
+                self.path([(sum(NORM), middle), (sum(NORM) + 3, middle), (sum(NORM) + 3, end), (x, end)])
+        end, right = middles[1] + halves[1] + 9, x + width + 8
+        self.path([(x + width, middles[0]), (right, middles[0]), (right, end)], arrow=False)
+        self.path([(x + width, middles[1]), (right, middles[1])], arrow=False)
+        self.back(right, end, end)
 
     def flipped(self):
         """(height, shapes) with positions counted from the top."""
@@ -141,9 +157,9 @@ def block(row: Any) -> tuple[int, list[Shape]]:
         drawing.text(4, 14, f"Not published: {', '.join(unknown[:4])}.", kind="ta-text")
         return drawing.flipped()
     _embedding(drawing)
-    bottom = drawing.u + 4
-    drawing.path([(STREAM, drawing.u), (STREAM, bottom + 6)], arrow=False)
-    drawing.u = bottom + 6
+    bottom = drawing.u + 3
+    drawing.path([(STREAM, drawing.u), (STREAM, bottom + 2)], arrow=False)
+    drawing.u = bottom + 2
     attention, ffn = _attention(row), _ffn(v)
     if v["placement"] in ("parallel", "parallel_two"):
         drawing.parallel(attention, ffn)
@@ -152,37 +168,40 @@ def block(row: Any) -> tuple[int, list[Shape]]:
         if v.get("kind") == "encoder-decoder":
             drawing.sublayer(["cross-attention", "keys and values of the encoder"], "attention")
         drawing.sublayer(ffn, "ffn")
-    times = "times the same layer" if v.get("shared_layers") else "layers"
-    top = drawing.u + 22
+    times = f"{v['n_layers']} {'times the same layer' if v.get('shared_layers') else 'layers'}"
     if v.get("kind") == "encoder-decoder":
         times += f", and {v['n_layers']} in the encoder without cross-attention"
-    drawing.text(WIDTH - 8, top - 15, f"{v['n_layers']} {times}", "end", "ta-small")
+    top = drawing.u + (8 if len(times) <= SHORT else 22)
+    drawing.text(WIDTH - 10, top - 12, times, "end", "ta-small")
     drawing.shapes.insert(0, ["box", 2, top, WIDTH - 4, top - bottom, "frame", "sizes"])
     _head(drawing, top)
     return drawing.flipped()
 
 
 def _embedding(drawing):
-    v = drawing.v
+    v, (x, width) = drawing.v, TABLE
     d = v.get("d_embedding") or v["d_model"]
     lines = [f"embedding {v['vocab']:,} × {d:,}" if "vocab" in v else "embedding"]
     if v["position"] in ADDED:
         lines.append(ADDED[v["position"]].format(n=v.get("max_positions", 0)))
     if d != v["d_model"]:
         lines.append(f"then {d:,} → {v['d_model']:,}")
-    drawing.text(12, 2, "T token ids")
-    drawing.u = drawing.box(2, 16, 236, lines, "table", "position")
+    drawing.u = drawing.box(x, 2, width, lines, "table", "position")
+    middle = 2 + _tall(lines) / 2
+    drawing.text(x + width + 24, middle - 4, "T token ids")
+    drawing.path([(x + width + 20, middle), (x + width, middle)])
     if v.get("embedding_norm"):
         drawing.on_stream()
 
 
 def _head(drawing, top):
-    v = drawing.v
-    drawing.path([(STREAM, drawing.u), (STREAM, top + 2)], arrow=False)
-    drawing.u = top + 2
-    if v["placement"] != "post":
-        drawing.on_stream()
+    """What follows the last layer: the norm on the stream, and beside it the head."""
+    v, normed = drawing.v, drawing.v["placement"] != "post"
+    drawing.path([(STREAM, drawing.u), (STREAM, top + 1)], arrow=False)
+    drawing.u = top + 1
     if v.get("kind") == "encoder":
+        if normed:
+            drawing.on_stream()
         drawing.path([(STREAM, drawing.u), (STREAM, drawing.u + 14)])
         drawing.text(STREAM + 10, drawing.u + 5, f"T × {v['d_model']:,}")
         drawing.u += 18
@@ -192,8 +211,16 @@ def _head(drawing, top):
         lines.append("the embedding's table")
     if v.get("logit_cap"):
         lines.append(f"capped at {v['logit_cap']:g}")
-    drawing.path([(STREAM, drawing.u), (STREAM, drawing.u + 12)])
-    drawing.u = drawing.box(2, drawing.u + 12, 236, lines, "table", "sizes")
+    if not normed:
+        drawing.path([(STREAM, drawing.u), (STREAM, drawing.u + 12)])
+        drawing.u = drawing.box(TABLE[0], drawing.u + 12, TABLE[1], lines, "table", "sizes")
+        return
+    half = _tall(lines) / 2
+    gap = max(12, half - drawing.half + 6)
+    middle = drawing.u + gap + drawing.half
+    drawing.on_stream(gap)
+    drawing.path([(STREAM + NORM[1] / 2, middle), (HEAD[0], middle)])
+    drawing.u = max(drawing.u, drawing.box(HEAD[0], middle - half, HEAD[1], lines, "table", "sizes"))
 
 
 def _attention(row):

@@ -15,11 +15,16 @@ function cacheWidget(ui) {
   const wide = room >= 700;
   pick(ui, { trait: "model", name: "model", names: spec.models });
   pick(ui, { trait: "kind", name: "attention", names: spec.kinds });
-  pick(ui, { trait: "stack", name: "layers", names: spec.stacks });
   pick(ui, { trait: "gpu", name: "GPU", names: spec.gpus });
-  slider(ui, { trait: "tokens", name: "tokens per user", values: spec.tokens, show: whole });
   slider(ui, { trait: "users", name: "users", values: spec.users, show: whole });
+  pick(ui, { trait: "stack", name: "layers", names: spec.stacks });
   choice(ui, { trait: "itemsize", name: "bytes per number", values: spec.itemsizes });
+  slider(ui, { trait: "tokens", name: "tokens per user", values: spec.tokens, show: whole });
+  // Two lines of controls where a grid would take three: each has the room that its words need.
+  if (wide) {
+    fill(ui.controls, { style: "display: flex; flex-wrap: wrap" });
+    ["none", "none", "none", "1 1 150px", "3 1 200px", "none", "1 1 250px"].forEach((flex, i) => { ui.controls.children[i].style.flex = flex; });
+  }
   ui.readout.style.minHeight = `${wide ? 62 : 134}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
@@ -209,7 +214,7 @@ function partTiles(ui, parent, W, columns) {
 /** Bytes per token of each kind of attention, on a logarithmic scale. */
 function kindBars(ui, parent, W) {
   const { spec } = ui;
-  const [left, tall] = [100, 26];
+  const [left, tall] = [100, 24];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, "Bytes per token", html("small", {}, "each step of the scale: 10 times")));
   parent.append(box);
@@ -218,9 +223,9 @@ function kindBars(ui, parent, W) {
   for (const power of [3, 4, 5, 6, 7]) line(canvas, left + scale(10 ** power), 0, left + scale(10 ** power), tall * spec.kinds.length, "ta-grid");
   const rows = spec.kinds.map((name, i) => {
     const y = tall * i;
-    const bar = svg("rect", { x: left, y: y + 3, height: 20 });
+    const bar = svg("rect", { x: left, y: y + 2, height: 20 });
     canvas.append(bar);
-    return [label(canvas, 0, y + 17, name), bar, label(canvas, 0, y + 17, "", "start", "ta-small")];
+    return [label(canvas, 0, y + 16, name), bar, label(canvas, 0, y + 16, "", "start", "ta-small")];
   });
   const place = cursor(ui, canvas, {
     name: "Kinds of attention", cross: false,
@@ -248,7 +253,7 @@ function kindBars(ui, parent, W) {
 /** One user's cache against the length of the text, both logarithmic: a window bends the line. */
 function lengthCurve(ui, parent, W) {
   const { spec } = ui;
-  const [left, right, top, bottom, H] = [52, 26, 6, 18, 140];
+  const [left, right, top, bottom, H] = [52, 26, 6, 18, 132];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, "Cache of one user", html("small", {}, "against its tokens; thin: other kinds")));
   parent.append(box);

@@ -32,7 +32,9 @@ class Model(NamedTuple):
             stored = f"one latent of {self.latent[0]} + {self.latent[1]} rotary numbers for {self.heads} heads"
         else:
             stored = f"{self.heads} query heads, {self.kv_heads} key-value heads of {self.head_dim} numbers"
-        look = "" if full == self.layers else f", {full} of them full, the others with a window of {self.window:,}"
+        window = f"with a window of {self.window:,}"
+        some = f", {full} of them full, the others {window}" if full else f", all {window}"
+        look = "" if full == self.layers else some
         return f"{self.layers} layers{look}; {stored}"
 
 
@@ -49,7 +51,7 @@ _GPT = "arXiv:2005.14165, table 2.1; its banded layers, whose width is not given
 
 _DEFAULTS = "defaults of {} in Hugging Face transformers"
 _FILE = "config.json of {}"
-_LITGPT = "config.json of {}, as repeated in litgpt/config.py of Lightning-AI/litgpt"
+_LITGPT = "config.json of {}, as in Lightning-AI/litgpt, config.py"
 _GEMMA_FILE = "gemma/config.py of google/gemma_pytorch"
 
 MODELS = (
