@@ -10,5 +10,3 @@ _FOLDERS = sorted(path.parent.name for path in Path(__file__).parent.glob("*/cas
 CASES: dict[str, Case] = {
     case.widget.__name__: case for case in (import_module(f"{__package__}.{name}.case").CASE for name in _FOLDERS)
 }
-# those that answer the hand and tell a story
-TOUCHED: dict[str, Case] = {name: case for name, case in CASES.items() if case.widget.story}

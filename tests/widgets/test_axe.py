@@ -9,13 +9,13 @@ import pytest
 
 from ..grading import made_pages
 from .axe import NOT_ON_STAGE, passed, violations
-from .cases import CASES, TOUCHED
+from .cases import CASES
 from .page import settle
 from .stages import CALM, on_stage, saved, set_state
 
 pytestmark = pytest.mark.browser
 
-EACH = pytest.mark.parametrize("name", TOUCHED)
+EACH = pytest.mark.parametrize("name", CASES)
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 SIZES = {"wide": (900, 900), "phone": (390, 844)}
 

@@ -15,8 +15,7 @@ from .cases import CASES
 from .comparing import MOST, SCHEMES, WIDTHS, differing, other_words, packed, photograph, shown, verdict, words
 from .page import settle
 
-# Those that have stored pictures: `make pictures` takes them for all.
-EACH = pytest.mark.parametrize("name", [name for name in CASES if comparing.words_of(name).exists()])
+EACH = pytest.mark.parametrize("name", CASES)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,9 @@ def missing():
         "has no folder: add course/anatomy/widgets/{0}/__init__.py and {0}.js": names(
             "course/anatomy/widgets", "*/__init__.py"
         ),
+        "has no story: add course/anatomy/widgets/{0}/story.py with its STORY": names(
+            "course/anatomy/widgets", "*/story.py"
+        ),
         "is not registered: add `from .{0} import {1} as {1}` to course/anatomy/widgets/__init__.py": set(REGISTERED),
         "has no recorder: add autograder/recording/widgets/{0}.py with its RECORDER": names(
             "autograder/recording/widgets", "*.py", lambda path: path.stem

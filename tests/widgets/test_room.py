@@ -7,7 +7,7 @@ told apart without their colors.
 
 import pytest
 
-from .cases import CASES, TOUCHED
+from .cases import CASES
 from .measuring import (
     LEAST_GRAY,
     LOOKS,
@@ -22,7 +22,7 @@ from .measuring import (
 from .page import settle
 from .stages import CALM, on_stage, set_state
 
-EACH = pytest.mark.parametrize("name", TOUCHED)
+EACH = pytest.mark.parametrize("name", CASES)
 HIGH, LETTER, TARGET = 600, 11, 24
 # Width of the page and device pixels per CSS pixel. 410 is 820 px with the page twice as large.
 NARROW = {"a phone": (390, 3), "820 px at 200 %": (410, 2)}

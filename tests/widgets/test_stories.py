@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from .cases import CASES, TOUCHED
+from .cases import CASES
 from .page import settle, trait
 
-EACH = pytest.mark.parametrize("name", TOUCHED)
+EACH = pytest.mark.parametrize("name", CASES)
 
 
 @EACH

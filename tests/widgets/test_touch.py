@@ -4,12 +4,12 @@ from itertools import product
 
 import pytest
 
-from .cases import CASES, TOUCHED
+from .cases import CASES
 from .page import settle
 
 pytestmark = pytest.mark.browser
 
-EACH = pytest.mark.parametrize("name", TOUCHED)
+EACH = pytest.mark.parametrize("name", CASES)
 SPOTS = ((0.27, 0.31), (0.63, 0.71), (0.45, 0.12))
 
 
