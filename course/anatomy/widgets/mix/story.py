@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "cat has the value 1, sat 5, mat 9. Drag the top of a bar: its height is the weight. The triangle is the average.",
+        "cat has value 1, sat 5, mat 9. Drag the top of a bar: its height is the weight. The triangle is the average.",
         "Which word has the largest share now?",
         ("cat", "sat", "mat"),
         2,
