@@ -55,7 +55,7 @@ function normWidget(ui) {
         const own = ui.table("own")[i] === 1;
         const wrong = y.some((v, j) => !(Math.abs(v - right[j]) <= spec.tolerance));
         charts[i].draw(y, 3.2, {
-          note: `${own ? "yours" : "reference"}; black: at shift 0, scale 1${wrong ? "; dashed: expected" : ""}`,
+          note: `${own ? "yours" : "reference"}; ${wrong ? "dashed: expected" : "black: at shift 0, scale 1"}`,
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
         return { y, right };
