@@ -19,7 +19,7 @@ sys.dont_write_bytecode = False
 
 WHOLE = pytest.StashKey[list[Path]]()
 UNITS = pytest.StashKey[set[str]]()
-_terminal = {}  # the reporter of the process that a person watches
+_terminal = {}  # of the process that a person watches
 
 # For the processes that tests start as well.
 LIGHTER = str(Path(__file__).parent / "lighter")
@@ -82,7 +82,7 @@ def pytest_configure(config):
     config.stash[WHOLE] = [(config.rootpath / p).resolve() for p in config.getoption("whole") or ()]
     processes.guard()
     if not hasattr(config, "workerinput"):
-        _terminal["reporter"] = config.pluginmanager.get_plugin("terminalreporter")
+        _terminal["plugins"] = config.pluginmanager  # the reporter itself comes later than this
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -140,5 +140,6 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_runtest_logreport(report):
     """A failure has its line at once: a run that is ended from outside has said it."""
-    if report.failed and (terminal := _terminal.get("reporter")):
+    plugins = _terminal.get("plugins")
+    if report.failed and plugins and (terminal := plugins.get_plugin("terminalreporter")):
         terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}, {report.duration:.0f} s)", red=True)
