@@ -247,7 +247,9 @@ def _student(result: Result, link: Link) -> str:
 def _pages(result: Result, link: Link) -> str:
     """A link to the page, for where the name itself cannot be one: a summary is pressed to unfold it."""
     address = link(result)
-    return f'<p><a href="{html.escape(address)}">Feedback page</a></p>' if address else ""
+    return (
+        f'<p><a href="{html.escape(address)}">Feedback page of {escaped(result["student"])}</a></p>' if address else ""
+    )
 
 
 def _odd_files(results: Sequence[Result], link: Link) -> list[str]:

@@ -167,7 +167,7 @@ def test_the_class_report(school):
     assert done.returncode == 0, done.stderr
     page = (root / "report.html").read_text()
     assert "not_divided" in page and "This is the weighted sum" in page and "Median tries" in page
-    assert f'<a href="feedback/hostile/{START}/{START}.html">hostile</a>' in page
+    assert f'<a href="feedback/hostile/{START}/{START}.html">Feedback page of hostile</a>' in page
     assert "hostile" in page and "os._exit(0)" in page and "processes" in page
     assert "Entries without a result (2)" in page and "There is no unit" in page and "99-nothing" in page
     assert page.count("cannot be read as JSON") == 1, "a broken file is no mistake in an exercise"
