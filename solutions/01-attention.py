@@ -310,9 +310,10 @@ with described("Weights of the sentence dog bites man as a 3 by 3 picture, one r
     plt.xlabel("looked at (key)"), plt.ylabel("looking (query)"), plt.colorbar(label="weight")
 
 # %% [markdown]
-# Now real heads, computed by **your** function. A small model, which you will build and hear speak in unit 12, was trained on Jane Austen's novels; these are its 16 heads, in sentences it never saw. It reads from left to right, so the mask is *causal*: no word looks ahead.
-#
-# Point at a word, a cell or one of the small maps. Look for a head that looks at the word before, one that looks at itself, one that looks at the first word. Drag the round grip on a bar: one score moves, and the softmax shares out anew. Then switch the scaling off, or the mask. (`<pad>` is filler; section 8 hides it.)
+# Now real heads, computed by **your** function. A small model, which you will build in unit 12, was trained on Jane Austen's novels; these are its 16 heads, in sentences it never saw. It reads from left to right, so the mask is *causal*: no word looks ahead.
+
+# %% [markdown]
+# Point at a word, a cell or a small map. Look for a head that looks at the word before, one at itself, one at the first word. Drag the grip on a bar: one score moves, all weights follow. Then switch the scaling off, or the mask. (`<pad>` is filler; section 8 hides it.)
 
 # %%
 AttentionExplorer(scaled_dot_product_attention)
