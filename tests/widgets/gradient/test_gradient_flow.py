@@ -122,7 +122,7 @@ def test_depths_beyond_the_live_ones_are_called_recorded(stage, right):
     page = stage(right)
     find(page, "slider", "number of layers").press("End")
     settle(page)
-    assert page.locator(".ta-caption small").first.text_content().startswith("solid: recorded")
+    assert page.locator(".ta-caption small").first.text_content().startswith("solid: Post-LN, recorded")
 
 
 def area(page, name):
