@@ -161,3 +161,14 @@ def test_a_narrow_room_builds_it_anew_and_keeps_the_focus(stage, name):
     page.set_viewport_size({"width": 390, "height": 800})
     page.wait_for_timeout(100)
     assert page.evaluate("() => Object.values(model.listeners).map((l) => l.length)") == held  # nothing piles up
+
+
+@EACH
+def test_a_page_that_has_no_room_yet_gets_no_picture_of_negative_size(stage, name):
+    """A notebook may lay out its cells one after the other: for a moment there are 20 px. (stage fails on any error.)"""
+    page = stage(CASES[name].usual)
+    for width in (20, 900):
+        page.evaluate("(width) => { document.querySelector('.ta').parentElement.style.width = width + 'px'; }", width)
+        page.wait_for_timeout(100)
+        settle(page)
+    assert page.locator(".ta-svg").first.bounding_box()["width"] > 0

@@ -16,7 +16,7 @@ function anatomyWidget(ui) {
   ui.readout.style.minHeight = ui.room < 480 ? "116px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
-  const room = Math.max(ui.room, 240); // a page that is not laid out yet has less
+  const { room } = ui;
   const stacked = room < 640;
   const columns = ui.row("an-columns");
   const scheme = schemePanel(ui, columns, stacked ? Math.min(room, 366) : SCHEME, HIGH);

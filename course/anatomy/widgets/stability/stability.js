@@ -8,7 +8,7 @@ const TABLE = 338; // px of the table of dtypes beside the curve
 
 function stabilityWidget(ui) {
   const { spec } = ui;
-  const room = Math.max(ui.room, 240); // a page that is still being laid out may have none
+  const { room } = ui;
   const wide = room >= 700;
   const run = () => ui.get("grow") === spec.growth[1];
   const [F, K, A] = [spec.factors.length, spec.keys, spec.factors.length + spec.steps.length];

@@ -4,6 +4,7 @@
 // press would have the kernel and the notebook's status bar at work between the next key and its picture.
 const SAVE_MS = 300;
 const USUAL_ROOM = 792; // px, while the page has not said yet how wide it is
+const LEAST_ROOM = 240; // px: a page that is still being laid out may have a few, and a picture of those has no size
 const PADDING = 24; // px, both sides of .ta together
 
 /**
@@ -24,7 +25,7 @@ function mount(build) {
       clearTimeout(saving);
       saving = setTimeout(save, SAVE_MS);
     };
-    const width = () => (root.clientWidth ? root.clientWidth - PADDING : USUAL_ROOM);
+    const width = () => (root.clientWidth ? Math.max(root.clientWidth - PADDING, LEAST_ROOM) : USUAL_ROOM);
     const focusable = () => [...root.querySelectorAll("[data-lm-suppress-shortcuts]")];
 
     let room = width();
