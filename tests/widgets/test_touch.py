@@ -165,7 +165,7 @@ def test_a_narrow_room_builds_it_anew_and_keeps_the_focus(stage, name):
 
 @EACH
 def test_a_page_that_has_no_room_yet_gets_no_picture_of_negative_size(stage, name):
-    """A notebook may lay out its cells one after the other: for a moment there are 20 px. (stage fails on any error.)"""
+    """A notebook lays out its cells one after the other: for a moment there are 20 px. (stage fails on any error.)"""
     page = stage(CASES[name].usual)
     for width in (20, 900):
         page.evaluate("(width) => { document.querySelector('.ta').parentElement.style.width = width + 'px'; }", width)
