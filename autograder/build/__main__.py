@@ -15,6 +15,7 @@ from anatomy.fingerprint import file_is_as_built, sign
 
 from autograder import ROOT, exercises
 
+from . import address, badges
 from .release import release_notebook
 from .source import SourceError, read_unit, source_path, to_json
 from .unit_text import to_bytes
@@ -35,8 +36,10 @@ def outputs(unit: str) -> dict[Path, bytes]:
 
 
 def all_outputs() -> dict[Path, bytes]:
-    """The same for every unit that has a source, and for the gallery."""
-    made = outputs_of(exercises.units())
+    """The same for every unit that has a source, for the gallery, and what links to the course's public place."""
+    public = address.read()
+    made = {address.FILE: public.to_json(), ROOT / "README.md": badges.readme(public)}
+    made |= outputs_of(exercises.units())
     gallery = ROOT / "solutions" / "gallery.py"
     if gallery.exists():
         from .gallery import gallery_notebook

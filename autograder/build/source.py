@@ -35,7 +35,7 @@ from nbformat import NotebookNode
 from autograder import ROOT, exercises
 from autograder.judge.spec import Exercise
 
-from . import evidence, numbers, order, unit_text, written
+from . import address, evidence, first_cell, numbers, order, unit_text, written
 from .cells import Cell, Problem, SourceError, TextError, read_cells
 from .paths import Paths
 
@@ -84,6 +84,7 @@ def read_unit(unit: str) -> tuple[NotebookNode, dict[str, Any]]:
         text = reader.finish()
     except TextError as error:
         raise SourceError(Problem(path, 1, str(error))) from None
+    first_cell.put_in(reader.cells, unit, address.read())  # after all that is counted and named
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": reader.cells}
     return nbformat.from_dict(notebook), text
 

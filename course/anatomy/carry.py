@@ -19,6 +19,7 @@ The course has changed, and these cells of yours have no place in it any more. N
 click it, press Esc and then Y: that makes it a code cell again."""
 LOCKS = ("nbgrader", "deletable", "editable")  # the release's alone: a learner's copy may be out of date
 GENERATED = re.compile(r"(c-[0-9a-f]{12}(-\d+)?|(say|hint|solve|check|written)-.+)")
+SWITCH = re.compile(r"^(\w+ = )(True|False)(  # @param .*)$", re.M)  # Colab's own control writes into this line
 VALID_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -164,7 +165,10 @@ class _Merge:
                 return
         if self._is_untouched(cell, new):
             return
-        if new is not None and self._is_same_release(cell["id"], new):
+        if new is not None and self._is_only_switched(cell):
+            new["source"] = _switched(text_of(new), dict(_switches(cell)))
+            self.report.cells += 1
+        elif new is not None and self._is_same_release(cell["id"], new):
             new.clear()
             new.update(cell)
             self.report.cells += 1
@@ -175,6 +179,12 @@ class _Merge:
         if name in self.before:
             return self.before[name] == mark(new)
         return name.startswith("c-")  # such an id is made from the text
+
+    def _is_only_switched(self, cell):
+        """Whether a cell is as it was released but for a choice in a line that Colab shows as a control."""
+        released = self.before.get(cell["id"])
+        others = ({name: value for name, _ in _switches(cell)} for value in ("True", "False"))
+        return released in [mark({**cell, "source": _switched(text_of(cell), other)}) for other in others]
 
     def _lose(self, cell):
         if text_of(cell).strip():
@@ -189,6 +199,15 @@ class _Merge:
                 {"cell_type": "markdown", "id": HEADING_ID, "metadata": {KEY: {"kept": "heading"}}, "source": HEADING}
             )
         return self.tail + new
+
+
+def _switches(cell):
+    return [(line[1], line[2]) for line in SWITCH.finditer(text_of(cell))]
+
+
+def _switched(source, values):
+    """A source with the choices of ``values``: what stands before each → True or False, as text."""
+    return SWITCH.sub(lambda line: line[1] + values.get(line[1], line[2]) + line[3], source)
 
 
 def _nbgrader(cell):

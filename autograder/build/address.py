@@ -1,0 +1,88 @@
+"""Where the course stands in public: one setting, in the top-level ``pyproject.toml``.
+
+    [tool.transformer-anatomy]
+    repository = "https://github.com/OWNER/NAME"
+    branch = "main"
+
+``repository = ""`` says that there is no public place yet: then nothing links to one, and the notebooks' first cell
+installs the course from a file. The build writes the setting on to ``course/anatomy/address.json``, for learners.
+"""
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from autograder import ROOT
+
+from .cells import SourceError
+
+PUBLIC = re.compile(r"https://github\.com/([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+)")
+BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # Binder's and Colab's addresses have no place for a slash in it
+FILE = ROOT / "course" / "anatomy" / "address.json"
+
+
+@dataclass(frozen=True)
+class Address:
+    """owner, name: of the repository; "" where the course is not public. version: of the learner's package."""
+
+    owner: str
+    name: str
+    branch: str
+    version: str
+
+    @property
+    def repository(self) -> str:
+        """``https://github.com/OWNER/NAME``, or ""."""
+        return f"https://github.com/{self.owner}/{self.name}" if self.owner else ""
+
+    @property
+    def wheel(self) -> str:
+        """File name of the learner's package."""
+        return f"transformer_anatomy-{self.version}-py3-none-any.whl"
+
+    @property
+    def wheel_address(self) -> str:
+        """Where that file lies: at the release of this version. "" where the course is not public."""
+        return f"{self.repository}/releases/download/v{self.version}/{self.wheel}" if self.owner else ""
+
+    def links(self, unit: str) -> list[tuple[str, str]]:
+        """[(label, address)] of the places that open a unit's notebook; [] where the course is not public."""
+        if not self.owner:
+            return []
+        where, book = f"{self.owner}/{self.name}", f"{unit}/{unit}.ipynb"
+        released = f"{self.branch}/course/{book}"
+        source = f"{self.repository}/blob/{released}"
+        # Binder opens the learner's copy, which .binder/postBuild has made of every notebook.
+        copy = quote(f"lab/tree/work/{book}", safe="")
+        return [
+            ("Colab", f"https://colab.research.google.com/github/{where}/blob/{released}"),
+            ("Kaggle", f"https://www.kaggle.com/kernels/welcome?src={quote(source, safe=':/')}"),
+            ("Binder", f"https://mybinder.org/v2/gh/{where}/{self.branch}?urlpath={copy}"),
+            ("Download", f"https://raw.githubusercontent.com/{where}/{released}"),
+        ]
+
+    def to_json(self) -> bytes:
+        """Bytes of ``course/anatomy/address.json``."""
+        known = {"branch": self.branch, "repository": self.repository, "version": self.version}
+        return (json.dumps(known, indent=1, sort_keys=True) + "\n").encode()
+
+
+def read(root: Path = ROOT) -> Address:
+    """The setting. Raises SourceError with one sentence on what to write where it cannot be used."""
+    said = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    setting = said.get("tool", {}).get("transformer-anatomy", {})
+    project = tomllib.loads((root / "course" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    repository, branch = setting.get("repository", ""), setting.get("branch", "main")
+    found = PUBLIC.fullmatch(repository.removesuffix("/").removesuffix(".git")) if isinstance(repository, str) else None
+    if repository != "" and (found is None or found[1] == "OWNER"):
+        raise SourceError(
+            f'pyproject.toml: repository = {repository!r} is no public address; write "https://github.com/" with '
+            'owner and name, or "" where there is none yet (Colab, Kaggle and Binder open notebooks from GitHub)'
+        )
+    if not isinstance(branch, str) or not BRANCH.fullmatch(branch):
+        raise SourceError(f"pyproject.toml: branch = {branch!r} must be one word without a slash, such as main")
+    owner, name = found.groups() if found else ("", "")
+    return Address(owner, name, branch, project["version"])
