@@ -109,7 +109,7 @@ def _next(shown, view, coming, first):
     elif elsewhere and not coming["begun"]:
         label, words = "Next unit", coming["title"]
     shown.add(
-        f'<p>{first}<b>{label}:</b> <a href="{html.escape(coming["href"])}">{html.escape(words)}</a></p>',
+        f"<p>{first}<b>{label}:</b> {units.anchor(coming['href'], html.escape(words))}</p>",
         f"{first}{label}: {words}",
     )
 
@@ -120,7 +120,7 @@ def _offer_extensions(shown, view, coming):
     for e, entry in view.extensions:
         if not passed(entry) and e["id"] != coming["exercise"]["id"]:
             href = units.link(view.name, units.cell_id("say", e["id"]), here=view.name)
-            links.append(f'<a href="{html.escape(href)}">{html.escape(e["title"])}</a> ({e["minutes"]} min)')
+            links.append(f"{units.anchor(href, html.escape(e['title']))} ({e['minutes']} min)")
             words.append(f"{e['title']} ({e['minutes']} min)")
     if words:
         label = "Extension" if len(words) == 1 else "Extensions"
@@ -134,7 +134,7 @@ def _offer_hint(shown, unit, exercise, entry):
     name = HINTS[min(tries - FIRST_HINT, len(HINTS) - 1)]
     href = units.link(unit, units.cell_id("hint", exercise["id"]), here=unit)
     shown.add(
-        f'<p>Stuck? <a href="{html.escape(href)}">{name}</a> is below this check.</p>',
+        f"<p>Stuck? {units.anchor(href, name)} is below this check.</p>",
         f"Stuck? {name} is below this check.",
     )
 

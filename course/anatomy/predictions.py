@@ -137,7 +137,7 @@ def _link(kind, prediction_id, words):
     except (KeyError, MissingRecording):
         return ""
     address = units.link(unit, units.cell_id(kind, prediction_id), here=unit)
-    return f'<a href="{html.escape(address)}">{words}</a>'
+    return units.anchor(address, words) if address else ""
 
 
 def _link_below(prediction_id):

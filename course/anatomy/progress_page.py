@@ -2,7 +2,7 @@
 
 import html
 
-from . import units
+from . import elsewhere, units
 from .progress import Progress, UnitView, is_extension, passed
 from .store import Entry
 from .units import Known
@@ -111,7 +111,9 @@ def text(shown: Progress) -> str:
             lines.append(f"{'':{width}}  {', '.join(asides(u))}")
         if shown.unit:
             lines += [f"  {'✓' if passed(entry) else '·'} {name(e)}: {state(entry)}" for e, entry in u.exercises]
-    return "\n".join([*lines, *([f"{'Total':{width}}  {total(shown)}"] if len(shown.units) > 1 else [])])
+    if len(shown.units) > 1:
+        lines.append(f"{'Total':{width}}  {total(shown)}")
+    return "\n".join([*lines, *filter(None, [elsewhere.where_work_is(shown.unit or "")])])
 
 
 def _next_line(shown):
@@ -134,22 +136,27 @@ def page(shown: Progress) -> str:
     else:
         exercise = shown.next["exercise"]
         ahead = (
-            f'{_ahead(exercise)}: <a href="{e(shown.next["href"])}">{e(exercise["title"])}</a> '
+            f"{_ahead(exercise)}: {units.anchor(shown.next['href'], e(exercise['title']))} "
             f"({e(shown.next['title'])}, about {exercise['minutes']:g} min)"
         )
     whole = f"<p>{total(shown)}</p>" if len(shown.units) > 1 else ""
     items = "".join(_unit(u, unfolded=bool(shown.unit)) for u in shown.units)
     return (
         f'{STYLE}<div class="ta-way" role="group" aria-label="Your progress"><p><strong>{ahead}</strong></p>'
-        f'{whole}<div class="ta-way-units" role="list">{items}</div></div>'
+        f'{whole}<div class="ta-way-units" role="list">{items}</div>{_where(shown)}</div>'
     )
+
+
+def _where(shown):
+    said = elsewhere.where_work_is(shown.unit or "")
+    return f"<p>{html.escape(said)}</p>" if said else ""
 
 
 def _unit(view, unfolded):
     e = html.escape
     title = (
-        f'<div class="ta-way-title" role="heading" aria-level="4"><a href="{e(units.link(view.name))}">'
-        f"{e(view.title)}</a></div>"
+        '<div class="ta-way-title" role="heading" aria-level="4">'
+        f"{units.anchor(units.link(view.name), e(view.title))}</div>"
     )
     if view.problem:
         return _row(f'<div class="ta-way-head">{title}</div><p>{e(view.problem)}</p>')
@@ -159,7 +166,7 @@ def _unit(view, unfolded):
         f'aria-label="{e(view.title)}: {view.done} of {n} exercises"></progress>'
     )
     rows = "".join(
-        f'<li><a href="{e(units.link(view.name, units.cell_id("say", x["id"])))}">{e(name(x))}</a>: '
+        f"<li>{units.anchor(units.link(view.name, units.cell_id('say', x['id'])), e(name(x)))}: "
         f"{'✓ ' if passed(entry) else ''}{state(entry)}</li>"
         for x, entry in view.exercises
     )

@@ -3,6 +3,7 @@
 Written by the build into ``assets/units/NN-name.json``, from the same source as the notebook.
 """
 
+import html
 import json
 import os
 import re
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from . import elsewhere
 from .records import MissingRecording, assets_dir
 
 Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds
@@ -87,9 +89,22 @@ def grade_id(exercise_id: str, kind: str = "check") -> str:
 
 
 def link(unit: str, cell: str | None = None, here: str | None = None) -> str:
-    """Relative address of a unit's notebook, or of a cell in it, as JupyterLab follows it.
+    """Relative address of a unit's notebook, or of a cell in it, as JupyterLab follows it; to be put into ``anchor``.
 
-    here: unit of the notebook that holds the link; None for any other unit's folder (they lie side by side).
+    here: unit of the notebook that holds the link; None for any other unit's folder (they lie side by side). Where a
+    notebook stands alone (Colab, Kaggle) this is the public address of another unit, and "" for all else: a cell
+    lies in the learner's own copy, whose address nobody knows.
     """
+    if not elsewhere.has_links():
+        return "" if cell or here == unit else elsewhere.unit_address(unit)
     path = PurePosixPath(f"{unit}.ipynb") if here == unit else PurePosixPath("..") / unit / f"{unit}.ipynb"
     return f"{path}#cell-id={cell}" if cell else str(path)
+
+
+def anchor(address: str, words: str) -> str:
+    """HTML of a link around ``words``, which are HTML; without an address the words alone."""
+    if not address:
+        return words
+    # Outputs on Colab and Kaggle are pages within the page: a link that stays in there shows nothing.
+    tab = "" if elsewhere.has_links() else ' target="_blank" rel="noopener"'
+    return f'<a href="{html.escape(address)}"{tab}>{words}</a>'

@@ -70,7 +70,7 @@ def test_a_source_archive_without_git_makes_the_same_package(source_archive, mon
         path = source_archive / stray
         path.parent.mkdir(exist_ok=True)
         path.write_text("{}")
-    (source_archive / "course" / "anatomy" / "elsewhere.py").symlink_to("/etc/hostname")
+    (source_archive / "course" / "anatomy" / "stray.py").symlink_to("/etc/hostname")
     assert package.contents(source_archive) == package.contents()
     monkeypatch.setenv("PATH", "")  # no git on this machine
     assert package.contents(source_archive) == package.contents()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import fingerprint, records, session, units
+from .. import elsewhere, fingerprint, records, session, units
 from . import statements
 from .statements import Code
 
@@ -55,7 +55,9 @@ def find(unit: str) -> Path:
 
 
 def link(path: Path, exercise_id: str) -> str:
-    """Relative address of an exercise in a notebook, as JupyterLab follows it."""
+    """Relative address of an exercise in a notebook, as JupyterLab follows it; "" where no such link leads anywhere."""
+    if not elsewhere.has_links():
+        return ""
     cell = units.cell_id("say", exercise_id)
     return f"{shown(path)}#cell-id={cell}"
 

@@ -1,8 +1,8 @@
 """What ``parts.show`` displays: for each part whether it is the learner's, torch's own, or still to do."""
 
-import html
 from collections.abc import Sequence
 
+from .. import units
 from ..texts import escaped
 from . import books
 from .judged import STUB, Part
@@ -71,7 +71,7 @@ def _words(part: Part) -> str:
 
 
 def _row(part: Part) -> str:
-    link = f'<a href="{html.escape(books.link(part.path, part.id))}">{escaped(part.title)}</a>'
+    link = units.anchor(books.link(part.path, part.id), escaped(part.title))
     why = "" if part.why in ("", STUB) else f": {escaped(part.why)}"
     where = f"<code>{escaped(part.own.name)}</code>. Yours: {link}{why or ', still to do.'}" if part.own else link + why
     cells = (
