@@ -1,0 +1,129 @@
+"""One setting for the course's public address: what follows from it, with it and without it."""
+
+import json
+import re
+import tomllib
+
+import nbformat
+import pytest
+from anatomy import elsewhere
+
+from autograder import ROOT, exercises
+from autograder.build import __main__ as build
+from autograder.build import address, badges
+from autograder.build.cells import SourceError
+from autograder.site.open_in import links
+
+VERSION = address.read().version
+PUBLIC = address.Address("ada", "anatomy", "main", VERSION)
+NOWHERE = address.Address("", "", "main", VERSION)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def setting(folder, text):
+    """A repository with that setting."""
+    (folder / "course").mkdir(exist_ok=True)
+    (folder / "pyproject.toml").write_text(text)
+    (folder / "course" / "pyproject.toml").write_text('[project]\nversion = "1.2.3"')
+    return address.read(folder)
+
+
+@pytest.mark.parametrize("end", ["", "/", ".git"])
+def test_the_setting_is_read(tmp_path, end):
+    text = f'[tool.transformer-anatomy]\nrepository = "https://github.com/ada/anatomy{end}"\nbranch = "v2"'
+    found = setting(tmp_path, text)
+    assert found == address.Address("ada", "anatomy", "v2", "1.2.3")
+    assert found.wheel_address.endswith(
+        "/ada/anatomy/releases/download/v1.2.3/transformer_anatomy-1.2.3-py3-none-any.whl"
+    )
+
+
+@pytest.mark.parametrize("text", ["", '[tool.transformer-anatomy]\nrepository = ""'])
+def test_without_a_setting_there_is_no_address(tmp_path, text):
+    found = setting(tmp_path, text)
+    assert not found.repository and not found.wheel_address and found.links("06-rope") == []
+
+
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ('repository = "https://github.com/OWNER/transformer-anatomy"', "with owner and name"),
+        ('repository = "https://example.org/ada/anatomy"', "is no public address"),
+        ('repository = "github.com/ada/anatomy"', "is no public address"),
+        ("repository = 3", "is no public address"),
+        ('repository = ""\nbranch = "feature/x"', "one word without a slash"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_sentence(tmp_path, line, says):
+    with pytest.raises(SourceError, match=says) as caught:
+        setting(tmp_path, f"[tool.transformer-anatomy]\n{line}")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_build_says_so_and_writes_nothing(monkeypatch, capsys):
+    def wrong():
+        raise SourceError("pyproject.toml: no")
+
+    monkeypatch.setattr(address, "read", wrong)
+    assert build.main(["--check"]) == 2 and "build: pyproject.toml: no" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", [PUBLIC, NOWHERE])
+def test_the_build_follows_it_and_is_the_same_every_time(monkeypatch, where):
+    monkeypatch.setattr(address, "read", lambda: where)
+    monkeypatch.setattr(exercises, "units", lambda: ["00-start-here"])
+    made = build.all_outputs()
+    assert made == build.all_outputs()
+    assert json.loads(made[address.FILE]) == {"branch": "main", "repository": where.repository, "version": VERSION}
+    for unit in ("00-start-here", "gallery"):
+        book = nbformat.reads(made[ROOT / "course" / unit / f"{unit}.ipynb"].decode(), as_version=4)
+        cell = next(c.source for c in book.cells if c.id == "elsewhere")
+        assert (where.wheel_address or "--no-index") in cell and ("https:" in cell) == bool(where.repository)
+    assert made[ROOT / "README.md"].decode() == badges.table(README, where)
+
+
+def test_the_readmes_table_has_links_with_it_and_none_without():
+    plain, linked = badges.table(README, NOWHERE), badges.table(README, PUBLIC)
+    assert badges.table(linked, PUBLIC) == linked and badges.table(linked, NOWHERE) == plain
+    changed = [line for line in linked.split("\n") if line not in plain.split("\n")]
+    assert len(changed) == len(exercises.units()) + 2 and changed[0] == "| unit | you build | open in |"
+    for unit in exercises.units():
+        (row,) = [line for line in changed if line.startswith(f"| {unit} ")]
+        assert re.findall(r"\[(\w+)\]\((\S+)\)", row) == PUBLIC.links(unit)
+    for line in plain.split("\n"):
+        assert "colab.research" not in line and "mybinder" not in line
+
+
+def test_each_place_has_its_own_form_of_address():
+    found = dict(PUBLIC.links("06-rope"))
+    book = "course/06-rope/06-rope.ipynb"
+    assert (ROOT / book).is_file()
+    assert found["Colab"] == f"https://colab.research.google.com/github/ada/anatomy/blob/main/{book}"
+    assert found["Kaggle"].endswith(f"?src=https://github.com/ada/anatomy/blob/main/{book}")
+    assert found["Binder"] == (
+        "https://mybinder.org/v2/gh/ada/anatomy/main?urlpath=lab%2Ftree%2Fwork%2F06-rope%2F06-rope.ipynb"
+    )
+    assert found["Download"] == f"https://raw.githubusercontent.com/ada/anatomy/main/{book}"
+
+
+def test_learners_have_the_same_address(monkeypatch):
+    assert elsewhere.read_address() == json.loads(address.read().to_json())
+    monkeypatch.setattr(elsewhere, "_loaded", lambda: json.loads(PUBLIC.to_json()))
+    for place, label in (("colab", "Colab"), ("kaggle", "Kaggle")):
+        monkeypatch.setattr(elsewhere, "place", lambda place=place: place)
+        assert elsewhere.unit_address("06-rope") == dict(PUBLIC.links("06-rope"))[label]
+
+
+def test_pages_and_citation_agree_with_it(monkeypatch):
+    now = address.read()
+    assert links("06-rope") == now.links("06-rope")
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    named = re.findall(r"^(?:repository-code|repository|url): *[\"']?(https://github\.com/[^\"'\s]+)", cited, re.M)
+    assert set(named) <= {now.repository}, "CITATION.cff names another repository than pyproject.toml"
+    assert f"version: {now.version}\n" in cited
+
+
+def test_it_stands_in_one_place():
+    """No other file names the repository: whoever moves it changes one line, and builds."""
+    text = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["transformer-anatomy"]
+    assert set(text) == {"repository", "branch"}

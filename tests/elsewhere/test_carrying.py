@@ -1,0 +1,116 @@
+"""The first cell in notebooks that learners have: it comes with an update, and what they changed in it is kept."""
+
+import copy
+import json
+
+import nbformat
+import pytest
+from anatomy import carry
+from anatomy.fingerprint import mark, parse, plain, sign, text_of
+
+from autograder import ROOT
+from autograder.build.address import Address
+from autograder.build.first_cell import FIRST_CELL, first_cell
+from autograder.grading import rebuild
+
+UNIT = "00-start-here"
+RELEASE = parse((ROOT / "course" / UNIT / f"{UNIT}.ipynb").read_bytes())
+ANSWER = "def weighted_average(values, weights):\n    return weights @ values / weights.sum()"
+
+
+def place(book):
+    return [c.get("id") for c in book["cells"]].index(FIRST_CELL)
+
+
+def edited(book, old, new):
+    work = copy.deepcopy(book)
+    cell = work["cells"][place(work)]
+    assert old in text_of(cell)
+    cell["source"] = text_of(cell).replace(old, new)
+    return work
+
+
+def released(version):
+    """A release of another version: the same notebook, another first cell."""
+    book = copy.deepcopy(RELEASE)
+    book["cells"][place(book)]["source"] = first_cell(UNIT, Address("ada", "anatomy", "main", version)).source
+    return sign(book, UNIT)
+
+
+def test_a_notebook_from_before_gets_it_and_keeps_everything():
+    old = copy.deepcopy(RELEASE)
+    del old["cells"][place(old)]
+    sign(old, UNIT)
+    next(c for c in old["cells"] if c["id"].startswith("solve-"))["source"] = ANSWER
+    mine = {
+        "cell_type": "code",
+        "id": "mine",
+        "metadata": {},
+        "source": "x = 1",
+        "outputs": [],
+        "execution_count": None,
+    }
+    old["cells"].insert(1, mine)
+    made, report = carry.merge(old, RELEASE)
+    assert place(made) == 1 and sum(c["id"] == FIRST_CELL for c in made["cells"]) == 1
+    assert report == carry.Carried(answers=1, cells=1) and mine in made["cells"]
+    again, _ = carry.merge(made, RELEASE)
+    assert plain(again) == plain(made)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_switch_stays_as_it_was_set_in_every_later_release(signed):
+    work = edited(RELEASE, "= True  # @param", "= False  # @param")
+    if not signed:
+        work["metadata"].pop("anatomy")
+    made, report = carry.merge(work, RELEASE)
+    assert text_of(made["cells"][1]) == text_of(work["cells"][1]) or not signed
+    if not signed:
+        return
+    for version in ("8.0.0", "9.0.0"):
+        made, report = carry.merge(made, released(version))
+        text = text_of(made["cells"][1])
+        assert "keep_in_drive = False  # @param" in text and version in text
+        assert report == carry.Carried(cells=1) and len(made["cells"]) == len(RELEASE["cells"])
+
+
+def test_any_other_change_to_it_is_never_lost():
+    work = edited(RELEASE, "import os as _os", "import os as _os, my_helpers")
+    made, report = carry.merge(work, RELEASE)
+    assert "my_helpers" in text_of(made["cells"][1]) and report == carry.Carried(cells=1)
+    made, report = carry.merge(work, released("9.0.0"))
+    assert "9.0.0" in text_of(made["cells"][1]) and report == carry.Carried(kept=1)
+    assert made["cells"][-1]["cell_type"] == "raw" and "my_helpers" in text_of(made["cells"][-1])
+
+
+def test_an_untouched_one_is_replaced_without_a_word():
+    made, report = carry.merge(RELEASE, released("9.0.0"))
+    assert plain(made)["cells"] == plain(released("9.0.0"))["cells"] and report == carry.Carried()
+
+
+def test_both_at_once_are_no_mere_switch():
+    work = edited(RELEASE, "= True  # @param", "= False  # @param")
+    work = edited(work, "import os as _os", "import os as _os, my_helpers")
+    made, report = carry.merge(work, released("9.0.0"))
+    assert report == carry.Carried(kept=1) and "my_helpers" in text_of(made["cells"][-1])
+
+
+@pytest.mark.parametrize(
+    "change", [("= True  # @param", "= False  # @param"), ("import os as _os", "raise SystemExit")]
+)
+def test_grading_runs_neither_it_nor_what_was_made_of_it(change):
+    work = edited(RELEASE, *change)
+    work["cells"][place(work)]["outputs"] = []
+    next(c for c in work["cells"] if c["id"].startswith("solve-"))["source"] = ANSWER
+    rebuilt = rebuild.rebuild(json.dumps(work).encode(), UNIT)
+    cell = next(c for c in rebuilt.notebook.cells if c.id == FIRST_CELL)
+    assert cell.metadata[rebuild.MARK]["role"] == "demo" and mark(cell) == mark(RELEASE["cells"][1])
+    assert not [c for c in rebuilt.notebook.cells if c.metadata[rebuild.MARK]["role"] == "extra"]
+    assert not rebuilt.notes and not rebuilt.absent
+
+
+def test_it_counts_in_no_minutes_and_stands_in_no_description_of_the_unit():
+    source = nbformat.read(ROOT / "solutions" / UNIT / f"{UNIT}.ipynb", as_version=4)
+    assert source.cells[1].id == FIRST_CELL
+    text = json.loads((ROOT / "assets" / "units" / f"{UNIT}.json").read_text(encoding="utf-8"))
+    assert FIRST_CELL not in text["extension_cells"] and mark(RELEASE["cells"][1]) not in json.dumps(text["claims"])
