@@ -197,7 +197,8 @@ def _keep_progress_in(folder: Path) -> None:
 def where_work_is(unit: str = "", kept: bool | None = None) -> str:
     """Where the learner's work lies in this place, what is lost and how to hand in; "" at home.
 
-    unit: to name its file; without one the sentence names one for an example. kept: whether progress outlives the machine; None to find out.
+    unit: to name its file; without one the sentence names one for an example. kept: whether progress outlives the
+    machine; None to find out.
     """
     here, name = place(), f"{unit}.ipynb" if unit else "06-rope.ipynb, for example"
     if here == "colab":
