@@ -41,3 +41,8 @@ def anchor(text: str) -> str:
 
 def _relative(here: str, there: str) -> str:
     return posixpath.relpath(there, posixpath.dirname(here) or ".")
+
+
+def built(link: str) -> str:
+    """The same link as it stands in the built site, for HTML that the builder does not read."""
+    return re.sub(r"\.(ipynb|md)(?=#|$)", ".html", link)
