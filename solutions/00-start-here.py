@@ -147,8 +147,8 @@ share = weights / weights.sum()
 # | $S$ | number of keys, where it differs from $T$ | 9 |
 # | $d_{model}$ | numbers per word | 512 |
 # | $H$ | attention heads | 8 |
-# | $G$ | key and value heads (fewer than $H$ in newer models) | 2 |
-# | $D$ | numbers per head, often $d_{model}/H$ | 64 |
+# | $G$ | key-value heads (fewer than $H$ in newer models) | 2 |
+# | $D$ | head dim: numbers per head, often $d_{model}/H$ | 64 |
 #
 # Positions count from 0. A mask is boolean, and **True means "may look"**. Shapes are written in this order: $(B, H, T, D)$.
 
@@ -223,4 +223,6 @@ quiz("Where does a helper function belong?",
 # %% [markdown]
 # ## Where this lives in real models
 #
-# A weighted average whose weights are computed from the words themselves is *attention* ([Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473), [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)). That is the next unit: **01-attention**.
+# A weighted average whose weights are computed from the words themselves is *attention* ([Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473), [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)).
+#
+# You chose the weights yourself. Next, **01-attention**: the words choose them.

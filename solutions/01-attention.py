@@ -8,7 +8,7 @@
 # - say what the division by $\sqrt{D}$ is for, and what attention cannot know about word order;
 # - mask padding without a single NaN, and tell the three families of models apart.
 #
-# **Prerequisites:** unit 00, matrix products, `nn.Module`. **Time:** {{unit.time}}.
+# **Prerequisites:** unit 00; matrix products, `nn.Module`. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -462,7 +462,7 @@ scaled = [sharpness(D, D**-0.5) for D in sizes]
 
 # %%
 with described("Two panels against D. Without scaling the largest of 16 weights rises from 0.4 to almost 1 "
-               "and the summed slope falls towards 0; with scaling both stay flat."):
+               "and the summed slope falls toward 0; with scaling both stay flat."):
     figure, panels = plt.subplots(1, 2, figsize=(8.5, 3))
     for i, label in enumerate(["largest of 16 weights", "summed slope Σ w(1−w)"]):
         panels[i].semilogx(sizes, [r[i] for r in raw], "o-", label="q·k")
@@ -1150,3 +1150,5 @@ progress("01-attention")
 # - Equivariance put to use, on sets: [Set Transformer](https://arxiv.org/abs/1810.00825).
 # - Do all heads matter? [Michel et al. 2019](https://arxiv.org/abs/1905.10650).
 # - The shift by the maximum, in one pass over the data: [Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867), and with it [FlashAttention](https://arxiv.org/abs/2205.14135).
+#
+# Attention only blends vectors; nothing keeps their size from growing or fading layer by layer. Next, **02-normalization**: what keeps it in place.

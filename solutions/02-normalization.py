@@ -1,12 +1,17 @@
 # %% [markdown]
 # # Normalization
 #
-# **You will be able to** write LayerNorm and RMSNorm and say what each does not notice, derive LayerNorm's gradient, keep a norm working in half precision, and say what a norm costs. The extension tells batch, layer, instance and group norm apart by their axes.
+# **You will be able to**
 #
-# **Prerequisites:** 00; mean, variance, the chain rule. **Time:** {{unit.time}}.
+# - write LayerNorm and RMSNorm, and say what each does not notice;
+# - derive LayerNorm's gradient;
+# - keep a norm working in half precision, and say what a norm costs;
+# - in the extension: tell batch, layer, instance and group norm apart by their axes.
+#
+# **Prerequisites:** unit 00; mean, variance, the chain rule. **Time:** {{unit.time}}.
 
 # %% [markdown]
-# ## A puzzle with numbers
+# ## A puzzle before anything else
 #
 # Three words, each made of three numbers:
 #
@@ -747,4 +752,4 @@ progress("02-normalization")
 # - RMSNorm: T5 ([1910.10683](https://arxiv.org/abs/1910.10683)), Gopher, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Mistral, Qwen, DeepSeek; Gemma with $1 + \gamma$
 # - Group norm: image diffusion models; batch norm: ResNet ([1512.03385](https://arxiv.org/abs/1512.03385))
 #
-# *Where* in the block the norm stands matters as much as which one: **03-norm-placement**.
+# *Where* in the block the norm stands matters as much as which one. Next, **03-norm-placement**: the places it can have, and what each does to the gradient.

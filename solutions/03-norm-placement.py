@@ -8,7 +8,7 @@
 # - say what warm-up is for, and which of two explanations for it survives a test;
 # - decide common claims about Post-LN and Pre-LN by experiment.
 #
-# **Prerequisites:** units 01 and 02, `nn.Module`, logarithms. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01 and 02; `nn.Module`, logarithms. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -441,7 +441,7 @@ with described("Gradient norm per layer in 96 layers of width 32. First over las
 show_large("gradient_flow")
 
 # %% [markdown] evidence="recorded: gradient_flow, control: initialization"
-# **Verdict: only the third holds, unless weights are small.** At 96 layers and width 32 Post-LN's gradient does vanish towards the input: divided by {{gradient_flow.post_he_32.least:,.0f}} to {{gradient_flow.post_he_32.most:,.0f}} with He weights, by {{gradient_flow.post_twice_xavier_32.least:.0f}} to {{gradient_flow.post_twice_xavier_32.most:.0f}} with twice Xavier. At width 128 it is divided by {{gradient_flow.post_wide.most:.0f}} at most; weights of 0.02 give all layers the same. The last layer's never grows with depth.
+# **Verdict: only the third holds, unless weights are small.** At 96 layers and width 32 Post-LN's gradient does vanish toward the input: divided by {{gradient_flow.post_he_32.least:,.0f}} to {{gradient_flow.post_he_32.most:,.0f}} with He weights, by {{gradient_flow.post_twice_xavier_32.least:.0f}} to {{gradient_flow.post_twice_xavier_32.most:.0f}} with twice Xavier. At width 128 it is divided by {{gradient_flow.post_wide.most:.0f}} at most; weights of 0.02 give all layers the same. The last layer's never grows with depth.
 #
 # Pre-LN is not equal in all layers: after Xavier its first gets {{gradient_flow.pre_xavier.least:.0f}} to {{gradient_flow.pre_xavier.most:.0f}} times its last. Without initialization, width and depth such statements mean little.
 
@@ -1088,3 +1088,5 @@ progress("03-norm-placement")
 # - [DeepNorm](https://arxiv.org/abs/2203.00555), used by [GLM-130B](https://arxiv.org/abs/2210.02414). Post-LN at 350M: [OPT](https://arxiv.org/abs/2205.01068).
 # - Parallel: [GPT-NeoX](https://arxiv.org/abs/2204.06745), [PaLM](https://arxiv.org/abs/2204.02311).
 # - Layers that hardly count: [Gromov et al. 2024](https://arxiv.org/abs/2403.17887), [Sun et al. 2025](https://arxiv.org/abs/2502.05795).
+#
+# Attention's neighbor in the block was given here. Next, **04-ffn-and-gating**: you write it, and it holds most of the block's parameters.

@@ -1,12 +1,17 @@
 # %% [markdown]
 # # The feed-forward layer and its gate
 #
-# **You will be able to** write the activations of today's models, build one gated layer that serves GLU, GeGLU and SwiGLU, derive LLaMA's width 11008, and compare layers fairly. The extensions add slopes by hand, the slope of softmax, and dead units.
+# **You will be able to**
 #
-# **Prerequisites:** 00, `nn.Linear`; derivatives of products for the extensions. **Time:** {{unit.time}}.
+# - write the activations of today's models;
+# - build one gated layer that serves GLU, GeGLU and SwiGLU, and derive LLaMA's width 11008;
+# - compare layers fairly;
+# - in the extensions: slopes by hand, the slope of softmax, and dead units.
+#
+# **Prerequisites:** unit 00; `nn.Linear`; for the extensions unit 01 and derivatives of products. **Time:** {{unit.time}}.
 
 # %% [markdown]
-# ## A puzzle with numbers
+# ## A puzzle before anything else
 #
 # The original Transformer has words of 512 numbers, and a hidden layer of 2048: four times as wide. LLaMA-7B has words of 4096 numbers. Four times that is 16,384.
 #
@@ -933,4 +938,4 @@ progress("04-ffn-and-gating")
 # - GeGLU: T5 v1.1, mT5, Gemma. SwiGLU: PaLM, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Mistral, Qwen; compared by [Shazeer 2020](https://arxiv.org/abs/2002.05202)
 # - Squared ReLU: Primer ([2109.08668](https://arxiv.org/abs/2109.08668)), Nemotron-4 ([2402.16819](https://arxiv.org/abs/2402.16819))
 #
-# Next: **05-position-encodings**.
+# Neither attention nor this layer knows in which order the words stand. Next, **05-position-encodings**: how they are told.

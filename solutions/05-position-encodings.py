@@ -3,7 +3,7 @@
 #
 # **You will be able to**
 #
-# - write the position encodings of the first Transformer, BERT, T5 and BLOOM as their papers define them, and four more as extensions;
+# - write the position encodings of the first Transformer, BERT, T5 and BLOOM as their papers define them, and in the extensions four more;
 # - say of each whether it knows distance, direction, or the place itself;
 # - predict which ones survive texts longer than those of training, and why.
 #
@@ -479,7 +479,7 @@ print(f"largest spread {spread.max():.1f}")
 # Most schemes of this unit choose among these four. Transformer-XL and XLNet keep all of them and make every position relative.
 
 # %% [markdown]
-# The key's position becomes a sinusoid of the *distance* $i - j$, projected: $r_{i-j}$. The query's own position must go, since only distances may count. Two trained vectors stand in for it, $u$ towards words and $v$ towards distances:
+# The key's position becomes a sinusoid of the *distance* $i - j$, projected: $r_{i-j}$. The query's own position must go, since only distances may count. Two trained vectors stand in for it, $u$ toward words and $v$ toward distances:
 #
 # $$\text{score}_{ij} = \frac{q_i \cdot k_j + q_i \cdot r_{i-j} + u \cdot k_j + v \cdot r_{i-j}}{\sqrt D} = \frac{(q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j}}{\sqrt D}$$
 
@@ -798,7 +798,7 @@ print(*named_models.table(["deberta-base"], ["layers", "positions", "score_facto
 # (The authors' code and Hugging Face's use $\delta(i, j)$ in it. The two agree after reading that table backwards, up to length $k$; trained weights need the code's version. The check here follows the paper.)
 
 # %% [markdown] evidence="models: deberta-base + cited: 2006.03654"
-# **Verdict on the layers: 13 steps, 12 layers.** The released base model stores 12. Eleven run once. In pre-training the last one, as *enhanced mask decoder* (EMD), runs twice with the same weights ([He et al. 2020](https://arxiv.org/abs/2006.03654), appendix A.8). Fine-tuned models use each layer once, as the claim's last words say.
+# **Verdict on the layers: 13 steps, 12 layers.** The released base model stores 12. Eleven run once. In pretraining the last one, as *enhanced mask decoder* (EMD), runs twice with the same weights ([He et al. 2020](https://arxiv.org/abs/2006.03654), appendix A.8). Fine-tuned models use each layer once, as the claim's last words say.
 
 # %% [markdown]
 # ### Why absolute positions after all?
@@ -1219,4 +1219,6 @@ progress("05-position-encodings")
 # - Buckets: [T5](https://arxiv.org/abs/1910.10683), mT5, Flan-T5.
 # - [DeBERTa](https://arxiv.org/abs/2006.03654) and [TUPE](https://arxiv.org/abs/2006.15595).
 # - [ALiBi](https://arxiv.org/abs/2108.12409) in [BLOOM](https://arxiv.org/abs/2211.05100) and MPT.
-# - Most decoders since 2021 rotate queries and keys instead: unit 06.
+# - Most decoders since 2021 rotate queries and keys instead.
+#
+# Next, **06-rope**: that rotation, and why it sees distances alone.

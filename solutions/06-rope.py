@@ -1,7 +1,12 @@
 # %% [markdown]
 # # Rotary positions
 #
-# **You will be able to** explain why RoPE sees only distances, write it as LLaMA's code does, tell wrong versions from right ones, and say what happens beyond the trained length. Extensions: the whole proof, the complex form, YaRN, a training run.
+# **You will be able to**
+#
+# - explain why RoPE sees only distances;
+# - write it as LLaMA's code does, and tell wrong versions from right ones;
+# - say what happens beyond the trained length;
+# - in the extensions: the whole proof, the complex form, YaRN, a training run.
 #
 # **Prerequisites:** units 01 and 05; sine, cosine, 2×2 matrices. **Time:** {{unit.time}}.
 
@@ -1399,4 +1404,4 @@ quiz("What does RoPE change when a whole text is shifted by 1,000 places?",
 # - **Code Llama** ([2308.12950](https://arxiv.org/abs/2308.12950)): base 1,000,000 after tuning.
 # - **PaLM** ([2204.02311](https://arxiv.org/abs/2204.02311)): RoPE too, whatever some notes say.
 #
-# Next: **07-masks-and-objectives**; unit 08 uses your `position_ids` for a cache.
+# The words are in order now. Next, **07-masks-and-objectives**: who may look at whom, and what a model learns to predict. Unit 08 uses your `position_ids` for a cache.

@@ -6,11 +6,10 @@
 # - write a causal mask, also for a cache, and prove that nothing leaks;
 # - compute a text's probability and a corpus's perplexity, and spot a loss that means nothing;
 # - make training examples for GPT and BERT;
-# - choose between encoder, decoder and both.
+# - choose between encoder, decoder and both;
+# - in the extensions: padding, prefix and UniLM masks, the objectives of ALBERT, T5 and GLM, and CLIP's contrastive loss.
 #
-# Extensions: padding, prefix and UniLM masks, the objectives of ALBERT, T5 and GLM, and CLIP's contrastive loss.
-#
-# **Prerequisites:** unit 01 (attention, masks, softmax). **Time:** {{unit.time}}.
+# **Prerequisites:** unit 01. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -331,7 +330,7 @@ from anatomy.experiments import show_large, where
 record = leak.recorded()
 steps, seeds = record["curves"]["causal"][0][-1][0], len(record["curves"]["causal"])
 with described(f"Loss against steps, yours and {seeds} recorded runs of {steps} steps: the causal model flattens at the "
-               f"entropy {leak.ENTROPY:.2f}, the bidirectional one falls through it towards 0."):
+               f"entropy {leak.ENTROPY:.2f}, the bidirectional one falls through it toward 0."):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     for i, name in enumerate(leak.SETTINGS):
         panels[0].plot(*zip(*curves[name]), color=f"C{i}", label=name)
@@ -1231,3 +1230,5 @@ progress("07-masks-and-objectives")
 # - What objective and mask do to zero-shot use, measured: [Wang et al. 2022](https://arxiv.org/abs/2204.05832).
 # - Is 15 % right? [Wettig et al. 2022](https://arxiv.org/abs/2202.08005).
 # - Contrastive: [CPC](https://arxiv.org/abs/1807.03748), [SimCSE](https://arxiv.org/abs/2104.08821), [CLIP](https://arxiv.org/abs/2103.00020).
+#
+# A decoder writes one token after the other, and would compute the keys of the whole text again for each. Next, **08-kv-cache-and-gqa**: how not to.

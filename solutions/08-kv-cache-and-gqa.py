@@ -6,7 +6,7 @@
 # - write a cache whose results equal the full forward pass, however the text is cut;
 # - share keys among heads (GQA, MQA), and say what that saves;
 # - count a cache's bytes for a real model, how many users fit on a GPU, and how fast they are served;
-# - as extensions: latents instead of keys (MLA), rolling windows, pages and integers.
+# - in the extensions: latents instead of keys (MLA), rolling windows, pages and integers.
 #
 # **Prerequisites:** units 01 and 06. **Time:** {{unit.time}}.
 
@@ -1185,3 +1185,5 @@ progress("08-kv-cache-and-gqa")
 # - Rolling windows: Mistral 7B, and every other layer of Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)).
 # - Pages: [vLLM](https://arxiv.org/abs/2309.06180). Integers: [KIVI](https://arxiv.org/abs/2402.02750).
 # - What inference costs: [Pope et al. 2022](https://arxiv.org/abs/2211.05102).
+#
+# The cache grows with the text, and so does the time of a step. Next, **09-sparse-attention**: what if each token looks at fewer keys?

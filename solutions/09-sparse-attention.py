@@ -977,3 +977,5 @@ progress("09-sparse-attention")
 # - Global tokens: Longformer ([2004.05150](https://arxiv.org/abs/2004.05150)). Random blocks: BigBird ([2007.14062](https://arxiv.org/abs/2007.14062)).
 # - Causal windows in every layer: Mistral 7B ([2310.06825](https://arxiv.org/abs/2310.06825)); in every second: Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)); five of six: Gemma 3 ([2503.19786](https://arxiv.org/abs/2503.19786)).
 # - Windows with RoPE, full layers without positions: [2501.18795](https://arxiv.org/abs/2501.18795), Command A ([2504.00698](https://arxiv.org/abs/2504.00698)).
+#
+# All of attention is there. Next, **10-stability**: why a training run breaks, and what keeps it whole.

@@ -136,7 +136,7 @@ for factor in (0.01, 0.1, 1, 10, 100):
 # %% [markdown] evidence="exact"
 # **Verdict: it names the wrong trouble.** The condition number is large where the scores are *small*: a plain average is singular. Every fresh model starts near one, and learns from there.
 #
-# What goes wrong with large scores is overflow, which the shift cures, and saturation, which it does not: entropy falls towards 0, and with it the slopes $p(1-p)$.
+# What goes wrong with large scores is overflow, which the shift cures, and saturation, which it does not: entropy falls toward 0, and with it the slopes $p(1-p)$.
 
 # %% [markdown]
 # ## 2. z-loss
@@ -149,7 +149,7 @@ for shift in (0, 300):
     print((logits + shift).bfloat16().float() - shift)
 
 # %% [markdown]
-# PaLM adds a loss that pulls $Z = \sum_i e^{x_i}$ towards 1, that is $\log Z$ towards 0. Over $N$ rows:
+# PaLM adds a loss that pulls $Z = \sum_i e^{x_i}$ toward 1, that is $\log Z$ toward 0. Over $N$ rows:
 #
 # $$L_z = \frac{\lambda}{N} \sum_{n} (\log Z_n)^2, \qquad \frac{\partial L_z}{\partial x_{ni}} = \frac{2\lambda}{N}\, \log Z_n \, p_{ni}$$
 #
@@ -345,7 +345,7 @@ SoftmaxStabilityExplorer({"logsumexp": logsumexp, "z_loss": z_loss, "z_loss_grad
 #
 # $$\theta \leftarrow (1 - \eta\lambda)\,\theta - \eta\, d$$
 #
-# With $\theta = 2$, $\eta = 0.1$, $\lambda = 0.5$ and no gradient, 2 becomes 1.9. Which parameters should be pulled towards 0 like that?
+# With $\theta = 2$, $\eta = 0.1$, $\lambda = 0.5$ and no gradient, 2 becomes 1.9. Which parameters should be pulled toward 0 like that?
 
 # %% [markdown] statement="stability.parameter_groups"
 # Not everything decays: matrices do; biases, norm gains and embedding tables do not.
@@ -390,7 +390,7 @@ def adam_direction(gradient, m, v, step):
     return (m / (1 - 0.9**step)) / ((v / (1 - 0.999**step)).sqrt() + 1e-8), m, v
 
 # %% [markdown]
-# Two ways to pull weights towards 0, with learning rate η and decay λ:
+# Two ways to pull weights toward 0, with learning rate η and decay λ:
 #
 # - **AdamW**: $\theta \leftarrow (1 - \eta\lambda)\,\theta - \eta\, d(g)$
 # - **Adam with L2**: $\theta \leftarrow \theta - \eta\, d(g + \lambda\theta)$, the gradient of $\frac{\lambda}{2}\|\theta\|^2$ joins in.
@@ -486,7 +486,7 @@ def dropout(x, keep, p, training=True):
 # 3. `return x * keep / (1 - p) if p < 1 else torch.zeros_like(x)`.
 
 # %% [markdown] worth="stability.dropout"
-# Large models often train without it: PaLM used none in pretraining, and 0.1 in most finetuning ([2204.02311](https://arxiv.org/abs/2204.02311), section 5).
+# Large models often train without it: PaLM used none in pretraining, and 0.1 in most fine-tuning ([2204.02311](https://arxiv.org/abs/2204.02311), section 5).
 
 # %% [markdown]
 # ### Claim on trial
@@ -806,3 +806,5 @@ progress("10-stability")
 # - z-loss: [PaLM](https://arxiv.org/abs/2204.02311), [OLMo 2](https://arxiv.org/abs/2501.00656). QK-norm: [Henry et al. 2020](https://arxiv.org/abs/2010.04245), [ViT-22B](https://arxiv.org/abs/2302.05442), OLMo 2.
 # - Soft caps: [Gemma 2](https://arxiv.org/abs/2408.00118), 50 on attention scores and 30 on output logits. [Gemma 3](https://arxiv.org/abs/2503.19786) replaced them by QK-norm.
 # - Decoupled decay: [Loshchilov and Hutter 2017](https://arxiv.org/abs/1711.05101). Clipping: [Pascanu et al. 2012](https://arxiv.org/abs/1211.5063). Dropout: [Srivastava et al. 2014](https://jmlr.org/papers/v15/srivastava14a.html).
+#
+# No part is missing now. Next, **11-assembly**: put yours together, and load the weights of real models.

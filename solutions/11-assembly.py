@@ -7,7 +7,7 @@
 # - read a model's configuration, and say from it what is computed and how many numbers it takes;
 # - add a family as one small class, and see where families really differ.
 #
-# **Prerequisites:** units 01 to 04, 06 and 08; section 14 also 05. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01 to 04, 06 and 08; for the extensions unit 05. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -824,7 +824,7 @@ a, b = (m(ids)[0].flatten() for m in (one, other))
 print(f"correlation of their logits: {torch.corrcoef(torch.stack([a, b]))[0, 1].item():.2f}")
 
 # %% [markdown] evidence="exact + cited: 2302.13971"
-# **Verdict: the plan is the same, the parts are not.** One class of yours is both, so the first half holds: embeddings, pre-norm blocks, a last norm, a head. But LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. LLaMA's own paper lists three changes of architecture, with where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
+# **Verdict: the plan is the same, the parts are not.** One class of yours is both, so the first half holds: embeddings, Pre-LN blocks, a last norm, a head. But LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. LLaMA's own paper lists three changes of architecture, with where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
 
 # %% [markdown]
 # ### It speaks
@@ -1668,3 +1668,5 @@ progress("11-assembly")
 # - Tied heads: GPT-2, BERT, T5, Gemma ([2403.08295](https://arxiv.org/abs/2403.08295)). Their own: LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Mistral ([2310.06825](https://arxiv.org/abs/2310.06825)).
 # - Factorized embeddings: ALBERT ([1909.11942](https://arxiv.org/abs/1909.11942)).
 # - Norms on queries and keys: OLMo 2 ([2501.00656](https://arxiv.org/abs/2501.00656)), Qwen 3 ([2505.09388](https://arxiv.org/abs/2505.09388)). Capped scores: Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)).
+#
+# The model stands, and its weights came from elsewhere. Next, **12-language-model**: it learns to write, and you choose its words.

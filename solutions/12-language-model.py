@@ -7,9 +7,9 @@
 # - turn text into tokens (BPE), and choose the next one;
 # - write the loop that generates, with a cache, padded batches and a stop token;
 # - let your own parts speak, break, stretch and time them;
-# - as an extension: find the head that copies.
+# - in the extension: find the head that copies.
 #
-# **Prerequisites:** units 01, 06, 08 and 11. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 06, 07, 08 and 11. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -885,3 +885,5 @@ progress("12-language-model")
 # - Top-k: [Fan et al. 2018](https://arxiv.org/abs/1805.04833); top-p: [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751).
 # - Counts of words were what [Bengio et al.](https://www.jmlr.org/papers/v3/bengio03a.html) set out to beat in 2003. They are back, over trillions of tokens, as [infini-gram](https://arxiv.org/abs/2401.17377).
 # - Induction heads: [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html), [Olsson et al. 2022](https://arxiv.org/abs/2209.11895).
+#
+# This model was small. Next, **13-scale-and-cost**: what a large one takes, to train, to adapt and to serve.

@@ -8,7 +8,7 @@
 # - adapt a frozen model by a low-rank difference (LoRA);
 # - predict and measure the time of a decoding step.
 #
-# **Prerequisites:** units 01 and 08. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 07 and 08. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -855,3 +855,5 @@ progress("13-scale-and-cost")
 # - Scaling laws: [Kaplan et al. 2020](https://arxiv.org/abs/2001.08361), [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556), the latter refitted by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102). Trained far beyond: Llama 3 ([2407.21783](https://arxiv.org/abs/2407.21783)).
 # - LoRA: [Hu et al. 2021](https://arxiv.org/abs/2106.09685). On a base in 4 bits: QLoRA ([2305.14314](https://arxiv.org/abs/2305.14314)).
 # - What serving costs: [Pope et al. 2022](https://arxiv.org/abs/2211.05102). Experts: Mixtral ([2401.04088](https://arxiv.org/abs/2401.04088)), DeepSeek-V3 ([2412.19437](https://arxiv.org/abs/2412.19437)).
+#
+# This was the last unit. `progress()` says what is still open, and `anatomy certificate`, in a terminal, puts what you built on one page to print.

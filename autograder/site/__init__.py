@@ -1,1 +1,1 @@
-"""The course's pages on the web."""
+"""The course's site: units, gallery and pages, built from the released notebooks and the data beside them."""
