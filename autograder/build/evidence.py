@@ -19,6 +19,7 @@ from typing import Any
 from anatomy.experiments import recorded
 from anatomy.records import MissingRecording
 
+from . import wording
 from .cells import TextError
 from .numbers import script
 
@@ -97,27 +98,36 @@ def _data(name: str) -> dict[str, Any]:
 
 def line(parts: list[Part]) -> str:
     """The line below a verdict, as Markdown."""
-    words = [_words(p) for p in parts]
-    if words.count(CITED) > 1:  # one mention of all
-        words = [w for w in words if w != CITED] + ["the sources cited"]
-    return f"*Evidence: {'; '.join(words)}.*"
+    return wording.english(marked_line(parts, ""))
 
 
-def _words(part: Part) -> str:
+def marked_line(parts: list[Part], unit: str) -> str:
+    """The same with its words marked. unit: whose text names the controls."""
+    words = [_words(p, unit) for p in parts]
+    cited = wording.said(CITED)
+    if words.count(cited) > 1:  # one mention of all
+        words = [w for w in words if w != cited] + [wording.said("the sources cited")]
+    return f"*{wording.said('Evidence: {parts}.', parts=wording.said('; ').join(words))}*"
+
+
+def _words(part: Part, unit: str) -> str:
     match part["kind"]:
         case "exact":
-            return "computed above"
+            return wording.said("computed above")
         case "recorded":
-            return (
-                f"recorded runs on the {_device(part)}, {part['seeds']} seeds per setting, control: {part['control']}"
+            return wording.said(
+                "recorded runs on the {device}, {seeds} seeds per setting, control: {control}",
+                device=_device(part),
+                seeds=part["seeds"],
+                control=wording.line(unit, part["control"], "what was varied to test a verdict"),
             )
         case "measured":
-            return f"measured on the {_device(part)}"
+            return wording.said("measured on the {device}", device=_device(part))
         case "models":
-            return f"the published configuration of {_listed(part['models'])}"
+            return wording.said("the published configuration of {models}", models=_listed(part["models"]))
         case "cited":
-            return CITED
-    return "the argument above"
+            return wording.said(CITED)
+    return wording.said("the argument above")
 
 
 def _device(part: Part) -> str:
@@ -126,4 +136,6 @@ def _device(part: Part) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) == 1:
+        return names[0]
+    return wording.said("{some} and {last}", some=wording.said(", ").join(names[:-1]), last=names[-1])

@@ -61,11 +61,12 @@ def flat(tree: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return found
 
 
-def fill(text: str, unit: Mapping[str, Any] | None = None) -> str:
+def fill(text: str, unit: Mapping[str, Any] | None = None, spelled: bool = True) -> str:
     """``text`` with every place filled in.
 
     Args:
         text: Markdown. unit: dict of facts of the unit itself, for ``{{unit.…}}``; None leaves those as they are.
+        spelled: ``word`` spells a number in English; otherwise, in the text of another language, it stays a number.
 
     Raises:
         TextError: a fact that does not exist or a format that does not fit; it names the nearest facts.
@@ -82,6 +83,8 @@ def fill(text: str, unit: Mapping[str, Any] | None = None) -> str:
         if path not in known:
             near = difflib.get_close_matches(path, known, 3, 0.4) or sorted(known)[:3]
             raise TextError(f"{match[0]}: {name} has no such fact; there are {', '.join(near)}, …")
+        if form in ("word", "Word") and not spelled:
+            form = None
         return shown(known[path], form, match[0])
 
     text = PLACE.sub(value, text)

@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 
 from autograder.judge.spec import Exercise
 
-from . import written
+from . import wording, written
 
 HEADING = re.compile(r"^(#+) +(?:\d+\. +)?(Extension: )?", re.M)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 150, 20  # read slowly, with pictures to look at; given code is read, not written
@@ -50,21 +50,28 @@ class Paths:
         return {"core": round(self._minutes[False]), "extensions": round(self._minutes[True])}
 
     def times(self, specs: Iterable[Exercise]) -> dict[str, Any]:
-        """Facts of the unit for its text: ``time`` (a phrase), ``core`` and ``extensions`` (minutes)."""
+        """Facts of the unit for its text: ``time`` (a marked phrase), ``core`` and ``extensions`` (minutes)."""
         specs = list(specs)
         core, more = ([e for e in specs if e.extension is which] for which in (False, True))
         spent = {
             "core": to_five(self._minutes[False] + sum(e.minutes for e in core)),
             "extensions": to_five(self._minutes[True] + sum(e.minutes for e in more)),
         }
-        words = f", {written.MINUTES} for writing" if self._written else ""
-        if not more:
-            return {"time": f"about {spent['core']} minutes ({_exercises(core)}){words}", **spent}
-        return {
-            "time": f"about {spent['core']} minutes for the core path ({_exercises(core)}), {spent['extensions']} "
-            f"more for the extensions ({_exercises(more)}){words}",
-            **spent,
-        }
+        if more:
+            time = wording.said(
+                "about {minutes} minutes for the core path ({exercises}), {more} more for the extensions ({others})",
+                minutes=spent["core"],
+                exercises=_exercises(core),
+                more=spent["extensions"],
+                others=_exercises(more),
+            )
+        else:
+            time = wording.said(
+                "about {minutes} minutes ({exercises})", minutes=spent["core"], exercises=_exercises(core)
+            )
+        if self._written:
+            time = wording.said("{time}, {minutes} for writing", time=time, minutes=written.MINUTES)
+        return {"time": time, **spent}
 
 
 def to_five(minutes: float) -> int:
@@ -73,7 +80,7 @@ def to_five(minutes: float) -> int:
 
 
 def _exercises(specs: list[Exercise]) -> str:
-    return f"{len(specs)} exercise{'s' * (len(specs) != 1)}"
+    return wording.said("{n} exercise" if len(specs) == 1 else "{n} exercises", n=len(specs))
 
 
 def _reading(cell: NotebookNode) -> float:

@@ -25,6 +25,7 @@ folded, since their source holds the answer. Questions go into ``assets/units`` 
 import hashlib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from nbformat import NotebookNode
 from autograder import ROOT, exercises
 from autograder.judge.spec import Exercise
 
-from . import address, evidence, first_cell, numbers, order, unit_text, written
+from . import address, evidence, first_cell, numbers, order, unit_text, wording, written
 from .cells import Cell, Problem, SourceError, TextError, read_cells
 from .paths import Paths
 
@@ -45,7 +46,7 @@ KERNEL = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
 }
-HINT_NAMES = ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")
+HINT_NAMES = tuple(map(wording.said, ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")))
 
 
 def source_path(unit: str) -> Path:
@@ -66,6 +67,31 @@ def read_unit(unit: str) -> tuple[NotebookNode, dict[str, Any]]:
 
     Raises SourceError; exercises.UnknownName, exercises.SpecError as ``exercises.of_unit``.
     """
+    return _read(unit)[:2]
+
+
+def read_words(unit: str) -> tuple[NotebookNode, dict[str, Any], "Words"]:
+    """The same, and what is words in it. Raises as ``read_unit``."""
+    notebook, text, reader = _read(unit)
+    marked = {c["id"]: reader.marked[id(c)] for c in reader.cells if id(c) in reader.marked}
+    return notebook, text, Words(unit, marked, reader.said, reader.times)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a unit, as ``wording`` marks them.
+
+    cells: cell id → marked text. said: [(cell id or "", marked text)] of what the package shows besides. times: the
+    unit's own facts, for ``{{unit.…}}``; its ``time`` is marked.
+    """
+
+    unit: str
+    cells: dict[str, str]
+    said: list[tuple[str, str]]
+    times: dict[str, Any]
+
+
+def _read(unit: str) -> tuple[NotebookNode, dict[str, Any], "_Reader"]:
     path = source_path(unit)
     specs = {e.id: e for e in exercises.of_unit(unit)}
     cells, problems = read_cells(path)
@@ -86,7 +112,7 @@ def read_unit(unit: str) -> tuple[NotebookNode, dict[str, Any]]:
         raise SourceError(Problem(path, 1, str(error))) from None
     first_cell.put_in(reader.cells, unit, address.read())  # after all that is counted and named
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": reader.cells}
-    return nbformat.from_dict(notebook), text
+    return nbformat.from_dict(notebook), text, reader
 
 
 class _Reader:
@@ -104,11 +130,21 @@ class _Reader:
         self.paths = Paths()
         self.written: list[str] = []  # which parts of the written question were there
         self.compare: list[NotebookNode] = []  # to stand behind the written answer
+        self.marked: dict[int, str] = {}  # id() of a cell → its text with its words marked
+        self.said: list[tuple[str, str]] = []  # marked words that no text cell has: (cell id or "", words)
+        self.times: dict[str, Any] = {}
 
     def add(self, cell: Cell) -> None:
         """One cell of the source. Raises TextError."""
-        made = self._cells_of(cell)
-        self.cells += made
+        self._keep(self._cells_of(cell), len(self.cells))
+
+    def _keep(self, made: list[NotebookNode], at: int) -> None:
+        """Takes new cells in at a place: each gets its English, and its marked text is kept."""
+        for cell in made:
+            if cell.cell_type == "markdown" and id(cell) not in self.marked:
+                self.marked[id(cell)] = cell.source
+                cell["source"] = numbers.fill(wording.english(cell.source))
+        self.cells[at:at] = made
         self.paths.count(made)
 
     def _cells_of(self, cell: Cell) -> list[NotebookNode]:
@@ -119,17 +155,19 @@ class _Reader:
             if _marks(cell):
                 raise TextError('a solution stands in a cell that begins with # %% exercise="…"', _marks(cell)[0][0])
             if cell.source.startswith("predict("):
-                return self._prediction(numbers.fill(cell.source))
+                return self._prediction(cell.source)
             if cell.source.startswith("quiz("):
-                return self._quiz(numbers.fill(cell.source))
+                return self._quiz(cell.source)
             return [self._code(cell)]
-        text = numbers.fill(cell.source)
+        text = cell.source
         if cell.part == "statement":
-            return [_statement(self._spec_of(cell), text)]
+            return [_statement(self._spec_of(cell), wording.paragraphs(self.unit, text, "exercise"))]
         if cell.part == "hints":
             return [_hints(self._spec_of(cell), text)]
         if cell.part == "worth":
-            self.worth[cell.exercise] = unit_text.worth_of(text, self._spec_of(cell).id)
+            self.worth[cell.exercise] = numbers.fill(unit_text.worth_of(text, self._spec_of(cell).id))
+            worth = wording.line(cell.exercise, unit_text.worth_of(text, cell.exercise), "worth knowing")
+            self.said.append((cell_id("check", cell.exercise), worth))
             return []
         if cell.written:
             return self._written(cell.written, text, cell.points)
@@ -150,11 +188,11 @@ class _Reader:
         title = re.match(r"# (.+)", source)
         self.title = title[1].strip() if title and self.title == self.unit else self.title
         self.paths.heading(source)
-        made = nbformat.v4.new_markdown_cell(source)
+        made = nbformat.v4.new_markdown_cell(wording.paragraphs(self.unit, source))
         if declared:
             parts = evidence.read(declared, source)
             self.verdicts.append((made, parts))
-            made["source"] += f"\n\n{evidence.line(parts)}"
+            made["source"] += f"\n\n{evidence.marked_line(parts, self.unit)}"
         elif "**Verdict" in source:
             raise TextError('a verdict says what it rests on: # %% [markdown] evidence="…" (see build/evidence.py)')
         return made
@@ -166,13 +204,15 @@ class _Reader:
         if part == "answer":
             if self.cells[-1]["id"] != cell_id("say", f"written-{self.unit}"):
                 raise TextError('the written="answer" cell stands right behind its written="question"')
-            return [written.answer_cell(self.unit, text, points), *self.compare]
+            answer = written.answer_cell(self.unit, numbers.fill(text), points)
+            self.marked[id(answer)] = ""  # it is never shown to a learner
+            return [answer, *self.compare]
         asked, *self.compare = written.question_cells(self.unit, text)
         self.paths.heading(asked.source)
         return [asked]
 
     def _prediction(self, source: str) -> list[NotebookNode]:
-        prediction, made = unit_text.predict_cells(source)
+        prediction, made = unit_text.predict_cells(source, self.unit)
         self.predictions[prediction["id"]] = prediction
         return made
 
@@ -180,7 +220,9 @@ class _Reader:
         if self.quiz_at not in (None, len(self.cells)):
             raise TextError("the quizzes of a unit stand together, in one recap")
         self.quiz_at = len(self.cells)
-        self.quizzes.append(unit_text.quiz_of(source, self.unit))
+        quiz, whys = unit_text.quiz_of(source, self.unit)
+        self.quizzes.append(quiz)
+        self.said += [("quiz", why) for why in whys]
         return []
 
     def _code(self, cell: Cell) -> NotebookNode:
@@ -208,10 +250,10 @@ class _Reader:
         if self.written == ["question"]:
             raise TextError('the written="question" cell has no written="answer" cell behind it')
         if self.quizzes:
-            made = unit_text.quiz_cells(self.unit, self.quizzes)
-            self.cells[self.quiz_at : self.quiz_at] = made
-            self.paths.count(made)
-        times = self.paths.times(self.specs.values())
+            self._keep(unit_text.quiz_cells(self.unit, self.quizzes), self.quiz_at or 0)
+            self.quizzes = [unit_text.filled(q) for q in self.quizzes]
+        self.times = self.paths.times(self.specs.values())
+        times = {**self.times, "time": wording.english(self.times["time"])}
         for cell in self.cells:
             if cell.cell_type == "markdown":
                 cell["source"] = numbers.fill(cell.source, times)
@@ -247,13 +289,28 @@ def _statement(spec: Exercise, text: str) -> NotebookNode:
     dots = "●" * spec.difficulty + "○" * (5 - spec.difficulty)
     unit = spec.unit.split("-")[0]
     number = [e.id for e in exercises.of_unit(spec.unit)].index(spec.id) + 1
-    points = f"{spec.points:g} {'extra ' * spec.extension}point{'s' * (spec.points != 1)}"
+    kinds = ("{n} point", "{n} points", "{n} extra point", "{n} extra points")
+    points = wording.said(kinds[2 * spec.extension + (spec.points != 1)], n=f"{spec.points:g}")
+    title = wording.line(spec.id, spec.title, "title of the exercise")
     head = (
-        f"### Exercise {unit}.{number}: {spec.title}\n"
-        f"`{spec.id}` · difficulty {dots} · about {spec.minutes} min · {points}\n\n"
+        f"### {wording.said('Exercise {number}: {title}', number=f'{unit}.{number}', title=title)}\n"
+        f"`{spec.id}` · {wording.said('difficulty {dots}', dots=dots)} · "
+        f"{wording.said('about {n} min', n=spec.minutes)} · {points}\n\n"
     )
-    below = f"\n\n{spec.not_allowed()}" if spec.forbidden else ""
+    below = f"\n\n{_not_allowed(spec)}" if spec.forbidden else ""
     return _tagged(nbformat.v4.new_markdown_cell(head + text + below), f"say-{spec.id}")
+
+
+def _not_allowed(spec: Exercise) -> str:
+    """``spec.not_allowed()`` with its words marked."""
+    names, wholes = spec.forbidden_names()
+    listed = [wording.said("torch's {names}", names=", ".join(names))] * bool(names) + wholes
+    if not listed:
+        return ""
+    line = wording.said("**Not allowed here:** {names}.", names=", ".join(listed))
+    if spec.forbidden_message:
+        line += " " + wording.line(spec.id, spec.forbidden_message, "why something is not allowed")
+    return line
 
 
 def _exercise(spec: Exercise, cell: Cell) -> list[NotebookNode]:
@@ -309,7 +366,8 @@ def _hints(spec: Exercise, text: str) -> NotebookNode:
     # Each hint lies inside the one before: it can be seen only when that one is open.
     folded = ""
     for name, hint in reversed(list(zip(HINT_NAMES, parts, strict=True))):
-        folded = f"<details><summary>{name}</summary>\n\n{hint.strip()}\n\n{folded}</details>\n"
+        words = wording.paragraphs(spec.unit, hint.strip(), "hint")
+        folded = f"<details><summary>{name}</summary>\n\n{words}\n\n{folded}</details>\n"
     return _tagged(nbformat.v4.new_markdown_cell(folded.strip("\n")), f"hint-{spec.id}")
 
 

@@ -18,26 +18,39 @@ from nbformat import NotebookNode
 
 from autograder.judge.spec import Exercise
 
+from . import numbers, wording
 from .cells import TextError
 
 CLAIM = re.compile(r"^#+ .*\bclaims? on trial\b", re.I | re.M)
 MAX_WORTH = 60  # words; it is read by somebody who wants to go on
 
 
-def predict_cells(source: str) -> tuple[dict[str, Any], list[NotebookNode]]:
+def predict_cells(source: str, unit: str) -> tuple[dict[str, Any], list[NotebookNode]]:
     """(what the package knows of a prediction, its two cells) from an author's ``predict(id, question, options)``."""
     name, question, options = _arguments(source, "predict", ("prediction_id", "question", "options"))
     options = options or []
     if len(set(options)) != len(options):
         raise TextError(f"{name}: two options are the same")
-    text = f"**Predict first.** {plain(question)}"
+    asked = wording.line(unit, question, "prediction", is_plain=True)
+    text = f"**{wording.said('Predict first.')}** {asked}"
     if options:
-        text += "\n\n" + " · ".join(f"*{plain(o)}*" for o in options)
+        text += "\n\n" + " · ".join(
+            f"*{wording.line(unit, o, 'option of a prediction', is_plain=True)}*" for o in options
+        )
     cells = [
         _cell(nbformat.v4.new_markdown_cell(text), cell_id("ask", name)),
         _cell(nbformat.v4.new_code_cell(f'predict("{name}")'), cell_id("predict", name)),
     ]
-    return {"id": name, "question": question, "options": options, "adjacent": False}, cells
+    return {"id": name, **filled({"question": question, "options": options}), "adjacent": False}, cells
+
+
+def filled(tree: Any) -> Any:
+    """A question with every place of a recorded fact filled in."""
+    if isinstance(tree, dict):
+        return {k: filled(v) for k, v in tree.items()}
+    if isinstance(tree, list):
+        return [filled(v) for v in tree]
+    return numbers.fill(tree) if isinstance(tree, str) else tree
 
 
 def reveal_id(source: str) -> str | None:
@@ -46,25 +59,31 @@ def reveal_id(source: str) -> str | None:
     return found and found[1]
 
 
-def quiz_of(source: str, unit: str) -> dict[str, Any]:
-    """What the package knows of one question, from an author's ``quiz(question, choices)``."""
+def quiz_of(source: str, unit: str) -> tuple[dict[str, Any], list[str]]:
+    """(what the package knows of one question, the reasons marked) from an author's ``quiz(question, choices)``.
+
+    Its places of recorded facts are not filled in yet.
+    """
     question, choices = _arguments(source, "quiz", ("question", "choices"))
     if sum(right for right, _ in choices.values()) != 1:
         raise TextError(f"a question needs exactly one right choice: {question}")
     # The id follows the question, so that an answer on a learner's disk stays with it when others are added.
-    digest = hashlib.sha256(question.encode()).hexdigest()[:6]
-    return {
+    digest = hashlib.sha256(numbers.fill(question).encode()).hexdigest()[:6]
+    quiz = {
         "id": f"{unit}.q-{digest}",
         "question": question,
         "choices": [{"text": t, "right": right, "why": why} for t, (right, why) in choices.items()],
     }
+    return quiz, [wording.line(unit, why, "why a choice is right or wrong") for _, why in choices.values() if why]
 
 
 def quiz_cells(unit: str, quizzes: list[dict[str, Any]]) -> list[NotebookNode]:
     """The two cells of a unit's recap: the questions as text, and the call that shows them as controls."""
-    lines = [f"<details><summary>The {len(quizzes)} questions, to read without running anything</summary>", ""]
+    title = wording.said("The {n} questions, to read without running anything", n=len(quizzes))
+    lines = [f"<details><summary>{title}</summary>", ""]
     for n, quiz in enumerate(quizzes, 1):
-        lines += [f"{n}. {plain(quiz['question'])}", *(f"    - {plain(c['text'])}" for c in quiz["choices"])]
+        lines.append(f"{n}. {wording.line(unit, quiz['question'], 'question', is_plain=True)}")
+        lines += [f"    - {wording.line(unit, c['text'], 'choice', is_plain=True)}" for c in quiz["choices"]]
     return [
         _cell(nbformat.v4.new_markdown_cell("\n".join([*lines, "", "</details>"])), "questions"),
         _cell(nbformat.v4.new_code_cell(f'quiz("{unit}")'), "quiz"),
@@ -154,11 +173,6 @@ def unit_text(
 def to_bytes(text: dict[str, Any]) -> bytes:
     """Bytes of ``assets/units/NN-name.json``, always in the same form."""
     return (json.dumps(text, ensure_ascii=False, indent=1) + "\n").encode()
-
-
-def plain(text: str) -> str:
-    """Markdown that shows ``text`` as it is."""
-    return re.sub(r"([\\`*_\[\]<>$#|~])", r"\\\1", text)
 
 
 def _cell(cell: NotebookNode, name: str) -> NotebookNode:

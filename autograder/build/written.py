@@ -27,22 +27,26 @@ import nbformat
 from anatomy.units import cell_id
 from nbformat import NotebookNode
 
+from . import wording
 from .cells import TextError
 
-STUB = "Write your answer here: double-click, or select this cell and press Enter."
+STUB = wording.WRITE_HERE
 MINUTES = 5  # to answer it; learners read this, so it is no part of the core path's time
 POINTS, ITEMS = range(2, 5), range(2, 5)
 BEGIN, END = "### BEGIN MARK SCHEME", "### END MARK SCHEME"
 _SCHEME = re.compile(rf"\A(?P<answer>.*?)^{BEGIN}$(?P<scheme>.*)^{END}$\s*\Z", re.M | re.S)
-_QUESTION = """## In your own words
+_HOW = (
+    "*Three to eight sentences, about {minutes} minutes. No check judges them: write first, then compare with the list \
+below.*"
+)
+_QUESTION = f"""## {wording.said("In your own words")}
 
-{question}
+{{question}}
 
-*Three to eight sentences, about {minutes} minutes. No check judges them: write first, then compare with the list \
-below.*"""
-_COMPARE = """<details><summary>To compare: what a good answer names</summary>
+{wording.said(_HOW, minutes=MINUTES)}"""
+_COMPARE = f"""<details><summary>{wording.said("To compare: what a good answer names")}</summary>
 
-{items}
+{{items}}
 
 </details>"""
 
@@ -59,8 +63,9 @@ def question_cells(unit: str, source: str) -> tuple[NotebookNode, NotebookNode]:
             f'written="question" is a question and below it a list of {ITEMS[0]} to {ITEMS[-1]} things that a good '
             f'answer names, each beginning with "- "; found {count}'
         )
-    asked = nbformat.v4.new_markdown_cell(_QUESTION.format(question=question.strip(), minutes=MINUTES))
-    compare = nbformat.v4.new_markdown_cell(_COMPARE.format(items=f"- {items.strip()}"))
+    question, items = wording.paragraphs(unit, question.strip()), wording.paragraphs(unit, f"- {items.strip()}")
+    asked = nbformat.v4.new_markdown_cell(_QUESTION.replace("{question}", question))
+    compare = nbformat.v4.new_markdown_cell(_COMPARE.replace("{items}", items))
     return (
         _named(asked, cell_id("say", f"written-{unit}")),
         _named(compare, cell_id("compare", f"written-{unit}")),

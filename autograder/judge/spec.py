@@ -294,12 +294,15 @@ class Exercise:
 
     def not_allowed(self) -> str:
         """One line that says in the notebook what is forbidden, from the list that the judge uses; "" for nothing."""
+        names, wholes = self.forbidden_names()
+        listed = ["torch's " + ", ".join(names)] * bool(names) + wholes
+        return f"**Not allowed here:** {', '.join(listed)}. {self.forbidden_message}".strip() if listed else ""
+
+    def forbidden_names(self) -> tuple[list[str], list[str]]:
+        """(names of torch's that a text lists as forbidden, what is forbidden as a whole), as Markdown."""
         # In-place twins and torch's inner names go without saying.
         names = [n for n in self.forbidden if n not in _WORDS and not n.startswith(("_", "native_")) and n[-1] != "_"]
-        listed = ["torch's " + ", ".join(f"`{n}`" for n in names)] * bool(names) + [
-            _WORDS[n] for n in self.forbidden if n in _WORDS
-        ]
-        return f"**Not allowed here:** {', '.join(listed)}. {self.forbidden_message}".strip() if listed else ""
+        return [f"`{n}`" for n in names], [_WORDS[n] for n in self.forbidden if n in _WORDS]
 
     def functions(self, implementation: Implementation) -> dict[str, Target]:
         """dict target → function for a reference, alternative or mutant."""

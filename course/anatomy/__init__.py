@@ -12,6 +12,7 @@ from .predictions import predict, record_prediction, reveal
 from .progress import progress
 from .quizzes import quiz
 from .setup import environment_report
+from .translation import speak
 
 __all__ = [
     "CheckFailed",
@@ -24,4 +25,5 @@ __all__ = [
     "quiz",
     "record_prediction",
     "reveal",
+    "speak",
 ]

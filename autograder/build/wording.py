@@ -1,0 +1,132 @@
+"""What in a notebook is words, and in which language: marks that travel through the build inside of a cell's text.
+
+``said("about {n} min", n=5)`` is a *mark*: English words with their context and their values, as a piece of text that
+can stand in any other. The build puts cells together from marks and from what is the same in all languages, keeps the
+marked text of each cell, and gives the cell itself its English (``english``). ``translated`` renders the same marked
+text in another language. So one source gives all languages, and whatever the build looks at (headings, claims, ids,
+minutes) it sees in English.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .numbers import fill
+
+WRITE_HERE = "Write your answer here: double-click, or select this cell and press Enter."
+BUILD = "build"  # the context of words that are the build's own and the same in all units
+_OPEN, _CLOSE = "\ue000", "\ue001"  # of Unicode's private use area: no text has them
+_MARK = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.S)
+_BETWEEN = re.compile(r"(\n[ \t]*(?:\n[ \t]*)+)")
+_HEADING = re.compile(r"(#+ +)(.+)")
+_FOLDED = re.compile(r"(?:</?details>|\n)+")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One piece of words. context, says: what a catalogue looks it up by. kind: what it is, for a translator.
+
+    values: what its ``{places}`` hold. is_plain: it is shown as it is, not as Markdown. is_block: a paragraph, which
+    may say that it is not translated.
+    """
+
+    context: str
+    says: str
+    kind: str
+    values: dict[str, Any]
+    is_plain: bool = False
+    is_block: bool = False
+
+    def text(self) -> str:
+        """As it stands in another text."""
+        fields = [self.context, self.says, self.kind, self.values, self.is_plain, self.is_block]
+        return f"{_OPEN}{json.dumps(fields)}{_CLOSE}"
+
+
+def said(english: str, **values: Any) -> str:
+    """Words of the build's own, as a mark. Values may be marks themselves."""
+    return Mark(BUILD, english, "", values).text()
+
+
+def line(context: str, english: str, kind: str, is_plain: bool = False) -> str:
+    """An author's words in a line, as a mark."""
+    return Mark(context, english, kind, {}, is_plain).text()
+
+
+def paragraphs(context: str, source: str, kind: str = "") -> str:
+    """An author's Markdown with a mark for each paragraph; displayed formulas and fences hold no words."""
+    made, fenced = [], False
+    for piece in _BETWEEN.split(source):
+        text = piece.strip()
+        if fenced or text.startswith("```"):
+            fenced ^= text.count("```") % 2 == 1
+            made.append(piece)
+            continue
+        heading = _HEADING.match(piece)
+        if not text or re.fullmatch(r"\$\$.*\$\$", text, re.S) or _FOLDED.fullmatch(text):
+            made.append(piece)
+        elif heading:  # the first of a unit is its title, which pages name too
+            made.append(heading[1] + line(context, heading[2], "heading"))
+            if piece[heading.end() :].strip():
+                made.append(_block(context, piece[heading.end() :], kind))
+            else:
+                made.append(piece[heading.end() :])
+        else:
+            made.append(_block(context, piece, kind))
+    return "".join(made)
+
+
+def _block(context: str, piece: str, kind: str) -> str:
+    """A paragraph as a mark, with the line breaks around it outside."""
+    text = piece.strip("\n")
+    before, _, after = piece.partition(text)
+    return before + Mark(context, text, kind, {}, is_block=True).text() + after
+
+
+def marks(marked: str) -> Iterator[Mark]:
+    """Every mark of a marked text, those in values too."""
+    for found in _MARK.finditer(marked):
+        mark = Mark(*json.loads(found[1]))
+        yield mark
+        for value in mark.values.values():
+            yield from marks(value) if isinstance(value, str) else ()
+
+
+Lookup = Callable[[Mark], str | None]
+
+
+def english(marked: str) -> str:
+    """A marked text in English, with the places of recorded facts as they are."""
+    return translated(marked, lambda mark: mark.says, lambda text: text)
+
+
+def translated(marked: str, lookup: Lookup, filled: Callable[[str], str] = fill) -> str:
+    """A marked text in the language of ``lookup``; what it has not stays English, and a paragraph says so.
+
+    filled: fills in the places of recorded facts.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        mark = Mark(*json.loads(found[1]))
+        text = lookup(mark)
+        missing, text = text is None, filled(mark.says if text is None else text)
+        if mark.values:
+            values = mark.values.items()
+            text = text.format(**{k: translated(v, lookup, filled) if isinstance(v, str) else v for k, v in values})
+        if mark.is_plain:
+            text = as_it_is(text)
+        return in_english(text) if missing and mark.is_block else text
+
+    return _MARK.sub(shown, marked)
+
+
+def in_english(paragraph: str) -> str:
+    """A paragraph that is not translated yet, marked so for eyes and for screen readers."""
+    return f'<div lang="en">\n\n{paragraph}\n\n<sup>EN</sup>\n\n</div>'
+
+
+def as_it_is(text: str) -> str:
+    """Markdown that shows ``text`` as it is."""
+    return re.sub(r"([\\`*_\[\]<>$#|~])", r"\\\1", text)

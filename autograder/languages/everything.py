@@ -1,0 +1,60 @@
+"""All catalogues of all languages, as they should be now."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder import exercises
+from autograder.build import wording
+
+from . import agree, catalogues, compiled, extract, words
+from .words import Entry
+
+
+@dataclass
+class Made:
+    """What ``make catalogs`` writes and says. files: path → bytes. problems: sentences on translations to mend."""
+
+    files: dict[Path, bytes] = field(default_factory=dict)
+    report: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def entries() -> dict[str, list[Entry]]:
+    """dict name of a catalogue → its entries. Raises SourceError, exercises.SpecError."""
+    units, phrases = {}, words.Found()
+    for unit in exercises.units():
+        units[unit], found = words.of_unit(unit)
+        for mark in found:
+            phrases.add(wording.BUILD, mark.says, "notebooks", "")
+    phrases.add(wording.BUILD, wording.WRITE_HERE, "notebooks", "in the place of a written answer")
+    return {
+        "notebooks": list(phrases.entries.values()),
+        "messages": extract.of_package(),
+        "widgets": extract.of_widgets(),
+        **units,
+    }
+
+
+def updated(begin: str = "", units: list[str] | None = None, folder: Path = catalogues.FOLDER) -> Made:
+    """Every catalogue brought up to date.
+
+    begin: a language that may be new; units: those of which it gets a catalogue that it has not yet.
+    Raises SourceError, exercises.SpecError, CatalogueError.
+    """
+    made, every = Made(), entries()
+    for language in sorted({*catalogues.languages(folder), *([begin] if begin else [])}):
+        run = []
+        for name, wanted in every.items():
+            path = catalogues.path_of(language, name, folder)
+            asked = language == begin and name in (units or [])
+            if name[:1].isdigit() and not path.exists() and not asked:
+                made.report.append(f"{language}  {name:24} not begun ({len(wanted)} entries)")
+                continue
+            catalog = catalogues.updated(wanted, catalogues.read(path) if path.exists() else None, language)
+            made.files[path] = catalogues.to_bytes(catalog)
+            done = catalogues.count(catalog)
+            made.report.append(f"{language}  {name:24} {done.translated}/{done.total} translated")
+            made.problems += [f"{path.name}: {problem}" for problem in agree.problems(catalog)]
+            run.append((wanted, catalog))
+        made.files[compiled.path_of(language)] = compiled.to_bytes(run, language)
+    return made

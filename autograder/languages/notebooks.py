@@ -1,0 +1,130 @@
+"""Notebooks of another language, from the one source.
+
+``python -m autograder.languages.notebooks zh_CN [--unit 00-start-here]`` (make build LANG=zh_CN) writes them to
+``build/zh_CN/course/``. Cells, ids, code, checksums of what is judged and everything that a grader looks at are those
+of the English notebook; words differ, and a first cell tells the package its language. What is not translated yet
+stands there in English and says so. A unit without a catalogue is English as a whole.
+"""
+
+import argparse
+import copy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+from anatomy import files
+from anatomy.fingerprint import sign
+from nbformat import NotebookNode
+from traitlets.config import Config
+
+from autograder import ROOT, exercises
+from autograder.build import __main__ as build
+from autograder.build import code_words, wording
+from autograder.build.numbers import fill
+from autograder.build.release import release_notebook
+from autograder.build.source import SourceError, Words, read_words, to_json
+
+from . import catalogues
+
+SPEAK = "speak"  # id of the cell that tells the language
+
+
+def lookup_of(language: str, unit: str, folder: Path = catalogues.FOLDER) -> wording.Lookup | None:
+    """What a unit's words are in a language; None where nobody has begun to translate the unit.
+
+    Raises CatalogueError for a language without catalogues.
+    """
+    if language not in catalogues.languages(folder):
+        known = ", ".join(catalogues.languages(folder)) or "none"
+        raise CatalogueMissing(f"There are no catalogues of {language!r}. Languages: {known}")
+    path = catalogues.path_of(language, unit, folder)
+    if not path.exists():
+        return None
+    texts = {}
+    for source in (path, catalogues.path_of(language, "notebooks", folder)):
+        for message in catalogues.messages(catalogues.read(source)):
+            if catalogues.is_translated(message) and isinstance(message.id, str):
+                texts[message.context, message.id] = catalogues.texts(message)[0]
+    return lambda mark: texts.get((mark.context, mark.says))
+
+
+class CatalogueMissing(catalogues.CatalogueError):
+    """No such language; the message names those that there are."""
+
+
+def notebook(unit: str, language: str, lookup: wording.Lookup, config: Config | None = None) -> NotebookNode:
+    """The released notebook of a unit in another language. Raises as ``build.source.read_unit``."""
+    book, _, words = read_words(unit)
+    translate(book, words, lookup)
+    book.cells.insert(0, speak_cell(language))
+    stub = wording.translated(wording.said(wording.WRITE_HERE), lookup)
+    made = Config(copy.deepcopy(config) if config else {})
+    made.NamedStub.text_stub = stub
+    return release_notebook(sign(book, unit), made)
+
+
+def translate(book: NotebookNode, words: Words, lookup: wording.Lookup) -> None:
+    """Puts a source notebook's words into another language. What learners never see stays: it is the staff's."""
+
+    def filled(text: str) -> str:
+        return fill(text, times, spelled=False)
+
+    times = {}
+    times = {k: wording.translated(v, lookup, filled) if isinstance(v, str) else v for k, v in words.times.items()}
+    for cell in book.cells:
+        if words.cells.get(cell["id"]):
+            cell["source"] = wording.translated(words.cells[cell["id"]], lookup, filled)
+        elif cell.cell_type == "code":
+            cell["source"] = code_words.replaced(
+                cell.source, lambda piece: lookup(wording.Mark(words.unit, piece.text, piece.kind, {}))
+            )
+
+
+def speak_cell(language: str) -> NotebookNode:
+    """The first cell of a notebook in another language; grading runs it too, so that feedback is in that language."""
+    cell = nbformat.v4.new_code_cell(f'from anatomy import speak\n\nspeak("{language}")', id=SPEAK)
+    cell.metadata["tags"] = ["setup"]
+    return cell
+
+
+def outputs(language: str, units: Sequence[str] | None = None, config: Config | None = None) -> dict[str, bytes]:
+    """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks of a language (of all units, where none is given).
+
+    Raises CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName.
+    """
+    made = {}
+    for unit in units or exercises.units():
+        exercises.unit_module(unit)
+        lookup = lookup_of(language, unit)
+        book = notebook(unit, language, lookup or (lambda mark: mark.says), config)
+        made[f"course/{unit}/{unit}.ipynb"] = to_json(book)
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder.languages.notebooks", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("language", help="e.g. zh_CN")
+    parser.add_argument("--unit", action="append", help="only this unit")
+    options = parser.parse_args(argv)
+    folder = ROOT / "build" / options.language
+    try:
+        made = {folder / name: content for name, content in outputs(options.language, options.unit).items()}
+        stale = build.stale_files(made)
+        changed = build.changed_by_hand(stale)
+        if changed:
+            print(f"what you wrote there is in {build.keep_copies(changed, ROOT).relative_to(ROOT)}")
+        for path in stale:
+            files.replace(path, made[path])
+    except (catalogues.CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName, OSError) as error:
+        print("\n".join(f"build: {line}" for line in str(error).split("\n")), file=sys.stderr)
+        return 2
+    print(f"{len(made)} notebooks in {folder}, {len(stale)} of them new")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""What can be translated: every entry of every catalogue, taken from the sources, in the order of the text."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from anatomy.units import cell_id
+
+from autograder import ROOT
+from autograder.build import code_words, wording
+from autograder.build.numbers import fill
+from autograder.build.release import release_notebook
+from autograder.build.source import read_words
+
+PICTURE = "picture"  # the context of what ``described`` says: it does not know its unit
+
+
+@dataclass
+class Entry:
+    """One thing to translate. context, english, plural: the key. where: places that show it. kinds: what it is.
+
+    filled: the English that the package looks it up by when it runs, with recorded facts filled in; None where only
+    the build needs it.
+    """
+
+    context: str
+    english: str
+    plural: str = ""
+    where: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    filled: str | None = None
+
+
+class Found:
+    """Entries as they are found: the same words in the same context are one entry."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[str, str], Entry] = {}
+
+    def add(self, context: str, english: str, where: str, kind: str, runs: bool = False, plural: str = "") -> None:
+        """Notes one place of an entry. runs: the package looks it up when it runs."""
+        if context != wording.BUILD and not any(c.isalpha() for c in english):
+            return
+        entry = self.entries.setdefault((context, english), Entry(context, english, plural))
+        for known, new in ((entry.where, where), (entry.kinds, kind)):
+            if new and new not in known:
+                known.append(new)
+        if runs:
+            entry.filled = fill(english)
+
+    def add_marked(self, marked: str, where: str, runs: bool = False) -> Iterator[wording.Mark]:
+        """Notes the words of a marked text; yields those that are the build's own."""
+        for mark in wording.marks(marked):
+            if mark.context == wording.BUILD:
+                yield mark
+            else:
+                self.add(mark.context, mark.says, where, mark.kind, runs or mark.kind in RUN)
+
+
+# What of a notebook's words the package shows too.
+RUN = {
+    "heading",  # the first is the unit's title
+    "title of the exercise",
+    "prediction",
+    "option of a prediction",
+    "question",
+    "choice",
+    "why something is not allowed",
+}
+
+
+def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
+    """(entries of a unit's catalogue, the build's own phrases in it). Raises as ``build.source.read_unit``."""
+    book, _, words = read_words(unit)
+    found, phrases = Found(), list[wording.Mark]()
+    by_cell: dict[str, list[str]] = {}
+    for cell, marked in words.said:
+        by_cell.setdefault(cell, []).append(marked)
+    for cell in release_notebook(book).cells:
+        where = f"{unit}#{cell['id']}"
+        if cell.cell_type == "code":
+            for piece in code_words.pieces(cell.source):
+                found.add(unit, piece.text, where, f"{piece.kind} in code")
+            for name, text in code_words.shown(cell.source):
+                context = unit if name == "reveal" else PICTURE
+                found.add(context, text, where, "why it came out so" if name == "reveal" else "picture in words", True)
+        else:
+            phrases += found.add_marked(words.cells.get(cell["id"], ""), where)
+        for marked in by_cell.pop(cell["id"], []):
+            phrases += found.add_marked(marked, where, runs=True)
+    for name in words.times.values():
+        phrases += [m for m in wording.marks(name) if m.context == wording.BUILD] if isinstance(name, str) else []
+    for exercise in recorded(unit):
+        _add_recorded(found, exercise, f"{unit}#{cell_id('check', exercise['id'])}")
+    return list(found.entries.values()), phrases
+
+
+def recorded(unit: str) -> list[dict[str, Any]]:
+    """What ``assets/recordings`` says of a unit's exercises; [] where nothing is recorded."""
+    path = ROOT / "assets" / "recordings" / f"{unit}.json"
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["exercises"] if path.exists() else []
+    return found
+
+
+def _add_recorded(found: Found, exercise: dict[str, Any], where: str) -> None:
+    name = exercise["id"]
+    if exercise["forbidden_message"]:
+        found.add(name, exercise["forbidden_message"], where, "why something is not allowed", True)
+    for case in exercise["cases"]:
+        found.add(name, case["shows"], where, "what a case shows", True)
+    for message in exercise["mistakes"].values():
+        found.add(name, message, where, "mistake", True)

@@ -1,0 +1,130 @@
+"""The language that the package speaks: English, or what ``speak`` or ANATOMY_LANGUAGE says.
+
+English sentences are the keys of gettext catalogues in ``locale/``, and stand in for what is not translated. What is
+kept (progress, predictions, answers) is kept in English, whatever language it was shown in.
+"""
+
+import gettext as _gettext
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+LOCALE = Path(__file__).resolve().parent / "locale"
+ENGLISH = "en"
+_NAME = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})*")
+
+_spoken: list[str] = []  # what ``speak`` was told last
+
+
+def languages() -> list[str]:
+    """Names of the languages that the package speaks: ``["en", "zh_CN"]``."""
+    return [ENGLISH, *sorted(p.parent.parent.name for p in LOCALE.glob("*/LC_MESSAGES/anatomy.mo"))]
+
+
+def speak(name: str) -> None:
+    """Sets the language of this kernel, e.g. ``speak("zh_CN")``. ANATOMY_LANGUAGE comes first, where it is set.
+
+    Raises ValueError for a language that there is not; the message names those that there are.
+    """
+    if name not in languages():
+        raise ValueError(f"The course does not speak {name!r}. Languages: {', '.join(languages())}")
+    _spoken[:] = [name]
+
+
+def language() -> str:
+    """The language in use, e.g. ``"en"`` or ``"zh_CN"``."""
+    asked = os.environ.get("ANATOMY_LANGUAGE") or (_spoken[-1] if _spoken else ENGLISH)
+    return asked if asked == ENGLISH or _path(asked) else ENGLISH
+
+
+def tag() -> str:
+    """The language in use as pages name it: ``"zh-CN"``."""
+    return language().replace("_", "-")
+
+
+@cache
+def _path(name: str) -> Path | None:
+    path = LOCALE / name / "LC_MESSAGES" / "anatomy.mo"
+    # A name from the environment is no path into another folder.
+    return path if _NAME.fullmatch(name) and path.is_file() else None
+
+
+@cache
+def _catalogue(name: str) -> _gettext.NullTranslations:
+    path = _path(name) if name != ENGLISH else None
+    if path is None:
+        return _gettext.NullTranslations()
+    try:
+        with path.open("rb") as file:
+            return _gettext.GNUTranslations(file)
+    except (OSError, UnicodeDecodeError, ValueError):
+        return _gettext.NullTranslations()  # a damaged catalogue costs the language and no lesson
+
+
+def _(english: str) -> str:
+    """The sentence in the language in use. Values come afterwards: ``_("{n} of {all} pass").format(n=3, all=5)``."""
+    return _catalogue(language()).gettext(english) if english else ""
+
+
+def N_(english: str) -> str:
+    """Marks a sentence for the catalogues, where it stands as a constant; ``_`` translates it when it is shown."""
+    return english
+
+
+def ngettext(one: str, many: str, n: float) -> str:
+    """The sentence for a count: ``ngettext("{n} point", "{n} points", 3).format(n=3)``."""
+    # Catalogues have rules for whole numbers; half a point is no single one.
+    return _catalogue(language()).ngettext(one, many, int(n) if n == int(n) else 2)
+
+
+def said(context: str, english: str) -> str:
+    """A unit's or an exercise's own words: what is known of them in the language in use, or their English."""
+    return _catalogue(language()).pgettext(context, english) if english else ""
+
+
+pgettext = said
+
+_CALL = re.compile(r"""\bt\(\s*(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')""")
+
+
+def words(javascript: str, context: str = "") -> dict[str, str]:
+    """dict English → translation of what a script asks for with ``t("…")``; empty in English, which the script has.
+
+    JavaScript has no catalogue: whoever hands it a script hands these over, too.
+    """
+    if language() == ENGLISH:
+        return {}
+    catalogue, found = _catalogue(language()), {}
+    for asked in _asked_for(javascript):
+        shown = catalogue.pgettext(context, asked) if context else catalogue.gettext(asked)
+        if shown != asked:
+            found[asked] = shown
+    return found
+
+
+@cache
+def _asked_for(javascript: str) -> list[str]:
+    return sorted({_unescaped(a or b) for a, b in _CALL.findall(javascript)})
+
+
+def _unescaped(literal: str) -> str:
+    """What a JavaScript string says, where it holds no more than quotes, breaks and characters by their number."""
+    return re.sub(
+        r"\\(u[0-9a-fA-F]{4}|.)",
+        lambda m: chr(int(m[1][1:], 16)) if len(m[1]) == 5 else {"n": "\n"}.get(m[1], m[1]),
+        literal,
+    )
+
+
+@contextmanager
+def speaking(name: str) -> Iterator[None]:
+    """Speaks another language for a while: ``with speaking("zh_CN"): verdict.html()``. An unknown one is English."""
+    before = _spoken[:]
+    _spoken[:] = [name]
+    try:
+        yield
+    finally:
+        _spoken[:] = before
