@@ -11,7 +11,7 @@ from .address import Address
 
 FIRST_CELL = "elsewhere"
 # What `import anatomy` needs and these places may lack. The rest is looked at by anatomy.elsewhere; torch is theirs.
-PACKAGES = "anywidget psygnal safetensors filelock"
+PACKAGES = "anywidget psygnal comm safetensors filelock"
 TEXT = """# @title On Colab and Kaggle run this first; anywhere else it does nothing
 keep_in_drive = True  # @param {{type:"boolean"}}
 import os as _os

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autograder import exercises
+from autograder.build.first_cell import FIRST_CELL
 from tests.widgets.lab import open_notebook, run_all, shut_down_kernel
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -137,7 +138,7 @@ def test_the_students_loop(page, lab, course_copy):
     (course_copy / "home" / "progress.json").unlink(missing_ok=True)  # the solved unit may have run before
     open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
     cells = page.evaluate(CELLS)
-    setup = next(c["id"] for c in cells if c["type"] == "code")
+    setup = next(c["id"] for c in cells if c["type"] == "code" and c["id"] != FIRST_CELL)
     solve, check = "solve-start-weighted_average", "check-start-weighted_average"
     for cell in (setup, solve):
         assert not [o for o in run_cell(page, cell) if o["output_type"] == "error"]

@@ -1,0 +1,90 @@
+"""What the course installs on a lent machine: all that it imports, nothing that is there, and never torch."""
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from anatomy import elsewhere
+
+from autograder import ROOT
+from autograder.build.first_cell import PACKAGES
+from autograder.build.lock import LEARNER, closure
+
+THEIRS = ("torch", "ipykernel", "ipywidgets", "matplotlib")  # what Colab and Kaggle have, with all that these need
+OPTIONAL = {"transformers"}  # course/pyproject.toml calls it an extra
+
+
+def named(package):
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def test_what_the_package_imports_is_brought_or_theirs():
+    found = set()
+    for path in (ROOT / "course" / "anatomy").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {a.name.split(".")[0] for a in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").split(".")[0])
+    found -= {*sys.stdlib_module_names, "anatomy", "google", *OPTIONAL}
+    assert {"torch", "safetensors", "anywidget"} < found
+    known = importlib.metadata.packages_distributions()
+    theirs = {module for module in found if {named(d) for d in known.get(module, [])} & set(closure(THEIRS))}
+    assert found - theirs <= set(elsewhere.NEEDED), "elsewhere.NEEDED leaves these out"
+    assert "torch" not in elsewhere.NEEDED and "torch" not in PACKAGES
+
+
+def test_what_those_need_in_turn_stands_there_too():
+    """pip is told to look at nothing else: --no-deps."""
+    brought = {named(p) for p in elsewhere.NEEDED.values()}
+    roots = brought - {named(t) for t in THEIRS} - {"huggingface-hub"}  # only for a model that a learner downloads
+    assert set(closure(sorted(roots - {"tokenizers"}))) <= brought | set(closure(THEIRS))
+    assert {named(p) for p in elsewhere.NEEDED.values()} <= set(closure(LEARNER)), "not in requirements.lock"
+
+
+def test_the_first_cell_brings_what_importing_the_package_needs():
+    code = "import sys, torch; theirs = set(sys.modules); import anatomy; print(*set(sys.modules) - theirs)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    known = importlib.metadata.packages_distributions()
+    loaded = {named(d) for module in shown for d in known.get(module.split(".")[0], [])}
+    rest = loaded - set(closure(THEIRS)) - set(PACKAGES.split())
+    assert {"safetensors", "filelock"} < loaded
+    assert not {r for r in rest if r in closure(LEARNER)}, "these are needed before anatomy.elsewhere can look"
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A Kaggle session; what pip is asked for is noted, and it succeeds or not."""
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
+    asked = SimpleNamespace(lines=[], status=0)
+
+    def run(line, **more):
+        asked.lines.append(line)
+        return SimpleNamespace(returncode=asked.status)
+
+    monkeypatch.setattr(elsewhere.subprocess, "run", run)
+    return asked
+
+
+def test_only_what_is_missing_is_asked_for_and_without_dependencies(machine, monkeypatch):
+    elsewhere._bring_what_is_missing()
+    assert not machine.lines, "all is here"
+    monkeypatch.setattr(elsewhere, "NEEDED", {"numpy": "numpy", "no_such_module": "no-such-package"})
+    elsewhere._bring_what_is_missing()
+    ((*_, package),) = machine.lines
+    assert package == "no-such-package" and {"--no-deps", "install"} < set(machine.lines[0])
+    assert not {"torch", "numpy"} & set(machine.lines[0])
+
+
+def test_what_cannot_be_had_is_one_sentence(machine, monkeypatch):
+    machine.status = 1
+    monkeypatch.setattr(elsewhere, "NEEDED", {"no_such_module": "no-such-package"})
+    with pytest.raises(elsewhere.CannotRun, match="no-such-package could not be installed. Switch the network on"):
+        elsewhere._bring_what_is_missing()
+    monkeypatch.setattr(elsewhere.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(elsewhere.CannotRun, match="PyTorch is missing"):
+        elsewhere._bring_what_is_missing()
