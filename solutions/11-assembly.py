@@ -7,7 +7,7 @@
 # - read a model's configuration, and say from it what is computed and how many numbers it takes;
 # - add a family as one small class, and see where families really differ.
 #
-# **Prerequisites:** units 01 to 04, 06 and 08; for the extensions unit 05. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01 to 04 and 06 to 08; for the extensions unit 05. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else

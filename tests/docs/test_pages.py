@@ -10,11 +10,11 @@ from autograder import ROOT
 from autograder.site import cited, facts, graph, links
 from autograder.site.pages import atlas as atlas_page
 from autograder.site.pages import claims as claims_page
-from autograder.site.pages import glossary, guides, notation, references
+from autograder.site.pages import compared, glossary, guides, notation, references
 from autograder.site.pages import map as map_page
 from autograder.site.terms import terms
 
-MODULES = (map_page, notation, glossary, claims_page, references, atlas_page, guides)
+MODULES = (map_page, notation, glossary, claims_page, references, atlas_page, guides, compared)
 PAGES = {path: text for module in MODULES for path, text in module.pages().items()}
 LINK = re.compile(r"\]\(([^)\s]+)\)|href=\"([^\"]+)\"")
 IN_A_NAME = re.compile(r"^(.*?)(?: et al\.?| and .*)?$")

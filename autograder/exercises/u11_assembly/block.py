@@ -202,7 +202,7 @@ EXERCISE = Exercise(
     id="assembly.block",
     unit="11-assembly",
     title="A block in any wiring",
-    points=3,
+    points=2,
     difficulty=3,
     minutes=8,
     signature="Block(c, attention=Attention, ffn=make_ffn)",

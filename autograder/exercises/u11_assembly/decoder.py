@@ -158,7 +158,7 @@ EXERCISE = Exercise(
     id="assembly.decoder",
     unit="11-assembly",
     title="A decoder",
-    points=5,
+    points=3,
     difficulty=4,
     minutes=14,
     signature="Decoder(c, attention=Attention, ffn=make_ffn)",

@@ -30,7 +30,7 @@ EXERCISE = Exercise(
     id="assembly.parts",
     unit="11-assembly",
     title="Bring your parts",
-    points=2,
+    points=1,
     difficulty=1,
     minutes=4,
     signature="rms_norm(x, weight, eps=1e-6)",

@@ -140,7 +140,7 @@ EXERCISE = Exercise(
     id="assembly.pieces",
     unit="11-assembly",
     title="Parts that a configuration chooses",
-    points=2,
+    points=1,
     difficulty=2,
     minutes=6,
     signature="RMSNorm(d, eps=1e-6)",

@@ -104,7 +104,7 @@ EXERCISE = Exercise(
     id="serve.compute_bound",
     unit="13-scale-and-cost",
     title="Enough users to compute",
-    points=3,
+    points=2,
     difficulty=3,
     minutes=10,
     signature="compute_bound_users(model, tokens, bandwidth, peak, itemsize=2)",

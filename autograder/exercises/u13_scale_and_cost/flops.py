@@ -49,7 +49,7 @@ EXERCISE = Exercise(
     id="scale.flops",
     unit="13-scale-and-cost",
     title="FLOPs and days of a training",
-    points=2,
+    points=1,
     difficulty=1,
     minutes=6,
     signature="training_flops(parameters, tokens, recompute=False)",

@@ -96,7 +96,7 @@ EXERCISE = Exercise(
     id="serve.step_seconds",
     unit="13-scale-and-cost",
     title="A decoding step of a whole model",
-    points=4,
+    points=3,
     difficulty=3,
     minutes=12,
     signature="step_cost(model, users, tokens, itemsize=2)",
