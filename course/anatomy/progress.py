@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import records, store, units
+from .installation import how_to_repair
 from .store import Entry
 from .units import Known
 from .verdict import Verdict
@@ -120,7 +121,7 @@ def views() -> list[UnitView]:
         except (records.MissingRecording, OSError) as error:
             out.append(UnitView(name, name, problem=str(error)))
         except (KeyError, TypeError):
-            out.append(UnitView(name, name, problem="Its description is damaged; unpack the course again."))
+            out.append(UnitView(name, name, problem=f"Its description is damaged. {how_to_repair('make build')}"))
     return out
 
 

@@ -4,6 +4,8 @@ import importlib.metadata
 import platform
 import sys
 
+from . import installation
+
 NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock", "jupyterlab")
 
 
@@ -17,7 +19,7 @@ def environment_report() -> None:
         try:
             lines.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
-            lines.append(f"{package}: missing  ← run `make lab` in the course folder")
+            lines.append(f"{package}: missing  ← {installation.how_to_install(package)}")
     from .store import home
 
     lines.append(f"progress is kept in {home()}")
