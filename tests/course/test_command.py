@@ -1,6 +1,7 @@
 """The command ``anatomy``: one table of subcommands, which works where torch does not."""
 
 import importlib
+import os
 import subprocess
 import sys
 
@@ -10,8 +11,6 @@ from anatomy import command
 
 
 def run(code, **env):
-    import os
-
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=120
     )

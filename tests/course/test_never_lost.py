@@ -16,6 +16,7 @@ import zipfile
 import pytest
 from anatomy import workspace
 from anatomy.fingerprint import to_bytes
+from anatomy.installation import Place
 from anatomy.installation import place_in as at
 
 from autograder.build import __main__ as build
@@ -151,6 +152,42 @@ def test_make_update_from_a_package(fresh, tmp_path):
 
     moments = every_moment(lambda: fresh(learner), lambda root: workspace.update(at(root), source), check, 2)
     assert moments >= 40, moments
+
+
+def installed(root):
+    """A wheel's notebooks, of the second release, and a learner's folder with answers from the first."""
+    course(root)
+    where = Place(root / "course", root / "mine", None)
+    assert workspace.start(where, lambda line: None) == 0
+    write_answers(workspace.working(where, UNIT))
+    course(root, SECOND)  # what pip does: other notebooks in its own folder
+    return root
+
+
+def test_anatomy_update_of_an_installed_course(fresh):
+    def check(root, finished=False):
+        nothing_lost(root)
+        now = texts(root / "mine" / UNIT / f"{UNIT}.ipynb")
+        assert MINE <= set(now) and (not finished or "text intro2" in now)
+        assert not finished or "text intro2" in texts(root / "mine" / OTHER / f"{OTHER}.ipynb")
+
+    command = lambda root: workspace.update(Place(root / "course", root / "mine", None))
+    moments = every_moment(lambda: fresh(installed), command, check)
+    assert moments >= 20, moments
+
+
+def test_anatomy_lab_of_an_installed_course(fresh):
+    def half(root):
+        installed(root)
+        (root / "mine" / OTHER / f"{OTHER}.ipynb").unlink()
+        return root
+
+    def check(root, finished=False):
+        nothing_lost(root)
+        assert not finished or (root / "mine" / OTHER / f"{OTHER}.ipynb").is_file()
+
+    command = lambda root: workspace.start(Place(root / "course", root / "mine", None))
+    assert every_moment(lambda: fresh(half), command, check) >= 5
 
 
 def repository(root):
