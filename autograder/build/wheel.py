@@ -55,11 +55,14 @@ def build(contained: Mapping[str, bytes], out: Path) -> Path:
             path = tree / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-            path.chmod(0o644)  # an archive keeps permissions, which no one's umask may decide
+            path.chmod(0o644)
         line = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
         line += ["--disable-pip-version-check", "--wheel-dir", str(wheels), str(tree)]
         env = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH, "PIP_NO_INPUT": "1"}
-        done = subprocess.run(line, env=env, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+        # An archive keeps permissions, which nobody's umask may decide.
+        done = subprocess.run(
+            line, env=env, umask=0o022, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
+        )
         found = list(wheels.glob("*.whl"))
         if done.returncode or len(found) != 1:
             raise RuntimeError(f"pip made no wheel: {(done.stderr or done.stdout).strip()[-2000:]}")

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import __version__
+from . import __version__, installation
 
 # name → (where its function is, what it is for)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -57,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         run = getattr(importlib.import_module(f".{module}", __package__), function)
     except (ImportError, OSError) as error:  # a library that is missing, or one whose own libraries are
-        print(f"anatomy {name} cannot start: {error}\n`anatomy doctor` says what to do.", file=sys.stderr)
+        what = installation.how_to_repair() if name == "doctor" else "`anatomy doctor` says what to do."
+        print(f"anatomy {name} cannot start: {error}\n{what}", file=sys.stderr)
         return 1
     return run(rest)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ import zipfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import anatomy
 import pytest
 from anatomy.fingerprint import parse, sign, to_bytes
 
@@ -42,9 +44,8 @@ class Machine:
         # One line adds a folder; the .pth files in it, which lead to the checkout, are not read.
         (self.packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
         share = Path(sys.prefix) / "share" / "jupyter"
-        kept = {
-            k: v for k, v in os.environ.items() if not k.startswith(("ANATOMY", "JUPYTER", "VIRTUAL_ENV", "PYTHON"))
-        }
+        foreign = ("ANATOMY", "JUPYTER", "VIRTUAL_ENV", "PYTHON", "XDG_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
         self.env = kept | {"HOME": str(self.home), "JUPYTER_PATH": str(share), "JUPYTERLAB_DIR": str(share / "lab")}
         self.install(built)
 
@@ -209,7 +210,8 @@ def test_a_check_a_widget_and_progress(machine):
 
 def test_words_of_the_wheel_are_no_checkouts(machine):
     said = machine.run(
-        "from anatomy import installation as i\nprint(i.kind(), i.command('lab'), i.how_to_repair(), i.how_to_get_newer())"
+        "from anatomy import installation as it\n"
+        "print(it.kind(), it.command('lab'), it.how_to_repair(), it.how_to_get_newer())"
     )
     assert said.startswith("wheel `anatomy lab`") and "make " not in said and "zip" not in said
     said = machine.anatomy("update", "--from", "newer.zip", status=2)
@@ -254,18 +256,13 @@ def test_a_newer_wheel_and_update_bring_the_text_and_keep_every_answer(machine, 
 
 
 def test_a_stale_file_is_named_and_no_wheel_is_made(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        wheel.package, "unfit", lambda root: ["course/06-rope/06-rope.ipynb is stale: run `make build`"]
-    )
+    stale = "course/06-rope/06-rope.ipynb is stale: run `make build`"
+    monkeypatch.setattr(wheel.package, "unfit", lambda root: [stale])
     assert wheel.main(["--out", str(tmp_path)]) == 1 and list(tmp_path.iterdir()) == []
     said = capsys.readouterr().err
-    assert "06-rope.ipynb is stale" in said and "No wheel was made" in said
+    assert stale in said and "No wheel was made" in said
 
 
 def test_the_version_is_the_changelogs_first():
-    import re
-
-    import anatomy
-
     first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)[1]
     assert first == anatomy.__version__
