@@ -11,7 +11,7 @@ EDITABLE = -e course
 # The staff's targets; a student package comes without this file.
 -include autograder/staff.mk
 
-.PHONY: help setup lab update clean
+.PHONY: help setup lab update doctor clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -27,10 +27,13 @@ $(VENV)/.ready: requirements.lock course/pyproject.toml
 setup: $(VENV)/.ready ## create the environment in .venv from the locked requirements
 
 lab: $(VENV)/.ready ## set up, then open JupyterLab on your own notebooks, in work/ (ARGS=--no-browser for a server)
-	$(BIN)/python -m anatomy.lab -- $(ARGS)
+	$(BIN)/python -m anatomy lab -- $(ARGS)
 
 update: $(VENV)/.ready ## bring a new release, keep every answer (FROM=newer-student-package.zip where there is no git)
-	$(BIN)/python -m anatomy.workspace update $(if $(FROM),--from "$(FROM)")
+	$(BIN)/python -m anatomy update $(if $(FROM),--from "$(FROM)")
+
+doctor: $(VENV)/.ready ## say what is wrong with this installation, and how to mend it
+	$(BIN)/python -m anatomy doctor
 
 clean: ## remove the environment; your notebooks and your progress stay
 	rm -rf $(VENV)

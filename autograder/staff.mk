@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
+.PHONY: build exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -64,6 +64,9 @@ format: $(VENV)/.ready-staff ## lay out the code, and mend what the linter can m
 
 release: $(VENV)/.ready-staff ## write dist/: the student package, a zip of the learner's wing alone
 	$(BIN)/python -m autograder.build.package
+
+wheel: $(VENV)/.ready-staff ## write dist/: the same as a wheel, for pip, pipx and uv
+	$(BIN)/python -m autograder.build.wheel
 
 grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir; STUDENT= or UNIT= for some; SCHEDULER=address for many machines)
 	@test -n "$(SUBMITTED)" || { echo "Say which folder: make grade SUBMITTED=dir (laid out student/unit/unit.ipynb)"; exit 2; }

@@ -1,20 +1,23 @@
 """Opens JupyterLab on the learner's own notebooks, with nothing in the way of the first page.
 
-``python -m anatomy.lab [folder] [-- options of jupyter lab]`` (make lab). No question about Jupyter news, no look for
-updates, no instructor's tools; what a user has set in their own Jupyter configuration still wins.
+``anatomy lab [folder] [-- options of jupyter lab]`` (make lab) first copies the notebooks to where none are yet. No
+question about Jupyter news, no look for updates, no instructor's tools; what a user has set in their own Jupyter
+configuration still wins.
 """
 
+import argparse
+import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from . import workspace
+from . import installation, workspace
 from .store import home
 
 SETTINGS = Path(__file__).resolve().parent / "lab_settings"
-FIRST_PAGE = f"{workspace.FIRST}/{workspace.FIRST}.ipynb"
+FIRST_PAGE = f"{installation.FIRST}/{installation.FIRST}.ipynb"
 
 
 def command(folder: Path | str, first: str = FIRST_PAGE, extra: Iterable[str] = ()) -> list[str]:
@@ -63,24 +66,32 @@ def launch(line: list[str], env: Mapping[str, str]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line of ``anatomy lab``; returns an exit status."""
     own, extra = list(sys.argv[1:] if argv is None else argv), []
     if "--" in own:
         at = own.index("--")
         own, extra = own[:at], own[at + 1 :]
-    if len(own) > 1 or own and own[0].startswith("-"):
-        print("usage: python -m anatomy.lab [folder] [-- options of jupyter lab]")
-        return 0 if own[0] in ("-h", "--help") else 2
-    if own:
-        folder = Path(own[0])
-    else:
-        root = workspace.course_root()
-        folder = root / workspace.WORK
-        workspace.start(root)  # what went wrong for one notebook was said, and keeps nobody from the others
-    if not folder.is_dir():
-        print(f"There is no folder {folder}.", file=sys.stderr)
+    parser = argparse.ArgumentParser(
+        prog="anatomy lab",
+        description="Open JupyterLab on your notebooks; copy them where none are yet, never over yours.",
+        epilog="What stands behind -- goes to JupyterLab: anatomy lab -- --port=8890",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="your folder, where it is not the usual one")
+    parser.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    options = parser.parse_args(own)
+    place = installation.place(options.folder)
+    if wrong := installation.foreign(place):
+        print(f"lab: {wrong}", file=sys.stderr)
         return 2
-    return launch(command(folder, extra=extra), environment())
+    if importlib.util.find_spec("jupyterlab") is None:
+        print(f"lab: JupyterLab is missing: {installation.how_to_install('jupyterlab')}.", file=sys.stderr)
+        return 1
+    workspace.start(place)  # what went wrong for one notebook was said, and keeps nobody from the others
+    if not place.own.is_dir():
+        return 2  # said as well
+    if place.root is None:
+        installation.remember(place.own)
+    return launch(command(place.own, extra=["--no-browser"] * options.no_browser + extra), environment())
 
 
 if __name__ == "__main__":

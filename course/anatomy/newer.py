@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from . import files
+from . import files, installation
 from .fingerprint import NotANotebook, is_as_built, parse
 
 FOLDERS = ("course", "assets")
@@ -24,12 +24,23 @@ class BadRelease(ValueError):
     """What FROM names cannot be taken; one sentence says why. Nothing was changed."""
 
 
-def bring(root: Path, source: Path | None, say: Callable[[str], object], may_replace: Callable[[Path], bool]) -> int:
+def bring(
+    root: Path | None, source: Path | None, say: Callable[[str], object], may_replace: Callable[[Path], bool]
+) -> int:
     """Brings the release's files to ``root``, from git or from ``source``. Returns an exit status.
+
+    root: the course folder; None for a wheel, which brings its release itself.
 
     may_replace: function of a notebook's path, whether all that somebody wrote in it is kept elsewhere. Raises
     BadRelease, and OSError where writing failed; running it again then finishes.
     """
+    if root is None:
+        if source is not None:
+            raise BadRelease(
+                "this course was installed as a Python package, so a zip cannot bring it a release. "
+                + installation.how_to_get_newer()
+            )
+        return 0
     if source is not None:
         if (root / "autograder").exists():
             raise BadRelease(
@@ -40,13 +51,6 @@ def bring(root: Path, source: Path | None, say: Callable[[str], object], may_rep
     if (root / ".git").exists():
         return _pull(root, say)
     return 0
-
-
-def how_to_restore(root: Path, unit: str) -> str:
-    """How a learner gets a released notebook back."""
-    if (root / ".git").exists():
-        return f"To put the release back: `git checkout course/{unit}`, then `make update`."
-    return "To put the release back: `make update FROM=path-to-the-student-zip`."
 
 
 def _pull(root, say):

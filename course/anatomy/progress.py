@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import records, store, units
+from .installation import how_to_repair
 from .store import Entry
 from .translation import _, said
 from .units import Known
@@ -121,7 +122,8 @@ def views() -> list[UnitView]:
         except (records.MissingRecording, OSError) as error:
             out.append(UnitView(name, name, problem=str(error)))
         except (KeyError, TypeError):
-            out.append(UnitView(name, name, problem=_("Its description is damaged; unpack the course again.")))
+            problem = _("Its description is damaged. {repair}").format(repair=how_to_repair("make build"))
+            out.append(UnitView(name, name, problem=problem))
     return out
 
 

@@ -1,6 +1,9 @@
-"""How progress looks: a page for the notebook, and the same in plain text."""
+"""How progress looks: a page for the notebook, and the same in plain text (``anatomy progress`` in a terminal)."""
 
+import argparse
 import html
+import sys
+from collections.abc import Sequence
 
 from . import elsewhere, units
 from .progress import Progress, UnitView, is_extension, passed
@@ -207,3 +210,16 @@ def _unit(view, unfolded):
 
 def _row(content):
     return f'<div class="ta-way-unit" role="listitem">{content}</div>'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line of ``anatomy progress``; returns an exit status."""
+    parser = argparse.ArgumentParser(prog="anatomy progress", description="Show how far you are.")
+    parser.add_argument("unit", nargs="?", help="one unit with its exercises, such as 06-rope")
+    options = parser.parse_args(argv)
+    try:
+        print(text(Progress(options.unit)))
+    except ValueError as error:
+        print(f"progress: {error}", file=sys.stderr)
+        return 2
+    return 0

@@ -5,7 +5,6 @@ one judge (``anatomy.judging``) serves both.
 """
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -14,6 +13,7 @@ from typing import Any
 
 from safetensors import safe_open
 
+from . import installation
 from .codec import Tensors
 from .runner import Outcome, Program
 
@@ -60,8 +60,8 @@ class ExerciseRecord:
 
 
 def assets_dir() -> Path:
-    """The folder ``assets/``: beside ``course/``, or where ANATOMY_ASSETS says."""
-    return Path(os.environ.get("ANATOMY_ASSETS") or Path(__file__).resolve().parents[2] / "assets")
+    """The folder ``assets/``: where ANATOMY_ASSETS says, beside ``course/``, or in the wheel."""
+    return installation.assets()
 
 
 @cache
@@ -83,10 +83,7 @@ def known_exercises(unit: str | None = None) -> list[str]:
     folder = assets_dir() / "recordings"
     index = _index(str(folder))
     if not index:
-        raise MissingRecording(
-            f"No recordings in {folder}. In the course's repository run `make record`; "
-            "in a student package, unpack the zip again."
-        )
+        raise MissingRecording(f"No recordings in {folder}. {installation.how_to_repair()}")
     return [i for i, (_, e) in index.items() if unit in (None, e["unit"])]
 
 
@@ -127,9 +124,7 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     path, data = _index(str(assets_dir() / "recordings"))[exercise_id]
     tensor_file = path.with_suffix(".safetensors")
     if not tensor_file.exists():
-        raise MissingRecording(
-            f"{tensor_file.name} is missing beside {path.name}. Run `make record`, or unpack the student package again."
-        )
+        raise MissingRecording(f"{tensor_file.name} is missing beside {path.name}. {installation.how_to_repair()}")
     data = dict(data)
     cases = data.pop("cases")
     with safe_open(str(tensor_file), framework="pt") as store:
@@ -188,4 +183,4 @@ def _not_recorded(exercise_id: str, known: list[str]) -> str:
         near = difflib.get_close_matches(str(exercise_id), known, n=3, cutoff=0.4)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known[:8])}, …"
         return f"There is no exercise {exercise_id!r}.{hint}"
-    return f"{exercise_id} has no recording yet: run `make record UNIT={unit}`, or unpack the student package again."
+    return f"{exercise_id} has no recording yet. {installation.how_to_repair(f'make record UNIT={unit}')}"

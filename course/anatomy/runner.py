@@ -23,9 +23,6 @@ cost (``anatomy.cost``) a step's outcome has ``"cost": {measure: count}`` beside
 import contextlib
 import inspect
 import json
-import os
-import sysconfig
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +34,7 @@ from torch.overrides import TorchFunctionMode
 from . import codec, symbolic, torch_settings, toys
 from .codec import Tensors
 from .cost import Account
+from .frames import learners_line
 
 Step = dict[str, Any]  # one step of a program, in the form above
 Program = dict[str, Any]  # {"steps": [step], "strides": …}
@@ -44,8 +42,6 @@ Outcome = dict[str, Any]  # what a program gave: "results" of its steps, "used",
 Outcomes = Sequence[tuple[Outcome, Tensors]]  # for each case of an exercise the outcome, and the tensors named in it
 Functions = Mapping[str, Callable[..., Any]]  # a learner's functions and classes, by the names that were asked for
 
-# Where Python and its packages lie: what is raised there is raised by nobody's answer.
-_INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
 _OURS = (__file__, toys.__file__)
 
 # Functions that a program may pass as arguments, as Python text: run from it, and printed for a learner from it, whose
@@ -317,9 +313,7 @@ def _outcome(
 
 
 def _describe(error):
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if f.filename not in _OURS and not f.filename.startswith(_INSTALLED)]
-    line = (theirs[-1].line or "").strip() if theirs else ""
+    line = learners_line(error, _OURS)
     try:
         message = str(error)[:600]
     except Exception:  # a class of the learner's own whose __str__ fails

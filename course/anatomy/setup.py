@@ -4,6 +4,7 @@ import importlib.metadata
 import platform
 import sys
 
+from . import installation
 from .translation import _
 
 NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock", "jupyterlab")
@@ -19,8 +20,8 @@ def environment_report() -> None:
         try:
             lines.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
-            missing = _("{package}: missing  ← run `make lab` in the course folder")
-            lines.append(missing.format(package=package))
+            missing = _("{package}: missing  ← {install}")
+            lines.append(missing.format(package=package, install=installation.how_to_install(package)))
     from .store import home
 
     lines.append(_("progress is kept in {folder}").format(folder=home()))

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from . import elsewhere
+from .installation import how_to_repair
 from .records import MissingRecording, assets_dir
 
 Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds
@@ -51,9 +52,7 @@ def load(unit: str) -> dict[str, Any]:
         known = ", ".join(names()) or "none: the folder assets/units is missing"
         raise MissingRecording(f"There is no unit {unit!r}. Units: {known}") from None
     except ValueError:
-        raise MissingRecording(
-            f"{path.name} in assets/units is damaged. Unpack the course again; your own notebooks are elsewhere."
-        ) from None
+        raise MissingRecording(f"{path.name} in assets/units is damaged. {how_to_repair('make build')}") from None
 
 
 def exercise(exercise_id: str) -> tuple[str, Known]:

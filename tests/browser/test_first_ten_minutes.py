@@ -7,6 +7,7 @@ import json
 
 import pytest
 from anatomy import workspace
+from anatomy.installation import place_in as at
 
 from autograder import ROOT
 from tests.widgets.lab import open_notebook, shut_down_kernel, start_lab
@@ -24,7 +25,7 @@ def work(tmp_path_factory):
     """The folder that `make lab` makes and serves."""
     root = tmp_path_factory.mktemp("course")
     (root / "course").symlink_to(ROOT / "course")
-    assert workspace.start(root, say=lambda line: None) == 0
+    assert workspace.start(at(root), say=lambda line: None) == 0
     return root / "work"
 
 

@@ -11,17 +11,18 @@ from pathlib import Path
 
 import pytest
 from anatomy import lab, workspace
+from anatomy.installation import place_in as at
 
 from tests.widgets.lab import start_lab
 
-from .toy import UNIT, course, write_answers
+from .toy import OTHER, UNIT, course, write_answers
 
 INSTRUCTORS = {"@jupyter/nbgrader", "@jupyter-notebook/lab-extension", "jupyterlab-jupytext"}
 
 
 def test_the_command_line_opens_the_first_page_where_there_is_one(tmp_path):
     root = course(tmp_path)
-    workspace.start(root, lambda line: None)
+    workspace.start(at(root), lambda line: None)
     line = lab.command(root / "work", extra=["--no-browser"])
     assert line[:3] == [sys.executable, "-m", "jupyterlab"] and line[-1] == "--no-browser"
     assert f"--ServerApp.root_dir={root / 'work'}" in line
@@ -45,7 +46,7 @@ def ask(url):
 def test_a_first_start_has_no_questions_and_no_instructors_tools(tmp_path):
     """In the staff's environment, where all of them are installed."""
     root = course(tmp_path)
-    workspace.start(root, lambda line: None)
+    workspace.start(at(root), lambda line: None)
     with start_lab(root / "work") as url:
         place, page = ask(f"{url}/")
         assert place.endswith(f"/lab/tree/{UNIT}/{UNIT}.ipynb")
@@ -76,19 +77,34 @@ def test_what_a_user_has_chosen_wins(tmp_path):
 
 
 def test_make_lab_makes_the_copies_first(tmp_path, monkeypatch):
-    root = course(tmp_path)
-    edited = write_answers(workspace.released(root, UNIT)).read_bytes()
+    root = course(tmp_path / "anatomy")
+    edited = write_answers(workspace.released(at(root), UNIT)).read_bytes()
     monkeypatch.chdir(root)
     seen = []
     monkeypatch.setattr(lab, "launch", lambda line, env: seen.append(line) or 0)
     assert lab.main(["--", "--no-browser", "--port=1"]) == 0
-    assert seen[0][-2:] == ["--no-browser", "--port=1"] and workspace.working(root, UNIT).read_bytes() == edited
-    assert lab.main([str(root / "course")]) == 0 and f"--ServerApp.root_dir={root / 'course'}" in seen[1]
+    assert seen[0][-2:] == ["--no-browser", "--port=1"] and workspace.working(at(root), UNIT).read_bytes() == edited
+    elsewhere = root.parent / "elsewhere"
+    assert lab.main([str(elsewhere)]) == 0 and f"--ServerApp.root_dir={elsewhere}" in seen[1]
+    assert workspace.working(at(root, elsewhere), OTHER).is_file()
 
 
-def test_bad_words_on_the_command_line_are_one_sentence(capsys, tmp_path):
-    assert lab.main([str(tmp_path / "nothing")]) == 2 and "There is no folder" in capsys.readouterr().err
-    assert lab.main(["a", "b"]) == 2 and "usage" in capsys.readouterr().out
+def test_bad_words_on_the_command_line_are_one_sentence(capsys, tmp_path, monkeypatch):
+    root = course(tmp_path / "anatomy")
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(lab, "launch", lambda line, env: pytest.fail("JupyterLab was started"))
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "to-ada.txt").write_text("dear Ada")
+    before = sorted(tmp_path.rglob("*"))
+    for folder, words in {
+        tmp_path / "letters": "holds other things and no notebook of the course",
+        tmp_path / "letters" / "to-ada.txt": "is a file",
+        root / "course": "as they were released",
+    }.items():
+        assert lab.main([str(folder)]) == 2 and words in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        lab.main(["a", "b"])
+    assert "usage: anatomy lab" in capsys.readouterr().err and sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_settings_travel_with_the_package():

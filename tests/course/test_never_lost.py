@@ -4,6 +4,7 @@ Each command runs in a forked process that ends itself, without any cleaning up,
 (an audit event, or a sync of written bytes), for every n until it gets through. A few more are killed by the clock.
 """
 
+import functools
 import io
 import os
 import signal
@@ -15,6 +16,8 @@ import zipfile
 import pytest
 from anatomy import workspace
 from anatomy.fingerprint import to_bytes
+from anatomy.installation import Place
+from anatomy.installation import place_in as at
 
 from autograder.build import __main__ as build
 from autograder.build import package
@@ -103,10 +106,10 @@ def nothing_lost(root, mine=MINE):
 def learner(root):
     """Answers in the working copy of one unit, and in the released notebook of the other."""
     course(root)
-    assert workspace.start(root, lambda line: None) == 0
-    write_answers(workspace.working(root, UNIT))
-    (workspace.working(root, OTHER)).unlink()
-    edited = write_answers(workspace.released(root, OTHER))
+    assert workspace.start(at(root), lambda line: None) == 0
+    write_answers(workspace.working(at(root), UNIT))
+    (workspace.working(at(root), OTHER)).unlink()
+    edited = write_answers(workspace.released(at(root), OTHER))
     assert MINE <= set(texts(edited))
     return root
 
@@ -115,23 +118,23 @@ def both_there(root, finished=False):
     books = nothing_lost(root)
     for unit in (UNIT, OTHER):
         assert any(MINE <= set(found) for p, found in books.items() if p.stem.split(".")[0] == unit), unit
-        assert not finished or MINE <= set(texts(workspace.working(root, unit)))
+        assert not finished or MINE <= set(texts(workspace.working(at(root), unit)))
 
 
 def test_make_lab(fresh):
     """What `make lab` does before it hands over to JupyterLab."""
-    moments = every_moment(lambda: fresh(learner), lambda root: workspace.start(root), both_there)
+    moments = every_moment(lambda: fresh(learner), lambda root: workspace.start(at(root)), both_there)
     assert moments >= 20, moments
 
 
 def test_make_update(fresh):
     def newer_release(root):
         learner(root)
-        path = workspace.released(root, UNIT)
+        path = workspace.released(at(root), UNIT)
         path.write_bytes(to_bytes(SECOND))
         return root
 
-    moments = every_moment(lambda: fresh(newer_release), lambda root: workspace.update(root), both_there)
+    moments = every_moment(lambda: fresh(newer_release), lambda root: workspace.update(at(root)), both_there)
     assert moments >= 20, moments
 
 
@@ -143,25 +146,62 @@ def test_make_update_from_a_package(fresh, tmp_path):
         both_there(root, finished)
         if finished:
             for unit in (UNIT, OTHER):
-                assert texts(workspace.released(root, unit)) == texts(workspace.released(new, unit))
-                assert "text intro2" in texts(workspace.working(root, unit))
+                assert texts(workspace.released(at(root), unit)) == texts(workspace.released(at(new), unit))
+                assert "text intro2" in texts(workspace.working(at(root), unit))
             assert (root / "Makefile").read_text() == (new / "Makefile").read_text()
 
-    moments = every_moment(lambda: fresh(learner), lambda root: workspace.update(root, source), check, 2)
+    moments = every_moment(lambda: fresh(learner), lambda root: workspace.update(at(root), source), check, 2)
     assert moments >= 40, moments
+
+
+def installed(root):
+    """A wheel's notebooks, of the second release, and a learner's folder with answers from the first."""
+    course(root)
+    where = Place(root / "course", root / "mine", None)
+    assert workspace.start(where, lambda line: None) == 0
+    write_answers(workspace.working(where, UNIT))
+    course(root, SECOND)  # what pip does: other notebooks in its own folder
+    return root
+
+
+def test_anatomy_update_of_an_installed_course(fresh):
+    def check(root, finished=False):
+        nothing_lost(root)
+        now = texts(root / "mine" / UNIT / f"{UNIT}.ipynb")
+        assert MINE <= set(now) and (not finished or "text intro2" in now)
+        assert not finished or "text intro2" in texts(root / "mine" / OTHER / f"{OTHER}.ipynb")
+
+    command = lambda root: workspace.update(Place(root / "course", root / "mine", None))
+    moments = every_moment(lambda: fresh(installed), command, check)
+    assert moments >= 20, moments
+
+
+def test_anatomy_lab_of_an_installed_course(fresh):
+    def half(root):
+        installed(root)
+        (root / "mine" / OTHER / f"{OTHER}.ipynb").unlink()
+        return root
+
+    def check(root, finished=False):
+        nothing_lost(root)
+        assert not finished or (root / "mine" / OTHER / f"{OTHER}.ipynb").is_file()
+
+    command = lambda root: workspace.start(Place(root / "course", root / "mine", None))
+    assert every_moment(lambda: fresh(half), command, check) >= 5
 
 
 def repository(root):
     """A checkout whose course/ holds one notebook with answers and one as built, both of an earlier release."""
     course(root)
-    write_answers(workspace.released(root, UNIT))
+    write_answers(workspace.released(at(root), UNIT))
     for words in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
     return root
 
 
 def made_by_build(root):
-    return {workspace.released(root, UNIT): to_bytes(SECOND), workspace.released(root, OTHER): to_bytes(other(SECOND))}
+    released = functools.partial(workspace.released, at(root))
+    return {released(UNIT): to_bytes(SECOND), released(OTHER): to_bytes(other(SECOND))}
 
 
 @pytest.fixture
@@ -210,7 +250,7 @@ def test_make_release_never_leaves_half_a_package(fresh, building):
         repository(root)
         for path, content in made_by_build(root).items():
             path.write_bytes(content)
-        path = workspace.working(root, UNIT)
+        path = workspace.working(at(root), UNIT)
         path.parent.mkdir(parents=True)
         path.write_bytes(to_bytes(FIRST))
         write_answers(path)
@@ -247,12 +287,12 @@ def test_killed_by_the_clock(milliseconds, fresh, tmp_path):
     child = os.fork()
     if not child:
         try:
-            workspace.update(root, source, lambda line: None)
+            workspace.update(at(root), source, lambda line: None)
         finally:
             os._exit(0)
     time.sleep(milliseconds / 1000)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     both_there(root)
-    assert run(lambda: workspace.update(root, source)) == 0
+    assert run(lambda: workspace.update(at(root), source)) == 0
     both_there(root, finished=True)

@@ -9,8 +9,9 @@ import subprocess
 import zipfile
 
 import pytest
-from anatomy import files, newer, workspace
+from anatomy import files, installation, newer, workspace
 from anatomy.fingerprint import parse, plain, to_bytes
+from anatomy.installation import place_in as at
 
 from .toy import (
     ANSWER,
@@ -59,56 +60,56 @@ def snapshot(root):
 
 
 def test_start_copies_the_release_and_a_second_start_touches_nothing(root, said):
-    assert workspace.start(root, said.append) == 0
+    assert workspace.start(at(root), said.append) == 0
     assert {u: work(root, u).read_bytes() for u in (UNIT, OTHER)} == {
         u: release(root, u).read_bytes() for u in (UNIT, OTHER)
     }
     assert said == [f"Your own copies of the notebooks are in {root / 'work'}."]
     write_answers(work(root))
     before = snapshot(root)
-    assert workspace.start(root, said.append) == 0 and snapshot(root) == before and len(said) == 1
+    assert workspace.start(at(root), said.append) == 0 and snapshot(root) == before and len(said) == 1
 
 
 def test_start_says_that_a_newer_release_is_there_and_leaves_the_copy(root, said):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     write_answers(work(root))
     before = work(root).read_bytes()
     course(root, SECOND)
     said.clear()
-    assert workspace.start(root, said.append) == 0 and work(root).read_bytes() == before
+    assert workspace.start(at(root), said.append) == 0 and work(root).read_bytes() == before
     assert said == [f"A newer release of {UNIT}, {OTHER} is here: `make update` brings it and keeps your answers."]
 
 
 def test_answers_in_the_released_notebook_become_the_working_copy(root, said):
     """What happened to the learner whom all this is for: answers in course/, then make lab again."""
     edited = write_answers(release(root)).read_bytes()
-    assert workspace.start(root, said.append) == 0
+    assert workspace.start(at(root), said.append) == 0
     assert work(root).read_bytes() == edited == release(root).read_bytes()
     assert "holds changes of yours" in said[0] and f"work/{UNIT}/{UNIT}.ipynb" in said[0]
     count = len(said)
     edit_work = parse(work(root).read_bytes())
     edit(edit_work, "solve-x-2", "later")
     work(root).write_bytes(to_bytes(edit_work))
-    assert workspace.start(root, said.append) == 0 and len(said) == count, "said once"
+    assert workspace.start(at(root), said.append) == 0 and len(said) == count, "said once"
 
 
 def test_answers_in_the_released_notebook_beside_a_working_copy_are_kept(root, said):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     mine = work(root).read_bytes()
     edited = write_answers(release(root)).read_bytes()
     for _ in range(2):
-        workspace.start(root, said.append)
+        workspace.start(at(root), said.append)
     assert work(root).read_bytes() == mine
     assert [p.read_bytes() for p in kept(root)] == [edited]
     assert len(said) == 2 and f"work/kept/{UNIT}/{UNIT}.from-course." in said[1]
 
 
 def test_update_brings_the_release_and_keeps_the_answers(root, said):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     old = write_answers(work(root)).read_bytes()
     course(root, SECOND)
     said.clear()
-    assert workspace.update(root, say=said.append) == 0
+    assert workspace.update(at(root), say=said.append) == 0
     now = texts(work(root))
     assert {ANSWER, OWN, "text intro2", "Write it anew."} <= set(now) and now[-1] == GONE
     assert [p.read_bytes() for p in kept(root)] == [old]
@@ -117,7 +118,7 @@ def test_update_brings_the_release_and_keeps_the_answers(root, said):
     assert f"work/kept/{UNIT}/{UNIT}.2" in line and "you had written nothing" in "".join(said)
     assert said[-1] == "Notebooks that are open need File → Reload Notebook from Disk."
     before = snapshot(root)
-    assert workspace.update(root, say=said.append) == 0
+    assert workspace.update(at(root), say=said.append) == 0
     assert snapshot(root) == before and said[-1] == (
         "Your notebooks are those of the release that is here. To take a newer one: make update FROM=path-to-the-zip"
     )
@@ -125,7 +126,7 @@ def test_update_brings_the_release_and_keeps_the_answers(root, said):
 
 @pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
 def test_update_from_a_newer_package(packed, root, tmp_path, said):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     write_answers(work(root))
     edited = write_answers(release(root, OTHER)).read_bytes()  # beside an empty working copy
     new = course(tmp_path / "new" / "transformer-anatomy", SECOND)
@@ -135,7 +136,7 @@ def test_update_from_a_newer_package(packed, root, tmp_path, said):
         (new / stray).parent.mkdir(parents=True, exist_ok=True)
         (new / stray).write_text("stray")
     (root / "notes.txt").write_text("mine")
-    assert workspace.update(root, zipped(new, tmp_path) if packed else new, said.append) == 0, said
+    assert workspace.update(at(root), zipped(new, tmp_path) if packed else new, said.append) == 0, said
     assert {ANSWER, OWN, GONE, "text intro2"} <= set(texts(work(root)))
     assert edited in [p.read_bytes() for p in kept(root, OTHER)]
     assert texts(release(root)) == sources(SECOND) and texts(work(root, "02-added")) == ["text x"]
@@ -147,7 +148,7 @@ def test_update_from_a_newer_package(packed, root, tmp_path, said):
     assert (root / "notes.txt").read_text() == "mine" and not (root / ".venv").exists()
     assert not list((root / "course").rglob("*.pyc"))
     before = snapshot(root)
-    assert workspace.update(root, new, said.append) == 0 and snapshot(root) == before
+    assert workspace.update(at(root), new, said.append) == 0 and snapshot(root) == before
     assert "That release is here already." in said
 
 
@@ -177,7 +178,7 @@ GOOD = {"t/course/anatomy/__init__.py": b"", f"t/course/{UNIT}/{UNIT}.ipynb": to
 def test_a_zip_that_would_write_elsewhere_is_refused_whole(names, says, root, tmp_path, said):
     before = snapshot(root)
     source = archive(tmp_path / "bad.zip", GOOD | names)
-    assert workspace.update(root, source, said.append) == 2
+    assert workspace.update(at(root), source, said.append) == 2
     assert says in said[-1] and snapshot(root) == before and not (tmp_path / "x").exists()
 
 
@@ -196,10 +197,10 @@ def test_what_is_no_package_is_one_sentence(root, tmp_path, said):
         ("foreign.zip", "no student package"),
         ("anatomy", "this very"),
     ):
-        assert workspace.update(root, tmp_path / name, said.append) == 2
+        assert workspace.update(at(root), tmp_path / name, said.append) == 2
         assert says in said[-1] and "\n" not in said[-1], said[-1]
     (root / "autograder").mkdir()
-    assert workspace.update(root, tmp_path / "whole.zip", said.append) == 2 and "without FROM" in said[-1]
+    assert workspace.update(at(root), tmp_path / "whole.zip", said.append) == 2 and "without FROM" in said[-1]
     assert snapshot(root) == before
 
 
@@ -208,7 +209,7 @@ def test_a_notebook_with_answers_in_from_is_no_release(root, tmp_path, said):
     made = parse(release(new).read_bytes())
     edit(made, "solve-x-1", ANSWER)
     release(new).write_bytes(to_bytes(made))
-    assert workspace.update(root, new, said.append) == 1
+    assert workspace.update(at(root), new, said.append) == 1
     assert texts(release(root)) == sources(FIRST) and texts(release(root, OTHER)) == sources(SECOND)
     assert "was changed by hand or is damaged" in "".join(said)
 
@@ -234,19 +235,19 @@ def clone(root, tmp_path):
 
 
 def test_update_in_a_clone_pulls(clone, said):
-    workspace.start(clone, said.append)
+    workspace.start(at(clone), said.append)
     write_answers(work(clone))
-    assert workspace.update(clone, say=said.append) == 0
+    assert workspace.update(at(clone), say=said.append) == 0
     assert "A newer release was fetched." in said and {ANSWER, "text intro2"} <= set(texts(work(clone)))
-    assert workspace.update(clone, say=said.append) == 0 and "The release is up to date." in said
+    assert workspace.update(at(clone), say=said.append) == 0 and "The release is up to date." in said
 
 
 def test_update_offline_goes_on_with_what_is_here(clone, root, said):
-    workspace.start(clone, said.append)
+    workspace.start(at(clone), said.append)
     write_answers(work(clone))
     git(clone, "pull")
     shutil.rmtree(root)
-    assert workspace.update(clone, say=said.append) == 1
+    assert workspace.update(at(clone), say=said.append) == 1
     line = next(line for line in said if line.startswith("No newer release was fetched"))
     assert "does not exist" in line or "not appear to be" in line
     assert {ANSWER, "text intro2"} <= set(texts(work(clone)))
@@ -254,11 +255,11 @@ def test_update_offline_goes_on_with_what_is_here(clone, root, said):
 
 def test_update_over_answers_in_the_clones_released_notebook(clone, said):
     edited = write_answers(release(clone)).read_bytes()
-    assert workspace.update(clone, say=said.append) == 1
+    assert workspace.update(at(clone), say=said.append) == 1
     assert release(clone).read_bytes() == work(clone).read_bytes() == edited
     assert "`git checkout`" in "".join(said)
     git(clone, "checkout", ".")
-    assert workspace.update(clone, say=said.append) == 0
+    assert workspace.update(at(clone), say=said.append) == 0
     assert {ANSWER, OWN, GONE, "text intro2"} <= set(texts(work(clone)))
 
 
@@ -268,7 +269,7 @@ def test_odd_files_are_left_alone_and_stop_nothing(root, said, tmp_path):
         path = release(root, unit)
         path.parent.mkdir()
         path.write_bytes(to_bytes(book(*FIRST["cells"], unit=unit)))
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     work(root).write_bytes(b'{"cells": [')
     shutil.copy(work(root, OTHER), tmp_path / "elsewhere.ipynb")
     work(root, OTHER).unlink()
@@ -280,7 +281,7 @@ def test_odd_files_are_left_alone_and_stop_nothing(root, said, tmp_path):
     for unit in (UNIT, OTHER, third, fourth, fifth):
         release(root, unit).write_bytes(to_bytes(book(*SECOND["cells"], unit=unit)))
     said.clear()
-    assert workspace.update(root, say=said.append) == 1
+    assert workspace.update(at(root), say=said.append) == 1
     said = "\n".join(said)
     assert f"work/{UNIT}/{UNIT}.ipynb is damaged (it cannot be read as JSON)" in said
     assert "is a link to another file" in said and "is a folder" in said and f"holds the notebook of {fifth}" in said
@@ -291,14 +292,14 @@ def test_odd_files_are_left_alone_and_stop_nothing(root, said, tmp_path):
 
 def test_a_damaged_release_is_named_and_stops_nothing(root, said):
     release(root).write_bytes(b"{")
-    assert workspace.start(root, said.append) == 1
+    assert workspace.start(at(root), said.append) == 1
     assert "is damaged, so there is no working copy" in "\n".join(said) and work(root, OTHER).exists()
     assert [p.suffix for p in kept(root)] == [".damaged"] and not work(root).exists()
 
 
 @pytest.mark.parametrize("number, says", [(errno.ENOSPC, "No space left"), (errno.EROFS, "Read-only")])
 def test_a_disk_that_takes_nothing_is_one_sentence(number, says, root, said, monkeypatch):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     write_answers(work(root))
     course(root, SECOND)
     before = snapshot(root)
@@ -308,14 +309,14 @@ def test_a_disk_that_takes_nothing_is_one_sentence(number, says, root, said, mon
         raise OSError(number, os.strerror(number), "work/x")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert workspace.update(root, say=said.append) == 1
+    assert workspace.update(at(root), say=said.append) == 1
     monkeypatch.undo()
     assert snapshot(root) == before and [says in line and "Nothing of yours" in line for line in said if UNIT in line]
-    assert workspace.update(root, say=said.append) == 0 and ANSWER in texts(work(root))
+    assert workspace.update(at(root), say=said.append) == 0 and ANSWER in texts(work(root))
 
 
 def test_an_answer_saved_during_the_update_is_in_the_result(root, said, monkeypatch):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     course(root, SECOND)
     merge, saved = workspace.carry.merge, []
 
@@ -326,24 +327,24 @@ def test_an_answer_saved_during_the_update_is_in_the_result(root, said, monkeypa
         return made
 
     monkeypatch.setattr(workspace.carry, "merge", slow)
-    assert workspace.update(root, say=said.append) == 0
+    assert workspace.update(at(root), say=said.append) == 0
     assert {ANSWER, OWN, GONE, "text intro2"} <= set(texts(work(root)))
 
 
 def test_two_at_once_wait_for_each_other(root, said, monkeypatch):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     monkeypatch.setattr(workspace, "PATIENCE", 0.05)
     with workspace.filelock.FileLock(str(root / "work" / ".lock")):
-        assert workspace.update(root, say=said.append) == 1
+        assert workspace.update(at(root), say=said.append) == 1
     assert "is at work in" in said[-1]
 
 
 def test_leftovers_of_a_killed_run_are_cleared_away(root, said):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     left = [root / "work" / UNIT / f".x.1{files.LEFTOVER}", root / "course" / f".y.2{files.LEFTOVER}"]
     for path in left:
         path.write_text("{")
-    assert workspace.update(root, course(root.parent / "new", SECOND), said.append) == 0
+    assert workspace.update(at(root), course(root.parent / "new", SECOND), said.append) == 0
     assert not any(p.exists() for p in left)
 
 
@@ -352,7 +353,7 @@ def test_no_hard_links_no_loss(root, said, monkeypatch):
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(os, "link", no)
-    assert workspace.start(root, said.append) == 0 and texts(work(root)) == sources(FIRST)
+    assert workspace.start(at(root), said.append) == 0 and texts(work(root)) == sources(FIRST)
     assert not files.write_new(work(root), b"x") and texts(work(root)) == sources(FIRST)
 
 
@@ -361,15 +362,15 @@ def test_the_command_line(root, monkeypatch, capsys):
     assert workspace.main(["start"]) == 0 and workspace.main(["update"]) == 0
     assert "make update FROM=" in capsys.readouterr().out
     monkeypatch.chdir("/")
-    assert (workspace.course_root() / "course" / "anatomy").is_dir()
+    assert (installation.course_root() / "course" / "anatomy").is_dir()
     assert newer.WANTED.startswith("FROM must be")
 
 
 def test_exercises_added_later_are_stubs_in_the_learners_copy(root, said):
-    workspace.start(root, said.append)
+    workspace.start(at(root), said.append)
     write_answers(work(root))
     course(root, book(*FIRST["cells"], *exercise(7)))
-    assert workspace.update(root, say=said.append) == 0
+    assert workspace.update(at(root), say=said.append) == 0
     now = parse(work(root).read_bytes())
     assert [c["id"] for c in now["cells"]][-3:] == ["say-x-7", "solve-x-7", "check-x-7"]
     assert json.loads(to_bytes(now)) and plain(now)["cells"][-2]["source"].startswith("def f7")

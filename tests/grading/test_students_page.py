@@ -15,6 +15,7 @@ import zipfile
 
 import pytest
 from anatomy import workspace
+from anatomy.installation import place_in as at
 
 from autograder import ROOT
 from autograder.build import package
@@ -81,7 +82,7 @@ def test_the_environment_is_this_folders_and_the_daily_command_makes_the_copies(
     daily = POSIX[1].strip()
     said = run(f"{daily} -- --version", installed, ANATOMY_HOME=str(tmp_path))
     assert re.search(r"^\d+\.\d+\.\d+$", said, re.M), said
-    assert sorted(p.parent.name for p in (installed / "work").glob("*/*.ipynb")) == workspace.units(ROOT)
+    assert sorted(p.parent.name for p in (installed / "work").glob("*/*.ipynb")) == workspace.units(at(ROOT))
 
 
 def test_the_newer_zip_is_taken(installed):

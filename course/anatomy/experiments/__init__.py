@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 import torch
 
 from .. import figures
+from ..installation import how_to_repair
 from ..records import MissingRecording, assets_dir
 
 Recorded = dict[str, Any]  # what a file under assets/experiments holds
@@ -27,7 +28,7 @@ def recorded(name: str) -> Recorded:
     path = assets_dir() / "experiments" / f"{name}.json"
     if not path.exists():
         raise MissingRecording(
-            f"{path} is missing, which holds recorded measurements. In a student package, unpack the zip again."
+            f"{path} is missing, which holds recorded measurements. {how_to_repair('make experiments')}"
         )
     return json.loads(path.read_text(encoding="utf-8"))
 

@@ -8,6 +8,7 @@ the tokenizer included. The text is ASCII, so a character is a byte.
 import functools
 import json
 
+from ..installation import how_to_repair
 from ..records import MissingRecording, assets_dir
 
 BLOCK, EVERY, FIRST = 10_000, 20, 10  # of 20 blocks, numbers 10, 30, 50, … are held out
@@ -16,9 +17,7 @@ BLOCK, EVERY, FIRST = 10_000, 20, 10  # of 20 blocks, numbers 10, 30, 50, … ar
 @functools.cache
 def _novels(folder):
     if not (folder / "manifest.json").exists():
-        raise MissingRecording(
-            f"{folder} is missing, which holds the novels. In a student package, unpack the zip again."
-        )
+        raise MissingRecording(f"{folder} is missing, which holds the novels. {how_to_repair()}")
     listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["novels"]
     return {novel["title"]: (folder / novel["file"]).read_text(encoding="utf-8") for novel in listed}
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..installation import how_to_repair
 from ..models import Config
 from ..records import MissingRecording, assets_dir
 
@@ -23,9 +24,7 @@ def folder() -> Path:
     found = assets_dir() / "models" / NAME
     missing = [name for name in FILES if not (found / name).is_file()]
     if missing:
-        raise MissingRecording(
-            f"{found} has no {missing[0]}: the trained model is incomplete. In a student package, unpack the zip again."
-        )
+        raise MissingRecording(f"{found} has no {missing[0]}: the trained model is incomplete. {how_to_repair()}")
     return found
 
 

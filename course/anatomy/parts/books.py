@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import elsewhere, fingerprint, records, session, units
+from .. import elsewhere, fingerprint, installation, records, session, units
 from . import statements
 from .statements import Code
 
 MAX_BYTES = 50 << 20  # a notebook with more than that in it is not read
-_WORK = Path(__file__).resolve().parents[3] / "work"
 
 
 class Unreadable(Exception):
@@ -46,10 +45,13 @@ def here() -> Path:
 
 
 def find(unit: str) -> Path:
-    """The notebook of a unit: beside this one's folder, in this folder, or in ``work/``. ANATOMY_NOTEBOOKS, where it is
-    set, is the one folder that is looked into. Where there is none, the place where it should be."""
+    """The notebook of a unit: beside this one's folder, in this folder, or in the learner's usual one.
+
+    ANATOMY_NOTEBOOKS, where it is set, is the one folder that is looked into. Where there is none, the place where it
+    should be.
+    """
     given = os.environ.get("ANATOMY_NOTEBOOKS")
-    folders = [Path(given)] if given else [here().parent, here(), _WORK]
+    folders = [Path(given)] if given else [here().parent, here(), installation.place().own]
     places = [path for f in folders for path in (f / unit / f"{unit}.ipynb", f / f"{unit}.ipynb")]
     return next((p for p in places if p.is_file()), places[0])
 

@@ -16,6 +16,7 @@ import traitlets as t
 from safetensors.numpy import load_file
 
 from ... import files
+from ...installation import how_to_repair
 from ...records import MissingRecording, assets_dir
 from . import following
 from .calls import replaced, shorten, unwritten
@@ -251,7 +252,6 @@ def load_recording(name: str) -> Tables:
     path = assets_dir() / "recordings" / "widgets" / f"{name}.safetensors"
     if not path.exists():
         raise MissingRecording(
-            f"{path} is missing, which holds a widget's inputs and reference curves. In the "
-            "course's repository run `make record`; in a student package, unpack the zip again."
+            f"{path} is missing, which holds a widget's inputs and reference curves. {how_to_repair()}"
         )
     return load_file(path)

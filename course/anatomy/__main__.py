@@ -1,0 +1,7 @@
+"""``python -m anatomy`` is the command ``anatomy``, by the Python that is meant."""
+
+import sys
+
+from .command import main
+
+sys.exit(main())

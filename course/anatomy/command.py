@@ -1,0 +1,71 @@
+"""The command ``anatomy``: one line here for each subcommand, imported when it is asked for.
+
+A subcommand is a function of its own arguments that returns an exit status. Nothing here imports torch, so that
+``anatomy doctor`` can say what is wrong with it.
+"""
+
+import contextlib
+import importlib
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import __version__, installation
+
+# name → (where its function is, what it is for)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "lab": ("lab:main", "open JupyterLab on your notebooks; copy them where none are yet"),
+    "update": ("workspace:update_command", "bring a new release into your notebooks, keep every answer"),
+    "progress": ("progress_page:main", "show how far you are"),
+    "doctor": ("doctor:main", "say what is wrong with this installation, and how to mend it"),
+    "gallery": ("gallery:main", "open the widgets as pages in a browser, without a notebook"),
+}
+
+
+def usage() -> str:
+    """What ``anatomy --help`` prints."""
+    lines = [f"  {name:12}{purpose}" for name, (_, purpose) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: anatomy COMMAND [...]",
+            "",
+            "Transformer Anatomy: build every part of a Transformer in notebooks that check what you write.",
+            "",
+            *lines,
+            "",
+            "`anatomy COMMAND --help` says more of one, `anatomy --version` which release this is.",
+        ]
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status."""
+    _say_anything()
+    given = list(sys.argv[1:] if argv is None else argv)
+    if not given or given[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    name, *rest = given
+    if name in ("-V", "--version"):
+        print(f"Transformer Anatomy {__version__} (Python {sys.version.split()[0]}, {Path(__file__).parent})")
+        return 0
+    if name not in COMMANDS:
+        print(f"anatomy: there is no command {name!r}. There are: {', '.join(COMMANDS)}.", file=sys.stderr)
+        return 2
+    module, function = COMMANDS[name][0].split(":")
+    try:
+        run = getattr(importlib.import_module(f".{module}", __package__), function)
+    except (ImportError, OSError) as error:  # a library that is missing, or one whose own libraries are
+        what = installation.how_to_repair() if name == "doctor" else "`anatomy doctor` says what to do."
+        print(f"anatomy {name} cannot start: {error}\n{what}", file=sys.stderr)
+        return 1
+    return run(rest)
+
+
+def _say_anything():
+    """A console that has no ✓ or █ shows a question mark instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(errors="replace")

@@ -1,0 +1,249 @@
+"""``anatomy doctor``: is anything wrong with this installation, and what mends it?
+
+Everything is only looked at, nothing is changed and nothing is sent anywhere. Libraries are tried in a process of
+their own, so that one which brings its process down does not silence the rest; ``doctor_folders`` looks at files.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import __version__, installation
+
+OLDEST, NEWEST = (3, 11), (3, 14)  # Python; newer ones may work, and libraries come late for them
+PATIENCE = 180  # seconds for the libraries' first import, which may compile and be scanned for viruses
+SLOW = 4.0  # seconds for products that take a tenth of one on an ordinary laptop
+IMPORTS = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "tokenizers", "sympy", "filelock")
+EXTENSIONS = {"anywidget": "anywidget", "@jupyter-widgets/jupyterlab-manager": "jupyterlab_widgets"}
+MARKS = {"good": "✓", "note": "·", "wrong": "✗"}
+
+_TRIAL = """
+import importlib, json, sys, time
+found = {}
+for name in sys.argv[1:]:
+    try:
+        found[name] = ["", str(getattr(importlib.import_module(name), "__version__", ""))]
+    except BaseException as error:
+        found[name] = [f"{type(error).__name__}: {error}", ""]
+seconds = None
+if not found["torch"][0]:
+    import torch
+    x = torch.ones(512, 512)
+    x @ x
+    begin = time.perf_counter()
+    for _ in range(8):
+        x @ x
+    seconds = time.perf_counter() - begin
+print("\\n" + json.dumps([found, seconds]))
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report. state: "good"; "note", which is worth knowing and keeps nobody from working; "wrong"."""
+
+    state: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{MARKS[self.state]} {self.text}"
+
+
+Examination = Callable[[], Iterator[Finding]]
+
+
+def python() -> Iterator[Finding]:
+    """The version of Python, and whose it is."""
+    version, here = sys.version_info[:2], f"Python {platform.python_version()} on {platform.system()}"
+    if version < OLDEST:
+        yield Finding("wrong", f"{here}: the course needs 3.11 or newer. Install one from python.org, and begin again.")
+    elif version > NEWEST:
+        yield Finding("note", f"{here}: newer than what the course is made for (3.11 to 3.14).")
+    else:
+        yield Finding("good", f"{here}, {sys.executable}")
+    if sys.maxsize < 2**32:
+        yield Finding("wrong", "This Python has 32 bits, and PyTorch needs 64: install the 64-bit one from python.org.")
+    yield from _this_copy()
+
+
+def _this_copy():
+    yield Finding("good", f"Transformer Anatomy {__version__}, {installation.kind()}, {Path(__file__).parent}")
+    try:
+        listed = importlib.metadata.version(installation.NAME)
+    except importlib.metadata.PackageNotFoundError:
+        return  # found by its path, as in Colab
+    if listed != __version__ and installation.kind() == "wheel":
+        yield Finding(
+            "wrong",
+            f"This Python lists release {listed} and finds {__version__}: two copies are in each other's way. "
+            f"{installation.how_to_repair()}",
+        )
+
+
+def libraries() -> Iterator[Finding]:
+    """Can what the course needs be imported, is it new enough, and does torch compute?"""
+    done, said = _try_imports()
+    if done is None:
+        yield Finding("wrong", f"Trying the libraries broke Python ({said}). {_about('torch', said)}")
+        return
+    found, seconds = done
+    floors = _floors()
+    for name, (problem, version) in found.items():
+        if problem:
+            yield Finding("wrong", f"{name} cannot be imported ({problem}). {_about(name, problem)}")
+        elif _is_older(version, floors.get(name, "")):
+            upgrade = installation.pip_install(f'--upgrade "{name}>={floors[name]}"')
+            yield Finding("wrong", f"{name} {version} is older than {floors[name]}, which the course needs: {upgrade}")
+    fine = [f"{name} {version}".strip() for name, (problem, version) in found.items() if not problem]
+    if fine:
+        yield Finding("good", ", ".join(fine))
+    if seconds is not None and seconds > SLOW:
+        yield Finding(
+            "note",
+            f"torch computes slowly: {seconds:.0f} s for what takes a tenth of one. Close other programs, plug the "
+            "computer in; on a shared server ask for another core.",
+        )
+
+
+def _try_imports():
+    """((name → [problem, version], seconds of torch or None), ""), or (None, what was said)."""
+    # Not where the current folder is: a learner's torch.py there would be imported in place of the library.
+    line = [sys.executable, "-c", _TRIAL, *IMPORTS]
+    env = {**os.environ, "PYTHONSAFEPATH": "1"}
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, errors="replace", timeout=PATIENCE, env=env, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"it took more than {PATIENCE} s"
+    except OSError as error:
+        return None, str(error)
+    try:
+        return tuple(json.loads(done.stdout.strip().splitlines()[-1])), ""
+    except (ValueError, IndexError):
+        lines = done.stderr.strip().splitlines()
+        return None, lines[-1][:300] if lines else f"it ended with status {done.returncode}"
+
+
+def _about(name, problem):
+    """What to do about a library that cannot be imported."""
+    if re.search(r"WinError 126|DLL load failed", problem):
+        return "Install Microsoft's Visual C++ Redistributable (x64) and try again."
+    if problem.startswith("ModuleNotFoundError") and f"'{name}'" in problem:
+        return f"To install it, {installation.how_to_install(name)}."
+    if name == "torch" and re.search(r"cuda|cudnn|cublas|nccl|nvidia", problem, re.I):
+        return "This is a build for NVIDIA cards that does not fit here: install PyTorch's build for the CPU."
+    if re.search(r"numpy", problem, re.I) and name != "numpy":
+        return f"It does not fit the NumPy that is here: {installation.pip_install(f'--upgrade {name} numpy')}"
+    return f"To install it anew, {installation.pip_install(f'--force-reinstall --no-deps {name}')}"
+
+
+def _floors():
+    """name → oldest version, as this release says itself."""
+    try:
+        needed = importlib.metadata.requires(installation.NAME) or []
+    except importlib.metadata.PackageNotFoundError:
+        return {}
+    return {m[1]: m[2] for m in (re.match(r"([\w-]+)>=([\d.]+)$", line) for line in needed) if m}
+
+
+def _is_older(version, floor):
+    numbers = [[int(n) for n in re.findall(r"\d+", text.split("+")[0])[:3]] for text in (version, floor)]
+    return bool(version and floor) and numbers[0] < numbers[1]
+
+
+def jupyterlab() -> Iterator[Finding]:
+    """JupyterLab, the kernel that it would start, and what draws widgets in it."""
+    try:
+        version = importlib.metadata.version("jupyterlab")
+        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+        from jupyter_core.paths import jupyter_path
+    except ImportError as error:  # PackageNotFoundError is one
+        yield Finding("wrong", f"JupyterLab is missing ({error}): {installation.how_to_install('jupyterlab')}")
+        return
+    yield Finding("good", f"JupyterLab {version}")
+    try:
+        yield _kernel(KernelSpecManager().get_kernel_spec("python3").argv[0])
+    except NoSuchKernel:
+        yield Finding("wrong", f"Notebooks have no Python to run on: {installation.how_to_install('ipykernel')}")
+    for extension, package in EXTENSIONS.items():
+        if not any((Path(folder) / extension / "package.json").is_file() for folder in jupyter_path("labextensions")):
+            anew = installation.pip_install(f"--force-reinstall --no-deps {package}")
+            yield Finding("wrong", f"JupyterLab does not find {extension}, so widgets stay empty: {anew}")
+        elif extension in _switched_off(jupyter_path("labextensions")):
+            again = f"`{sys.executable} -m jupyter labextension enable {extension}`"
+            yield Finding("wrong", f"{extension} is switched off in JupyterLab, so widgets stay empty: {again}")
+        else:
+            yield Finding("good", f"JupyterLab finds {extension}")
+
+
+def _kernel(program):
+    usual = {"python", "python3", f"python3.{sys.version_info[1]}"}  # Jupyter takes its own Python for these
+    same = os.path.normcase(Path(program).parent) == os.path.normcase(Path(sys.executable).parent)
+    if program in usual or same:
+        return Finding("good", "Notebooks run on this Python")
+    here = f'"{sys.executable}" -m ipykernel install --sys-prefix'
+    return Finding(
+        "wrong",
+        f"Notebooks would run on another Python, {program}, which an earlier installation left behind. "
+        f"`jupyter kernelspec remove python3` takes it away; `{here}` sets this one.",
+    )
+
+
+def _switched_off(folders):
+    try:
+        from jupyterlab_server.config import get_page_config
+
+        return {name for name, off in get_page_config(folders).get("disabledExtensions", {}).items() if off}
+    except Exception:  # settings that cannot be read: JupyterLab says so itself
+        return set()
+
+
+def browser() -> Iterator[Finding]:
+    """Is there a browser that can be opened from here?"""
+    try:
+        yield Finding("good", f"A browser can be opened ({getattr(webbrowser.get(), 'name', 'the usual one')})")
+    except webbrowser.Error:
+        yield Finding(
+            "note",
+            "No browser can be opened from here. `anatomy lab --no-browser` prints an address: open it in a browser "
+            "of this machine, or of yours through an SSH tunnel.",
+        )
+
+
+def examinations() -> list[Examination]:
+    """All of them, in the order of the report."""
+    found: list[Examination] = [python, libraries, jupyterlab, browser]
+    try:
+        from . import doctor_folders
+    except ImportError as error:
+        problem = str(error)
+        return [*found, lambda: iter([Finding("wrong", f"Files were not looked at: {problem}.")])]
+    return [*found, *doctor_folders.EXAMINATIONS]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line of ``anatomy doctor``; returns 1 where anything is wrong."""
+    parser = argparse.ArgumentParser(prog="anatomy doctor", description="Say what is wrong here, and what mends it.")
+    parser.parse_args(argv)
+    wrong = 0
+    for examine in examinations():
+        try:
+            for finding in examine():
+                print(finding, flush=True)
+                wrong += finding.state == "wrong"
+        except Exception as error:  # what nobody thought of is a finding too
+            print(Finding("wrong", f"{examine.__name__} could not be looked at ({type(error).__name__}: {error})."))
+            wrong += 1
+    many = "one thing is" if wrong == 1 else f"{wrong} things are"
+    print(f"\n{many[0].upper()}{many[1:]} wrong: the lines with {MARKS['wrong']}." if wrong else "\nNothing is wrong.")
+    return int(wrong > 0)

@@ -1,0 +1,214 @@
+"""What ``anatomy doctor`` says of files: can folders be written, are recordings whole, are copies behind?"""
+
+import base64
+import contextlib
+import errno
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import filelock
+
+from . import files, installation, workspace
+from .doctor import Examination, Finding
+from .fingerprint import NotANotebook, parse, release_of
+from .store import home
+
+ROOM = 200e6  # bytes: notebooks with outputs, copies of them before updates, caches
+SYNCED = ("onedrive", "dropbox", "icloud", "mobile documents", "google drive")
+REASONS = {
+    errno.ENOSPC: "the disk is full: empty the trash, or delete what you don't need",
+    getattr(errno, "EDQUOT", -1): "your share of the disk is used up: delete what you don't need",
+    errno.EROFS: "it is read-only: name a folder elsewhere",
+    errno.EACCES: "you may not write there: name a folder of your own",
+    errno.EPERM: "you may not write there: name a folder of your own",
+}
+
+
+def progress_folder() -> Iterator[Finding]:
+    """Where progress is kept: can it be written, and is nobody holding it?"""
+    folder, what = home(), "Progress is kept in"
+    problem = _why_not(folder)
+    if problem:
+        yield Finding("wrong", f"Progress can't be kept in {folder}: {problem}, or set ANATOMY_HOME to another folder.")
+        return
+    yield Finding("good", f"{what} {folder}")
+    for name in ("progress", "predictions", "quizzes", "claims"):
+        if _is_held(folder / f".{name}.lock", 3):
+            yield Finding(
+                "wrong", f"Something holds {folder / name}.json and does not let go: restart the kernels that run."
+            )
+        yield from _unreadable(folder / f"{name}.json")
+
+
+def _unreadable(path):
+    try:
+        if path.exists() and not isinstance(json.loads(path.read_text(encoding="utf-8-sig")), dict):
+            raise ValueError("it holds something else")
+    except OSError as error:
+        yield Finding("wrong", f"{path} can't be read: {error.strerror or error}.")
+    except ValueError as error:
+        yield Finding("note", f"{path} can't be understood ({error}): the next check sets it aside and begins anew.")
+
+
+def notebooks() -> Iterator[Finding]:
+    """The learner's folder and the notebooks in it."""
+    place = installation.place()
+    if not place.own.is_dir():
+        yield Finding("note", f"You have no notebooks yet: {installation.command('lab')} puts them into {place.own}.")
+        return
+    problem = installation.foreign(place) or _why_not(place.own)
+    if problem:
+        yield Finding("wrong", f"Your notebooks can't be kept in {place.own}: {problem}")
+        return
+    yield Finding("good", f"Your notebooks are in {place.own}")
+    if any(word in str(place.own).lower() for word in SYNCED):
+        yield Finding(
+            "note", "That folder is synchronized: what is written while it is sent can fail. Another place is safer."
+        )
+    if _is_held(place.own / ".lock", 0):
+        yield Finding("note", "A `lab` or `update` is at work there just now.")
+    yield from _copies(place)
+
+
+def _copies(place):
+    behind, lost = [], []
+    for unit in workspace.units(place):
+        path = workspace.working(place, unit)
+        try:
+            mine, theirs = (parse(p.read_bytes()) for p in (path, workspace.released(place, unit)))
+        except FileNotFoundError:
+            lost.append(unit)
+        except (NotANotebook, OSError) as error:
+            yield Finding(
+                "wrong",
+                f"{place.name(path)} or its release can't be read ({error}). Earlier copies are in "
+                f"{place.name(place.own / workspace.KEPT / unit)}; {installation.command('update')} says more.",
+            )
+        else:
+            if release_of(mine) != release_of(theirs):
+                behind.append(unit)
+    if behind:
+        bring = installation.command("update")
+        yield Finding(
+            "note", f"Of an earlier release: {', '.join(behind)}. {bring} brings this one, your answers in it."
+        )
+    if lost:
+        yield Finding("note", f"Not there: {', '.join(lost)}. {installation.command('lab')} puts them there.")
+
+
+def room() -> Iterator[Finding]:
+    """Is there space on the disks of both folders?"""
+    seen = set()
+    for folder in (home(), installation.place().own):
+        with contextlib.suppress(OSError):
+            there = _nearest(folder)
+            device, free = there.stat().st_dev, shutil.disk_usage(there).free
+            if device not in seen:
+                seen.add(device)
+                words = f"{free / 1e9:.1f} GB are free on the disk of {there}"
+                yield Finding("good" if free > ROOM else "wrong", words + (". Make room." if free <= ROOM else ""))
+
+
+def recordings() -> Iterator[Finding]:
+    """Is what checks and widgets compare with there, and whole?"""
+    folder = installation.assets()
+    units = {path.stem for path in (folder / "units").glob("*.json")}
+    recorded = {path.stem for path in (folder / "recordings").glob("*.json")}
+    missing = sorted(f"recordings/{unit}.json" for unit in units - recorded)
+    missing += [f"recordings/{n}.safetensors" for n in sorted(units) if not _has_tensors(folder, n)]
+    bad = missing if units else ["units"]
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in (".json", ".safetensors") and _damage(path):
+            bad.append(path.relative_to(folder).as_posix())
+    bad += [name for name in _changed_since_installed() if name not in bad]
+    if bad:
+        some = ", ".join(bad[:4]) + (f" and {len(bad) - 4} more" if len(bad) > 4 else "")
+        yield Finding("wrong", f"Missing or damaged in {folder}: {some}. {installation.how_to_repair()}")
+    else:
+        count = len(list((folder / "recordings").rglob("*.safetensors")))
+        yield Finding("good", f"Recordings are whole ({len(units)} units, {count} files), in {folder}")
+
+
+def _has_tensors(folder, unit):
+    return (folder / "recordings" / f"{unit}.safetensors").is_file()
+
+
+def _damage(path):
+    """Whether a file is cut short or no longer what its name says; nothing of torch is needed for this."""
+    try:
+        raw = path.read_bytes()
+        if path.suffix == ".json":
+            json.loads(raw)
+            return False
+        length = int.from_bytes(raw[:8], "little")
+        header = json.loads(raw[8 : 8 + length])
+        end = max((about["data_offsets"][1] for name, about in header.items() if name != "__metadata__"), default=0)
+        return len(raw) != 8 + length + end
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return True
+
+
+def _changed_since_installed():
+    """Data files of a wheel that are not what its own list says. Nothing for other kinds of installation."""
+    if installation.kind() != "wheel":
+        return []
+    try:
+        listed = importlib.metadata.files(installation.NAME) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    changed = []
+    for file in listed:
+        if "_data" not in file.parts or file.hash is None or file.hash.mode != "sha256":
+            continue
+        try:
+            digest = hashlib.sha256(Path(str(file.locate())).read_bytes()).digest()
+        except OSError:
+            digest = b""
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+            changed.append("/".join(file.parts[file.parts.index("_data") + 1 :]).removeprefix("assets/"))
+    return changed
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(p for p in (folder, *folder.absolute().parents) if p.exists())
+
+
+def _why_not(folder: Path) -> str:
+    """Why nothing can be written into a folder, or "". One that is not there yet is left so."""
+    there = _nearest(folder)
+    if not there.is_dir():
+        return f"{there} is a file"
+    if there != folder:
+        return "" if os.access(there, os.W_OK) else f"you may not make folders in {there}"
+    trial = folder / f".doctor-{os.getpid()}"
+    try:
+        files.write_new(trial, b"trial")
+        return ""
+    except OSError as error:
+        return REASONS.get(error.errno or 0, error.strerror or str(error))
+    finally:
+        with contextlib.suppress(OSError):
+            trial.unlink()
+
+
+def _is_held(path: Path, seconds: float) -> bool:
+    if not path.exists():
+        return False
+    lock = filelock.FileLock(str(path), timeout=seconds)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        return True
+    except (OSError, NotImplementedError):
+        return False  # no locks here
+    lock.release()
+    return False
+
+
+EXAMINATIONS: list[Examination] = [progress_folder, notebooks, room, recordings]

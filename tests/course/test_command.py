@@ -1,0 +1,78 @@
+"""The command ``anatomy``: one table of subcommands, which works where torch does not."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import anatomy
+import pytest
+from anatomy import command
+
+
+def run(code, **env):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=120
+    )
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_each_subcommand_says_what_it_takes(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        command.main([name, "--help"])
+    assert f"usage: anatomy {name}" in " ".join(capsys.readouterr().out.split())
+    assert f"  {name} " in command.usage()
+
+
+def test_bad_words_are_one_sentence(capsys):
+    assert command.main(["labb"]) == 2
+    assert "there is no command 'labb'" in capsys.readouterr().err
+    assert command.main(["progress", "99-none"]) == 2
+    assert "There is no unit '99-none'. Units: 00-start-here" in capsys.readouterr().err
+
+
+def test_progress_is_the_page_as_text(capsys):
+    from anatomy import progress
+
+    assert command.main(["progress"]) == 0
+    whole = capsys.readouterr().out
+    assert whole == f"{progress()!r}\n" and "Total" in whole
+    assert command.main(["progress", "06-rope"]) == 0 and "not tried yet" in capsys.readouterr().out
+
+
+def test_version_and_help_need_no_torch():
+    hidden = "import sys; sys.modules['torch'] = None; from anatomy.command import main; sys.exit(main(sys.argv[1:]))"
+    for words, said in ((["--version"], anatomy.__version__), ([], "usage: anatomy"), (["doctor", "-h"], "mends")):
+        done = subprocess.run([sys.executable, "-c", hidden, *words], capture_output=True, text=True)
+        assert done.returncode == 0 and said in done.stdout, (words, done.stderr)
+    done = subprocess.run([sys.executable, "-c", hidden, "progress"], capture_output=True, text=True)
+    assert done.returncode == 1 and "`anatomy doctor` says what to do" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_console_without_our_letters_is_no_error():
+    code = "from anatomy.command import main; main(['progress'])"
+    done = run(code, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and "?" in done.stdout and "Total" in done.stdout
+
+
+def test_importing_the_package_imports_no_torch_until_something_is_asked_for():
+    code = "import sys, anatomy; assert 'torch' not in sys.modules; anatomy.check; assert 'torch' in sys.modules"
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+BEFORE = "", "import anatomy.progress", "from anatomy.progress import note", "import anatomy.widgets, anatomy.units"
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_progress_is_what_learners_call_whatever_was_imported_before(before):
+    code = "from anatomy import progress\nimport anatomy.progress as same\nassert same is progress\nprogress()"
+    done = run(f"{before}\n{code}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_is_there_and_no_other():
+    assert {name for name in anatomy.__all__ if not callable(getattr(anatomy, name))} == set()
+    assert set(anatomy.__all__) <= set(dir(anatomy))
+    with pytest.raises(AttributeError, match="no attribute 'chekc'"):
+        importlib.import_module("anatomy").chekc  # noqa: B018

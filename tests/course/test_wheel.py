@@ -1,0 +1,268 @@
+"""The wheel on a fresh machine: built, installed outside the repository with none of the checkout in sight, used."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.request
+import zipfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import anatomy
+import pytest
+from anatomy.fingerprint import parse, sign, to_bytes
+
+from autograder import ROOT
+from autograder.build import wheel
+
+from .learners_folder import answers, cell_of, own_cell
+from .toy import texts
+
+pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
+FIRST = "00-start-here"
+RIGHT = "lambda values, weights: weights @ values / weights.sum()"
+WRONG = "lambda values, weights: weights @ values"
+
+
+class Machine:
+    """A home, a folder to stand in, and an environment that holds the wheel and sees the libraries of this one."""
+
+    def __init__(self, folder, built):
+        self.folder, self.home, self.here = folder, folder / "home", folder / "somewhere"
+        for made in (self.home, self.here):
+            made.mkdir(parents=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True)
+        self.python = folder / "env" / "bin" / "python"
+        (self.packages,) = (folder / "env" / "lib").glob("python*/site-packages")
+        # One line adds a folder; the .pth files in it, which lead to the checkout, are not read.
+        (self.packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        share = Path(sys.prefix) / "share" / "jupyter"
+        foreign = ("ANATOMY", "JUPYTER", "VIRTUAL_ENV", "PYTHON", "XDG_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+        self.env = kept | {"HOME": str(self.home), "JUPYTER_PATH": str(share), "JUPYTERLAB_DIR": str(share / "lab")}
+        self.install(built)
+
+    def install(self, built):
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(self.python),
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+        ]
+        subprocess.run([*pip, str(built)], check=True)
+
+    def line(self, *words):
+        return [str(self.folder / "env" / "bin" / "anatomy"), *words]
+
+    def anatomy(self, *words, status=0):
+        done = subprocess.run(
+            self.line(*words), cwd=self.here, env=self.env, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == status, f"{words}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    def run(self, code):
+        done = subprocess.run(
+            [str(self.python), "-c", code], cwd=self.here, env=self.env, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def notebook(self, unit=FIRST):
+        return self.here / "transformer-anatomy" / unit / f"{unit}.ipynb"
+
+    @contextmanager
+    def lab(self, *words):
+        """`anatomy lab` until the block ends; yields its address once it answers."""
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        jupyter = [f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--allow-root"]
+        log = self.folder / "lab.log"
+        with log.open("w") as out:
+            server = subprocess.Popen(
+                self.line("lab", *words, "--no-browser", "--", *jupyter),
+                **{"cwd": self.here, "env": self.env, "stdout": out, "stderr": out, "start_new_session": True},
+            )
+        try:
+            end = time.time() + 120
+            while True:
+                with suppress(OSError):
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=60)
+                    break
+                assert server.poll() is None and time.time() < end, log.read_text()[-3000:]
+                time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGKILL)
+            server.wait(60)
+
+
+@pytest.fixture(scope="module")
+def contents():
+    return wheel.contents()
+
+
+@pytest.fixture(scope="module")
+def built(contents, tmp_path_factory):
+    return wheel.build(contents, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def machine(built, tmp_path_factory):
+    return Machine(tmp_path_factory.mktemp("machine"), built)
+
+
+def test_it_holds_what_a_learner_needs_and_nothing_else(built):
+    with zipfile.ZipFile(built) as archive:
+        names = archive.namelist()
+        metadata = archive.read(next(n for n in names if n.endswith("METADATA"))).decode()
+    data = {n.removeprefix("anatomy/_data/") for n in names if n.startswith("anatomy/_data/")}
+    units = {p.stem for p in (ROOT / "course").glob("*/*.ipynb")}
+    assert {f"notebooks/{u}/{u}.ipynb" for u in units} == {n for n in data if n.endswith(".ipynb")}
+    for name in ("recordings/06-rope.safetensors", "models/austen/model.safetensors", "units/06-rope.json"):
+        assert f"assets/{name}" in data
+    assert not [n for n in data if n.startswith("assets/figures/") and "/large/" not in n or "/seeds/" in n]
+    top = {n.split("/")[0] for n in names}
+    assert top == {"anatomy", next(n for n in top if n.endswith(".dist-info"))}
+    assert built.stat().st_size < 15e6
+    needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist: torch")]
+    assert needed and not any("+" in line or "==" in line for line in needed), "any build of torch will do"
+
+
+def test_two_wheels_have_the_same_bytes_whatever_the_umask(built, contents, tmp_path):
+    before = os.umask(0o077)
+    try:
+        assert wheel.build(contents, tmp_path).read_bytes() == built.read_bytes()
+    finally:
+        os.umask(before)
+
+
+def test_the_doctor_finds_nothing_wrong(machine):
+    said = machine.anatomy("doctor")
+    assert "Nothing is wrong" in said and f"wheel, {machine.packages / 'anatomy'}" in said and str(ROOT) not in said
+    assert "`anatomy lab` puts them into" in said and "make" not in said
+
+
+def test_the_doctor_finds_a_recording_that_is_cut_short_and_one_that_was_changed(machine):
+    path = machine.packages / "anatomy/_data/assets/recordings/06-rope.safetensors"
+    text = machine.packages / "anatomy/_data/assets/text/austen/emma.txt"
+    whole, novel = path.read_bytes(), text.read_bytes()
+    try:
+        path.write_bytes(whole[:-100])
+        text.write_bytes(novel.replace(b"Emma", b"Anna"))
+        said = machine.anatomy("doctor", status=1)
+        assert "recordings/06-rope.safetensors" in said and "text/austen/emma.txt" in said
+        assert "Install the course again" in said and "--force-reinstall --no-deps transformer-anatomy" in said
+    finally:
+        path.write_bytes(whole), text.write_bytes(novel)
+
+
+def test_lab_makes_the_copies_and_shows_the_first_page(machine):
+    with machine.lab() as url:
+        page = urllib.request.urlopen(f"{url}/", timeout=60)
+        assert page.status == 200 and page.url.endswith(f"/lab/tree/{FIRST}/{FIRST}.ipynb")
+        book = urllib.request.urlopen(f"{url}/api/contents/{FIRST}/{FIRST}.ipynb", timeout=60).read().decode()
+        assert "weighted_average" in book
+        spec = json.load(urllib.request.urlopen(f"{url}/api/kernelspecs", timeout=60))["kernelspecs"]["python3"]
+        assert spec["spec"]["argv"][0] in ("python", "python3", str(machine.python)), "its own Python"
+    released = machine.packages / "anatomy/_data/notebooks"
+    for path in released.glob("*/*.ipynb"):
+        assert machine.notebook(path.stem).read_bytes() == path.read_bytes()
+
+
+def test_later_it_is_found_from_anywhere(machine):
+    machine.anatomy("update")
+    elsewhere, machine.here = machine.here, machine.home
+    try:
+        assert f"Your notebooks are in {elsewhere / 'transformer-anatomy'}" in machine.anatomy("doctor")
+    finally:
+        machine.here = elsewhere
+    assert not (machine.home / "transformer-anatomy").exists()
+
+
+def test_a_check_a_widget_and_progress(machine):
+    said = machine.run(
+        "import anatomy\nfrom anatomy import check, evaluate\nfrom anatomy.widgets import RopeExplorer\n"
+        f"print(anatomy.__file__)\nprint(evaluate('start.weighted_average', {WRONG}).text())\n"
+        f"check('start.weighted_average', {RIGHT})\nprint(RopeExplorer().save_html('rope.html'))\n"
+        "from anatomy.language import shipped\nprint(shipped.folder())"
+    )
+    assert said.startswith(str(machine.packages / "anatomy")) and str(ROOT) not in said
+    assert "Divide" in said or "divide" in said, said  # the wrong answer is told its mistake
+    assert (machine.here / "rope.html").stat().st_size > 50_000
+    assert "passed on try" in machine.anatomy("progress", FIRST)
+    assert (machine.home / ".local/share/transformer-anatomy/progress.json").is_file()
+
+
+def test_words_of_the_wheel_are_no_checkouts(machine):
+    said = machine.run(
+        "from anatomy import installation as it\n"
+        "print(it.kind(), it.command('lab'), it.how_to_repair(), it.how_to_get_newer())"
+    )
+    assert said.startswith("wheel `anatomy lab`") and "make " not in said and "zip" not in said
+    said = machine.anatomy("update", "--from", "newer.zip", status=2)
+    assert "installed as a Python package" in said and "pip install --upgrade transformer-anatomy" in said
+
+
+def newer(contents):
+    """The next release: another version, and other words in the first notebook."""
+    changed, name = dict(contents), f"anatomy/_data/notebooks/{FIRST}/{FIRST}.ipynb"
+    book = parse(contents[name])
+    book["cells"][0]["source"] = "# A new beginning"
+    changed[name] = to_bytes(sign(book, FIRST))
+    code = contents["anatomy/__init__.py"]
+    changed["anatomy/__init__.py"] = code.replace(b'__version__ = "', b'__version__ = "9.')
+    return changed
+
+
+def test_a_newer_wheel_and_update_bring_the_text_and_keep_every_answer(machine, contents, tmp_path):
+    path = machine.notebook()
+    if not path.exists():
+        machine.anatomy("update", status=2)  # says that there is nothing yet
+        shutil.copytree(machine.packages / "anatomy/_data/notebooks", machine.here / "transformer-anatomy")
+    book = json.loads(path.read_text(encoding="utf-8"))
+    answer = answers()["start.weighted_average"]
+    cell_of(book, "solve-start-weighted_average")["source"] = answer
+    book["cells"].append(own_cell("my own cell"))
+    path.write_text(json.dumps(book), encoding="utf-8")
+    written = path.read_bytes()
+    old = machine.anatomy("--version")
+    machine.install(wheel.build(newer(contents), tmp_path))
+    assert machine.anatomy("--version") != old and path.read_bytes() == written, "pip touches nothing of a learner's"
+    assert f"Of an earlier release: {FIRST}" in machine.anatomy("doctor")
+    said = machine.anatomy("update")
+    assert f"{FIRST}: new release with 1 answer, 1 cell of yours" in said and "transformer-anatomy/kept/" in said
+    now = texts(path)
+    assert {"# A new beginning", answer, "my own cell"} <= set(now)
+    (kept,) = (machine.here / "transformer-anatomy" / "kept" / FIRST).glob("*.ipynb")
+    assert kept.read_bytes() == written
+    before = path.read_bytes()
+    assert "Your notebooks are those of the release that is here" in machine.anatomy("update")
+    assert path.read_bytes() == before
+
+
+def test_a_stale_file_is_named_and_no_wheel_is_made(tmp_path, monkeypatch, capsys):
+    stale = "course/06-rope/06-rope.ipynb is stale: run `make build`"
+    monkeypatch.setattr(wheel.package, "unfit", lambda root: [stale])
+    assert wheel.main(["--out", str(tmp_path)]) == 1 and list(tmp_path.iterdir()) == []
+    said = capsys.readouterr().err
+    assert stale in said and "No wheel was made" in said
+
+
+def test_the_version_is_the_changelogs_first():
+    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)[1]
+    assert first == anatomy.__version__
