@@ -74,7 +74,10 @@ def read(root: Path = ROOT) -> Address:
     """The setting. Raises SourceError with one sentence on what to write where it cannot be used."""
     said = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     setting = said.get("tool", {}).get("transformer-anatomy", {})
-    project = tomllib.loads((root / "course" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    package = (root / "course" / "anatomy" / "__init__.py").read_text(encoding="utf-8")
+    version = re.search(r'^__version__ = "([^"]+)"', package, re.M)
+    if version is None:
+        raise SourceError('course/anatomy/__init__.py: say which release this is, in a line such as __version__ = "1.0"')
     repository, branch = setting.get("repository", ""), setting.get("branch", "main")
     found = PUBLIC.fullmatch(repository.removesuffix("/").removesuffix(".git")) if isinstance(repository, str) else None
     if repository != "" and (found is None or found[1] == "OWNER"):
@@ -85,4 +88,4 @@ def read(root: Path = ROOT) -> Address:
     if not isinstance(branch, str) or not BRANCH.fullmatch(branch):
         raise SourceError(f"pyproject.toml: branch = {branch!r} must be one word without a slash, such as main")
     owner, name = found.groups() if found else ("", "")
-    return Address(owner, name, branch, project["version"])
+    return Address(owner, name, branch, version[1])

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lab": ("lab:main", "open JupyterLab on your notebooks; copy them where none are yet"),
     "update": ("workspace:update_command", "bring a new release into your notebooks, keep every answer"),
     "progress": ("progress_page:main", "show how far you are"),
+    "certificate": ("certificate:main", "write a page to print that lists what you built"),
     "doctor": ("doctor:main", "say what is wrong with this installation, and how to mend it"),
     "gallery": ("gallery:main", "open the widgets as pages in a browser, without a notebook"),
 }

@@ -22,9 +22,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def setting(folder, text):
     """A repository with that setting."""
-    (folder / "course").mkdir(exist_ok=True)
+    (folder / "course" / "anatomy").mkdir(parents=True, exist_ok=True)
     (folder / "pyproject.toml").write_text(text)
-    (folder / "course" / "pyproject.toml").write_text('[project]\nversion = "1.2.3"')
+    (folder / "course" / "anatomy" / "__init__.py").write_text('__version__ = "1.2.3"  # of this release')
     return address.read(folder)
 
 
