@@ -77,7 +77,9 @@ def read(root: Path = ROOT) -> Address:
     package = (root / "course" / "anatomy" / "__init__.py").read_text(encoding="utf-8")
     version = re.search(r'^__version__ = "([^"]+)"', package, re.M)
     if version is None:
-        raise SourceError('course/anatomy/__init__.py: say which release this is, in a line such as __version__ = "1.0"')
+        raise SourceError(
+            'course/anatomy/__init__.py: say which release this is, in a line such as __version__ = "1.0"'
+        )
     repository, branch = setting.get("repository", ""), setting.get("branch", "main")
     found = PUBLIC.fullmatch(repository.removesuffix("/").removesuffix(".git")) if isinstance(repository, str) else None
     if repository != "" and (found is None or found[1] == "OWNER"):

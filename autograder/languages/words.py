@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from anatomy.cost import REASON
 from anatomy.units import cell_id
 
 from autograder import ROOT
@@ -80,7 +81,7 @@ def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
     for cell in release_notebook(book).cells:
         where = f"{unit}#{cell['id']}"
         if cell.cell_type == "code":
-            for piece in code_words.pieces(cell.source):
+            for piece in code_words.pieces(cell.source) if "setup" not in cell.metadata.get("tags", []) else ():
                 found.add(unit, piece.text, where, f"{piece.kind} in code")
             for name, text in code_words.shown(cell.source):
                 context = unit if name == "reveal" else PICTURE
@@ -109,5 +110,8 @@ def _add_recorded(found: Found, exercise: dict[str, Any], where: str) -> None:
         found.add(name, exercise["forbidden_message"], where, "why something is not allowed", True)
     for case in exercise["cases"]:
         found.add(name, case["shows"], where, "what a case shows", True)
+        for step in case["program"]["steps"]:
+            if "cost" in step:
+                found.add(REASON, step["cost"]["because"], where, "why a limit is enough", True)
     for message in exercise["mistakes"].values():
         found.add(name, message, where, "mistake", True)

@@ -16,6 +16,7 @@ from safetensors import safe_open
 from . import installation
 from .codec import Tensors
 from .runner import Outcome, Program
+from .translation import _
 
 
 class MissingRecording(RuntimeError):
@@ -83,14 +84,15 @@ def known_exercises(unit: str | None = None) -> list[str]:
     folder = assets_dir() / "recordings"
     index = _index(str(folder))
     if not index:
-        raise MissingRecording(f"No recordings in {folder}. {installation.how_to_repair()}")
-    return [i for i, (_, e) in index.items() if unit in (None, e["unit"])]
+        missing = _("No recordings in {folder}. {repair}")
+        raise MissingRecording(missing.format(folder=folder, repair=installation.how_to_repair()))
+    return [i for i, (__, e) in index.items() if unit in (None, e["unit"])]
 
 
 @cache
 def _asked(folder: str) -> dict[str, str]:
     asked: dict[str, str] = {}
-    for exercise_id, (_, entry) in _index(folder).items():
+    for exercise_id, (__, entry) in _index(folder).items():
         for target in entry["targets"]:
             asked.setdefault(target, exercise_id)
     return asked
@@ -124,7 +126,10 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     path, data = _index(str(assets_dir() / "recordings"))[exercise_id]
     tensor_file = path.with_suffix(".safetensors")
     if not tensor_file.exists():
-        raise MissingRecording(f"{tensor_file.name} is missing beside {path.name}. {installation.how_to_repair()}")
+        missing = _("{file} is missing beside {description}. {repair}")
+        raise MissingRecording(
+            missing.format(file=tensor_file.name, description=path.name, repair=installation.how_to_repair())
+        )
     data = dict(data)
     cases = data.pop("cases")
     with safe_open(str(tensor_file), framework="pt") as store:
@@ -178,9 +183,13 @@ def _not_recorded(exercise_id: str, known: list[str]) -> str:
     from . import units  # at the top it would import this module in turn
 
     try:
-        unit, _ = units.exercise(exercise_id)
+        unit = units.exercise(exercise_id)[0]
     except KeyError:
         near = difflib.get_close_matches(str(exercise_id), known, n=3, cutoff=0.4)
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known[:8])}, …"
-        return f"There is no exercise {exercise_id!r}.{hint}"
-    return f"{exercise_id} has no recording yet. {installation.how_to_repair(f'make record UNIT={unit}')}"
+        if near:
+            mean = _("There is no exercise {name}. Did you mean {names}?")
+            return mean.format(name=repr(exercise_id), names=" / ".join(map(repr, near)))
+        there = _("There is no exercise {name}. Known: {names}, …")
+        return there.format(name=repr(exercise_id), names=", ".join(known[:8]))
+    none = _("{name} has no recording yet. {repair}")
+    return none.format(name=exercise_id, repair=installation.how_to_repair(f"make record UNIT={unit}"))

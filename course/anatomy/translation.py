@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ ENGLISH = "en"
 _NAME = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})*")
 
 _spoken: list[str] = []  # what ``speak`` was told last
+_forced: ContextVar[str] = ContextVar("language", default="")  # what ``speaking`` says at the moment
 
 
 def languages() -> list[str]:
@@ -36,7 +38,7 @@ def speak(name: str) -> None:
 
 def language() -> str:
     """The language in use, e.g. ``"en"`` or ``"zh_CN"``."""
-    asked = os.environ.get("ANATOMY_LANGUAGE") or (_spoken[-1] if _spoken else ENGLISH)
+    asked = _forced.get() or os.environ.get("ANATOMY_LANGUAGE") or (_spoken[-1] if _spoken else ENGLISH)
     return asked if asked == ENGLISH or _path(asked) else ENGLISH
 
 
@@ -64,6 +66,12 @@ def _catalogue(name: str) -> _gettext.NullTranslations:
         return _gettext.NullTranslations()  # a damaged catalogue costs the language and no lesson
 
 
+def spoken_by(source: str) -> str:
+    """The language that a cell says (a notebook in another language begins with one); "" for any other cell."""
+    found = re.fullmatch(r'from anatomy import speak\s+speak\("(\w+)"\)', source.strip())
+    return found[1] if found and found[1] in languages() else ""
+
+
 def _(english: str) -> str:
     """The sentence in the language in use. Values come afterwards: ``_("{n} of {all} pass").format(n=3, all=5)``."""
     return _catalogue(language()).gettext(english) if english else ""
@@ -72,6 +80,11 @@ def _(english: str) -> str:
 def N_(english: str) -> str:
     """Marks a sentence for the catalogues, where it stands as a constant; ``_`` translates it when it is shown."""
     return english
+
+
+def one_or_many(one: str, many: str) -> tuple[str, str]:
+    """Marks a sentence for a count for the catalogues; ``ngettext`` translates it when it is shown."""
+    return one, many
 
 
 def ngettext(one: str, many: str, n: float) -> str:
@@ -87,18 +100,19 @@ def said(context: str, english: str) -> str:
 
 pgettext = said
 
-_CALL = re.compile(r"""\bt\(\s*(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')""")
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_CALL = re.compile(rf"\b(?:tr|N_)\(\s*({_STRING}(?:\s*\+?\s*{_STRING})*)")
 
 
 def words(javascript: str, context: str = "") -> dict[str, str]:
-    """dict English → translation of what a script asks for with ``t("…")``; empty in English, which the script has.
+    """dict English → translation of what a script asks for with ``tr("…")``; empty in English, which the script has.
 
     JavaScript has no catalogue: whoever hands it a script hands these over, too.
     """
     if language() == ENGLISH:
         return {}
     catalogue, found = _catalogue(language()), {}
-    for asked in _asked_for(javascript):
+    for asked in asked_for(javascript):
         shown = catalogue.pgettext(context, asked) if context else catalogue.gettext(asked)
         if shown != asked:
             found[asked] = shown
@@ -106,8 +120,11 @@ def words(javascript: str, context: str = "") -> dict[str, str]:
 
 
 @cache
-def _asked_for(javascript: str) -> list[str]:
-    return sorted({_unescaped(a or b) for a, b in _CALL.findall(javascript)})
+def asked_for(javascript: str) -> list[str]:
+    """The English that a script asks for, each once, in order."""
+    literals = _CALL.findall(javascript)
+    said = ("".join(_unescaped(part[1:-1]) for part in re.findall(_STRING, found)) for found in literals)
+    return list(dict.fromkeys(said))
 
 
 def _unescaped(literal: str) -> str:
@@ -121,10 +138,12 @@ def _unescaped(literal: str) -> str:
 
 @contextmanager
 def speaking(name: str) -> Iterator[None]:
-    """Speaks another language for a while: ``with speaking("zh_CN"): verdict.html()``. An unknown one is English."""
-    before = _spoken[:]
-    _spoken[:] = [name]
+    """Speaks that language for a while, whatever else was said: ``with speaking("zh_CN"): verdict.html()``.
+
+    A language that there is not is English.
+    """
+    before = _forced.set(name)
     try:
         yield
     finally:
-        _spoken[:] = before
+        _forced.reset(before)

@@ -14,6 +14,7 @@ from typing import Any
 from . import elsewhere
 from .installation import how_to_repair
 from .records import MissingRecording, assets_dir
+from .translation import _
 
 Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds
 
@@ -49,10 +50,11 @@ def load(unit: str) -> dict[str, Any]:
     try:
         return _read(path)
     except FileNotFoundError:
-        known = ", ".join(names()) or "none: the folder assets/units is missing"
-        raise MissingRecording(f"There is no unit {unit!r}. Units: {known}") from None
+        known = ", ".join(names()) or _("none: the folder assets/units is missing")
+        raise MissingRecording(_("There is no unit {unit!r}. Units: {known}").format(unit=unit, known=known)) from None
     except ValueError:
-        raise MissingRecording(f"{path.name} in assets/units is damaged. {how_to_repair('make build')}") from None
+        damaged = _("{file} in assets/units is damaged. {repair}")
+        raise MissingRecording(damaged.format(file=path.name, repair=how_to_repair("make build"))) from None
 
 
 def exercise(exercise_id: str) -> tuple[str, Known]:
