@@ -19,7 +19,7 @@ _WORD = re.compile(r"\b[a-z]{2,}\b")
 
 @dataclass(frozen=True)
 class Piece:
-    """Words in a cell's code. first, last: (line from 0, column) of where they stand; text: without quotes and indents."""
+    """Words in a cell's code. first, last: (line from 0, column) of where they stand; text: what they say."""
 
     kind: str  # "docstring" or "comment"
     text: str

@@ -34,7 +34,9 @@ def predict_cells(source: str, unit: str) -> tuple[dict[str, Any], list[Notebook
     asked = wording.line(unit, question, "prediction", is_plain=True)
     text = f"**{wording.said('Predict first.')}** {asked}"
     if options:
-        text += "\n\n" + " · ".join(f"*{wording.line(unit, o, 'option of a prediction', is_plain=True)}*" for o in options)
+        text += "\n\n" + " · ".join(
+            f"*{wording.line(unit, o, 'option of a prediction', is_plain=True)}*" for o in options
+        )
     cells = [
         _cell(nbformat.v4.new_markdown_cell(text), cell_id("ask", name)),
         _cell(nbformat.v4.new_code_cell(f'predict("{name}")'), cell_id("predict", name)),

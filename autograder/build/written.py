@@ -35,8 +35,10 @@ MINUTES = 5  # to answer it; learners read this, so it is no part of the core pa
 POINTS, ITEMS = range(2, 5), range(2, 5)
 BEGIN, END = "### BEGIN MARK SCHEME", "### END MARK SCHEME"
 _SCHEME = re.compile(rf"\A(?P<answer>.*?)^{BEGIN}$(?P<scheme>.*)^{END}$\s*\Z", re.M | re.S)
-_HOW = "*Three to eight sentences, about {minutes} minutes. No check judges them: write first, then compare with the list \
+_HOW = (
+    "*Three to eight sentences, about {minutes} minutes. No check judges them: write first, then compare with the list \
 below.*"
+)
 _QUESTION = f"""## {wording.said("In your own words")}
 
 {{question}}

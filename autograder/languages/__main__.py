@@ -1,9 +1,9 @@
 """``python -m autograder.languages [--check] [--begin zh_CN 02-normalization]`` (make catalogs).
 
-Takes all that can be translated from the sources into the catalogues of every language, compiles what the package reads
-when it runs, and prints how much of each catalogue is translated. ``--check`` writes nothing, names what is stale and
-fails. Translations that would break something (a formula, a link or a place for a value is missing) are named; they fail
-both.
+Takes all that can be translated from the sources into the catalogues of every language, compiles what the package
+reads when it runs, and prints how much of each catalogue is translated. ``--check`` writes nothing, names what is stale
+and fails. Translations that would break something (a formula, a link or a place for a value is missing) are named, and
+fail both.
 """
 
 import argparse

@@ -9,7 +9,7 @@ from babel.messages.catalog import Catalog, Message
 
 from . import catalogues
 
-# What stands in a text and is not words: it stands in the translation as often. Order matters: the first takes its part.
+# What stands in a text and is not words: it stands in the translation as often. The first that fits takes its part.
 KEPT = {
     "place": r"\{\{[^{}$]*\}\}",
     "formula": r"\$\$.+?\$\$|\$[^$\n]+\$",

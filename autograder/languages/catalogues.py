@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from babel import Locale, UnknownLocaleError
 from babel.messages.catalog import Catalog, Message
@@ -16,7 +17,14 @@ from .words import Entry
 
 FOLDER = ROOT / "locale"
 # Of babel's header these change at each run, or say nothing.
-_LEFT_OUT = ("POT-Creation-Date", "PO-Revision-Date", "Last-Translator", "Language-Team", "Report-Msgid-Bugs-To", "Generated-By")
+_LEFT_OUT = (
+    "POT-Creation-Date",
+    "PO-Revision-Date",
+    "Last-Translator",
+    "Language-Team",
+    "Report-Msgid-Bugs-To",
+    "Generated-By",
+)
 
 
 class CatalogueError(ValueError):
@@ -75,7 +83,8 @@ def updated(entries: Iterable[Entry], old: Catalog | None, language: str) -> Cat
     new = Catalog(locale=checked(language), project="transformer-anatomy", version="1", charset="utf-8")
     for entry in entries:
         key: str | tuple[str, str] = (entry.english, entry.plural) if entry.plural else entry.english
-        made = new.add(key, context=entry.context or None, locations=[(w, None) for w in entry.where])  # type: ignore[list-item]
+        where: list[Any] = [(w, None) for w in entry.where]  # without line numbers: those change for nothing
+        made = new.add(key, context=entry.context or None, locations=where)
         made.auto_comments = list(entry.kinds)
         kept = old.get(key, entry.context or None) if old is not None else None
         if kept is not None and not kept.fuzzy:

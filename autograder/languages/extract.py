@@ -1,4 +1,4 @@
-"""What the package and the widgets say when they run: calls of ``_``, ``ngettext`` and ``pgettext`` in Python, ``t`` in JavaScript."""
+"""What the package and the widgets say when they run: ``_("…")``, ``ngettext`` and so on in Python, ``t("…")`` in JavaScript."""
 
 import io
 from collections.abc import Iterator
@@ -44,7 +44,9 @@ def words_of(path: Path) -> Iterator[tuple[str | None, str, str, list[str]]]:
     method, keywords = ("python", _PYTHON) if path.suffix == ".py" else ("javascript", _JAVASCRIPT)
     options = {"parse_template_string": "true", "encoding": "utf-8"}
     source = io.BytesIO(path.read_bytes())
-    for _, says, comments, context in extract(method, source, keywords, ["Translators:"], options, strip_comment_tags=True):
+    for _, says, comments, context in extract(
+        method, source, keywords, ["Translators:"], options, strip_comment_tags=True
+    ):
         english, plural = (says, "") if isinstance(says, str) else (says[0], says[1])
         yield context, english, plural, comments
 

@@ -1,9 +1,9 @@
 """Notebooks of another language, from the one source.
 
 ``python -m autograder.languages.notebooks zh_CN [--unit 00-start-here]`` (make build LANG=zh_CN) writes them to
-``build/zh_CN/course/``. Cells, ids, code, checksums of what is judged and everything that a grader looks at are those of
-the English notebook; words differ, and a first cell tells the package its language. What is not translated yet stands
-there in English and says so. A unit without a catalogue is English as a whole.
+``build/zh_CN/course/``. Cells, ids, code, checksums of what is judged and everything that a grader looks at are those
+of the English notebook; words differ, and a first cell tells the package its language. What is not translated yet
+stands there in English and says so. A unit without a catalogue is English as a whole.
 """
 
 import argparse

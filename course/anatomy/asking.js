@@ -19,6 +19,10 @@ const isDark = () => {
   return lab === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : lab === "false";
 };
 
+/** The words of the page's language; Python hands them over, and English stands here. */
+let words = {};
+const t = (english) => words[english] ?? english;
+
 const freshId = () => "ask" + Math.random().toString(36).slice(2, 10);
 
 // A kernel that is busy with another cell answers when it is done; after this long the page says that it waits.
@@ -29,9 +33,9 @@ function question(model, item) {
   const group = freshId();
   const legend = node("legend", item.above ? { class: "ta-ask-unseen" } : {}, item.question);
   const set = node("fieldset", {}, legend);
-  const inputs = item.options.map((text) => {
+  const inputs = item.options.map((text, i) => {
     const input = keepKeys(node("input", { type: "radio", name: group, value: text }));
-    set.append(node("label", { class: "ta-ask-option" }, input, node("span", {}, text)));
+    set.append(node("label", { class: "ta-ask-option" }, input, node("span", {}, (item.labels || item.options)[i])));
     return input;
   });
   const free = item.options.length === 0;
@@ -43,7 +47,7 @@ function question(model, item) {
       event.preventDefault();
       form.requestSubmit();
     });
-    set.append(node("div", { class: "ta-ask-free" }, node("label", { for: group }, "I expect"), inputs[0]));
+    set.append(node("div", { class: "ta-ask-free" }, node("label", { for: group }, t("I expect")), inputs[0]));
   }
   const button = keepKeys(node("button", { type: "submit" }, item.button));
   set.append(button);
@@ -74,11 +78,11 @@ function question(model, item) {
     if (waiting || set.disabled) return;
     const value = current();
     if (!value) {
-      say("problem", free ? "Write something first." : "Choose one first.");
+      say("problem", free ? t("Write something first.") : t("Choose one first."));
       return;
     }
     waiting = (model.get("commit").n || 0) + 1;
-    timer = setTimeout(() => say("problem", "Waiting for the kernel, which is busy \u2026"), WAIT_MS);
+    timer = setTimeout(() => say("problem", t("Waiting for the kernel, which is busy \u2026")), WAIT_MS);
     model.set("commit", { key: item.key, value, n: waiting });
     model.save_changes();
   });
@@ -100,7 +104,7 @@ function question(model, item) {
     if (!more.hidden) {
       const list = node("dl");
       for (const [text, reason] of state.others) list.append(node("dt", {}, text), node("dd", {}, reason));
-      more.append(keepKeys(node("summary", {}, "And the others?")), list);
+      more.append(keepKeys(node("summary", {}, t("And the others?"))), list);
     }
     // A disabled element loses the focus to nowhere, and a keyboard its place in the page.
     const focused = set.contains(document.activeElement);
@@ -115,6 +119,7 @@ function question(model, item) {
 }
 
 function render({ model, el }) {
+  words = model.get("words") || {};
   const root = node("div", { class: "ta-ask", role: "group", "aria-label": model.get("name") });
   const questions = model.get("items").map((item) => question(model, item));
   questions.forEach(({ form }) => root.append(form));

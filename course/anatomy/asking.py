@@ -13,9 +13,12 @@ from typing import Any
 import anywidget
 import traitlets as t
 
+from .translation import _, words
+
 State = dict[str, Any]  # of one question; Question says what it holds
 Item = dict[str, Any]
 _HERE = Path(__file__).parent
+_SCRIPT = (_HERE / "asking.js").read_text(encoding="utf-8")
 FALLBACK = """<style>
 .jp-OutputArea-child:has(.ta-ask-plain):has(+ .jp-OutputArea-child .ta-ask) { display: none; }
 .jp-OutputArea-child:has(.ta-ask-plain) + .jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets) {
@@ -28,7 +31,8 @@ class Question(anywidget.AnyWidget):
     """One or several questions in one output.
 
     Args:
-        items: list of dicts: ``key``, ``question``, ``options`` (none for a free answer), ``above`` (the question
+        items: list of dicts: ``key``, ``question``, ``options`` (none for a free answer), ``labels`` (what is
+            shown of the options, where that is something else), ``above`` (the question
             already stands above the cell: only a screen reader hears it here) and ``button``.
         on_commit: ``on_commit(key, value)`` → the new state; it runs when a learner commits an answer.
         states: key → state, for what was answered earlier. A state is a dict: ``choice``, ``tone`` (``kept``,
@@ -39,13 +43,14 @@ class Question(anywidget.AnyWidget):
             HTML output to a cell of the notebook, and one in a widget out of the page.
     """
 
-    _esm = (_HERE / "asking.js").read_text(encoding="utf-8")
+    _esm = _SCRIPT
     _css = (_HERE / "asking.css").read_text(encoding="utf-8")
 
     name = t.Unicode().tag(sync=True)
     token = t.Unicode().tag(sync=True)  # finds the plain question that belongs to this control
     items = t.List().tag(sync=True)
     states = t.Dict().tag(sync=True)
+    words = t.Dict().tag(sync=True)  # English → what the script says in its place; empty in English
     commit = t.Dict().tag(sync=True)  # from the page: key, value and a number, so that the same answer counts anew
 
     def __init__(
@@ -53,11 +58,17 @@ class Question(anywidget.AnyWidget):
         items: list[Item],
         on_commit: Callable[[str, str], State],
         states: dict[str, State] | None = None,
-        name: str = "Question",
+        name: str = "",
         below: Callable[[], str] | None = None,
     ):
         self._on_commit, self._below, self._place = on_commit, below, None
-        super().__init__(items=items, states=states or {}, name=name, token=secrets.token_hex(6))
+        super().__init__(
+            items=items,
+            states=states or {},
+            name=name or _("Question"),
+            token=secrets.token_hex(6),
+            words=words(_SCRIPT),
+        )
 
     @t.observe("commit")
     def _committed(self, change):
@@ -70,7 +81,7 @@ class Question(anywidget.AnyWidget):
             state = {
                 "choice": answer.get("value", ""),
                 "tone": "problem",
-                "message": f"This could not be kept: {type(error).__name__}: {error}",
+                "message": _("This could not be kept: {error}").format(error=f"{type(error).__name__}: {error}"),
             }
         self.show(answer["key"], {**state, "n": answer.get("n", 0)})
 
@@ -100,7 +111,7 @@ class Question(anywidget.AnyWidget):
         # stands below it.
         plain = (
             f'{FALLBACK}<div class="ta-ask-plain" data-ask="{self.token}">{data["text/html"]}'
-            "<p>To answer, run this cell.</p></div>"
+            f"<p>{_('To answer, run this cell.')}</p></div>"
         )
         display({"text/plain": data["text/plain"], "text/html": plain}, raw=True)
         if view:
@@ -117,10 +128,14 @@ class Question(anywidget.AnyWidget):
         return {"text/html": self._below(), "text/plain": ""}
 
 
+def _labels(item):
+    return item.get("labels") or item["options"]
+
+
 def _plain(item):
-    return "\n".join([item["question"], *(f"  ○ {o}" for o in item["options"])])
+    return "\n".join([item["question"], *(f"  ○ {o}" for o in _labels(item))])
 
 
 def _page(item):
-    options = "".join(f"<li>{html.escape(o)}</li>" for o in item["options"])
+    options = "".join(f"<li>{html.escape(o)}</li>" for o in _labels(item))
     return f"<p><strong>{html.escape(item['question'])}</strong></p>" + (f"<ul>{options}</ul>" if options else "")

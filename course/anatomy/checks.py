@@ -9,6 +9,7 @@ from typing import Any
 
 from . import claims, judging, loop, probing, records, runner, session
 from .progress import note
+from .translation import _
 from .verdict import Verdict
 
 
@@ -18,13 +19,13 @@ class CheckFailed(AssertionError):
 
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
-        super().__init__(f"{verdict.exercise}: not yet. What is wrong stands above.")
+        super().__init__(_("{exercise}: not yet. What is wrong stands above.").format(exercise=verdict.exercise))
 
     def _render_traceback_(self):
         # nbgrader's Validate shows an error's traceback and no other output.
         if os.environ.get("NBGRADER_EXECUTION") or os.environ.get("NBGRADER_VALIDATING"):
             return [self.verdict.text()]
-        return [f"{self.verdict.exercise}: not yet"]
+        return [_("{exercise}: not yet").format(exercise=self.verdict.exercise)]
 
 
 class NotChecked(CheckFailed):
@@ -32,10 +33,11 @@ class NotChecked(CheckFailed):
 
     def __init__(self, exercise_id: str, said: str) -> None:
         self.exercise, self.said = exercise_id, said
-        AssertionError.__init__(self, f"{exercise_id}: not checked. Why stands above.")
+        said = _("{exercise}: not checked. Why stands above.").format(exercise=exercise_id)
+        AssertionError.__init__(self, said)
 
     def _render_traceback_(self):
-        return [f"{self.exercise}: not checked"]
+        return [_("{exercise}: not checked").format(exercise=self.exercise)]
 
 
 def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
@@ -73,10 +75,9 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
 
 def _named(record, functions):
     if len(functions) != len(record.targets):
-        raise TypeError(
-            f"check({record.id!r}, …) needs {', '.join(record.targets)}: "
-            f"{len(record.targets)} given to it, not {len(functions)}"
-        )
+        words = _("check({exercise!r}, …) needs {names}: {n} given to it, not {given}")
+        names, n = ", ".join(record.targets), len(record.targets)
+        raise TypeError(words.format(exercise=record.id, names=names, n=n, given=len(functions)))
     return dict(zip(record.targets, functions, strict=True))
 
 

@@ -9,9 +9,11 @@ from .progress import is_extension, passed, unit_view, whats_next
 from .records import MissingRecording
 from .session import Run, Stale
 from .store import Entry
+from .translation import N_, _, said
 from .verdict import CALM, Verdict, box
 
-HINTS = ("Hint 1: a nudge", "Hint 2: a plan", "Hint 3: nearly code")
+HINTS = (N_("Hint 1: a nudge"), N_("Hint 2: a plan"), N_("Hint 3: nearly code"))
+RUN_AGAIN = N_("Run it (Shift+Enter), then check again.")
 FIRST_HINT = 2  # failing tries before a hint is offered
 
 
@@ -76,24 +78,30 @@ def after(verdict: Verdict, entry: Entry) -> tuple[str, str]:
 
 
 def _passed(shown, unit, exercise):
-    worth = exercise["worth"]
-    shown.add(f"<p><b>Worth knowing.</b> {inline(worth)}</p>", f"Worth knowing: {bare(worth)}")
+    worth = said(exercise["id"], exercise["worth"])
+    known = _("Worth knowing: {text}").format(text=bare(worth))
+    shown.add(f"<p><b>{_('Worth knowing.')}</b> {inline(worth)}</p>", known)
     view = unit_view(unit)
-    done, total, title = view.done, len(view.core), html.escape(view.title)
-    aside = f", extensions {view.extensions_done} of {len(view.extensions)}" if view.extensions else ""
-    left = f", about {view.minutes} min left" if view.minutes else ""
+    done, total = view.done, len(view.core)
+    count = _("{unit}: {done} of {total} exercises").format(unit=view.title, done=done, total=total)
+    line = count
+    if view.extensions:
+        there = len(view.extensions)
+        line += _(", extensions {done} of {total}").format(done=view.extensions_done, total=there)
+    if view.minutes:
+        line += _(", about {minutes} min left").format(minutes=view.minutes)
+    line = _("{sentence}.").format(sentence=line)
     shown.add(
-        f'<p><progress max="{total}" value="{done}" aria-label="{title}: {done} of {total} exercises" '
-        f'style="vertical-align:middle"></progress> {title}: {done} of {total} exercises{aside}{left}.</p>',
-        f"{view.title}: {done} of {total} exercises{aside}{left}.",
+        f'<p><progress max="{total}" value="{done}" aria-label="{html.escape(count)}" '
+        f'style="vertical-align:middle"></progress> {html.escape(line)}</p>',
+        line,
     )
     coming = whats_next(after=exercise["id"])
     if coming is None:
-        shown.add(
-            "<p>That was the last open exercise of the course.</p>", "That was the last open exercise of the course."
-        )
+        last = _("That was the last open exercise of the course.")
+        shown.add(f"<p>{last}</p>", last)
         return
-    reached = f"{'Core path' if view.extensions else 'Unit'} done. "
+    reached = f"{_('Core path done.') if view.extensions else _('Unit done.')} "
     _next(shown, view, coming, first=reached if done == total and not is_extension(exercise) else "")
     if done == total and not (coming["unit"] == unit and is_extension(exercise)):
         _offer_extensions(shown, view, coming)
@@ -102,12 +110,15 @@ def _passed(shown, unit, exercise):
 def _next(shown, view, coming, first):
     """What to go on with. first: what to say before it."""
     there, elsewhere = coming["exercise"], coming["unit"] != view.name
-    where = f" in {coming['title']}" if elsewhere else ""
-    label, words = "Next", f"{there['title']}{where}, about {there['minutes']} min"
+    title, minutes = said(there["id"], there["title"]), there["minutes"]
+    label, words = _("Next"), _("{exercise}, about {minutes} min").format(exercise=title, minutes=minutes)
+    if elsewhere:
+        words = _("{exercise} in {unit}, about {minutes} min")
+        words = words.format(exercise=title, unit=coming["title"], minutes=minutes)
     if is_extension(there):
-        label = "Next extension"
+        label = _("Next extension")
     elif elsewhere and not coming["begun"]:
-        label, words = "Next unit", coming["title"]
+        label, words = _("Next unit"), coming["title"]
     shown.add(
         f'<p>{first}<b>{label}:</b> <a href="{html.escape(coming["href"])}">{html.escape(words)}</a></p>',
         f"{first}{label}: {words}",
@@ -120,10 +131,12 @@ def _offer_extensions(shown, view, coming):
     for e, entry in view.extensions:
         if not passed(entry) and e["id"] != coming["exercise"]["id"]:
             href = units.link(view.name, units.cell_id("say", e["id"]), here=view.name)
-            links.append(f'<a href="{html.escape(href)}">{html.escape(e["title"])}</a> ({e["minutes"]} min)')
-            words.append(f"{e['title']} ({e['minutes']} min)")
+            title = said(e["id"], e["title"])
+            minutes = _("{n} min").format(n=e["minutes"])
+            links.append(f'<a href="{html.escape(href)}">{html.escape(title)}</a> ({minutes})')
+            words.append(f"{title} ({minutes})")
     if words:
-        label = "Extension" if len(words) == 1 else "Extensions"
+        label = _("Extension") if len(words) == 1 else _("Extensions")
         shown.add(f"<p>{label}: {' · '.join(links)}</p>", f"{label}: {' · '.join(words)}")
 
 
@@ -131,11 +144,12 @@ def _offer_hint(shown, unit, exercise, entry):
     tries = entry.get("tries", 0)
     if tries < FIRST_HINT or entry.get("passed_on_try"):
         return
-    name = HINTS[min(tries - FIRST_HINT, len(HINTS) - 1)]
+    name = _(HINTS[min(tries - FIRST_HINT, len(HINTS) - 1)])
     href = units.link(unit, units.cell_id("hint", exercise["id"]), here=unit)
+    stuck, link = _("Stuck? {hint} is below this check."), f'<a href="{html.escape(href)}">{name}</a>'
     shown.add(
-        f'<p>Stuck? <a href="{html.escape(href)}">{name}</a> is below this check.</p>',
-        f"Stuck? {name} is below this check.",
+        f"<p>{stuck.format(hint=link)}</p>",
+        stuck.format(hint=name),
     )
 
 
@@ -143,27 +157,25 @@ def not_checked(stale: Stale) -> tuple[str, str]:
     """(HTML, text) for a verdict that would be about code which is not on the screen."""
     name, run, shown = stale.name, stale.run, Shown()
     if stale.kind == "edited":
+        changed, again = _("Not checked: the cell of {name} was changed after it was run."), _(RUN_AGAIN)
         shown.add(
-            f"<b>Not checked: the cell of <code>{html.escape(name)}</code> was changed after it was run.</b>"
-            "<p>Run it (Shift+Enter), then check again.</p>",
-            f"Not checked: the cell of {name} was changed after it was run.\nRun it (Shift+Enter), then check again.",
+            f"<b>{changed.format(name=f'<code>{html.escape(name)}</code>')}</b><p>{again}</p>",
+            f"{changed.format(name=name)}\n{again}",
         )
         return box(CALM, shown.html[0]), shown.text[0]
     what, line = failure(run)
+    failed = _("Not checked: the cell of {name} did not run.")
+    shown.add(f"<b>{failed.format(name=f'<code>{html.escape(name)}</code>')}</b>", failed.format(name=name))
+    stopped = _("It stopped at line {n}: {line}")
     shown.add(
-        f"<b>Not checked: the cell of <code>{html.escape(name)}</code> did not run.</b>",
-        f"Not checked: the cell of {name} did not run.",
+        f"<p>{stopped.format(n=run.line, line=f'<code>{html.escape(line)}</code>')}<br>{html.escape(what)}</p>",
+        f"{stopped.format(n=run.line, line=line)}\n{what}",
     )
-    shown.add(
-        f"<p>It stopped at line {run.line}: <code>{html.escape(line)}</code><br>{html.escape(what)}</p>",
-        f"It stopped at line {run.line}: {line}\n{what}",
-    )
-    shown.add(
-        "<p>What is in memory is your version from before, not the code on the screen. Mend the cell, run it "
-        "until it shows no error, then check again.</p>",
+    memory = _(
         "What is in memory is your version from before, not the code on the screen. Mend the cell, run it until "
-        "it shows no error, then check again.",
+        "it shows no error, then check again."
     )
+    shown.add(f"<p>{memory}</p>", memory)
     markup, text = shown.both()
     return box(CALM, markup), text
 
@@ -195,13 +207,15 @@ def undefined(name: str | None, source: str, left_behind: Mapping[str, Run]) -> 
         run = left_behind[name]
         what, line = failure(run)
         return [
-            f"Not checked: the cell of {name} did not run, so there is no {name} yet.",
-            f"It stopped at line {run.line}: {line}",
+            _("Not checked: the cell of {name} did not run, so there is no {name} yet.").format(name=name),
+            _("It stopped at line {n}: {line}").format(n=run.line, line=line),
             what,
-            "Mend the cell, run it until it shows no error, then check again.",
+            _("Mend the cell, run it until it shows no error, then check again."),
         ]
     return [
-        f"Not checked: there is no {name} in memory.",
-        "Run its cell above (Shift+Enter), then check again. After a restart of the kernel: Run → Run All Above "
-        "Selected Cell.",
+        _("Not checked: there is no {name} in memory.").format(name=name),
+        _(
+            "Run its cell above (Shift+Enter), then check again. After a restart of the kernel: Run → Run All Above "
+            "Selected Cell."
+        ),
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from . import store, units
 from .records import MissingRecording
+from .translation import _, said
 
 if TYPE_CHECKING:
     from .asking import Question
@@ -40,7 +41,7 @@ def predict(prediction_id: str, question: str | None = None, options: Iterable[o
     """
     known = _known(prediction_id)
     if question is None and known is None:
-        raise ValueError(f"The course has no prediction {prediction_id!r}.")
+        raise ValueError(_("The course has no prediction {name!r}.").format(name=prediction_id))
     above = question is None  # the course's own questions stand in the text above the cell
     if above:
         question, options = known["question"], known["options"]
@@ -52,17 +53,20 @@ def predict(prediction_id: str, question: str | None = None, options: Iterable[o
 def _control(prediction_id, words, above):
     from .asking import Question  # here, because `import anatomy` should not wait for the widget libraries
 
+    unit, options = _unit(prediction_id), _options[prediction_id]
     item = {
         "key": prediction_id,
-        "question": words,
-        "options": _options[prediction_id],
+        "question": said(unit, words),
+        "options": options,
         "above": above,
-        "button": "Keep my prediction",
-    }
+        "button": _("Keep my prediction"),
+    } | labels(unit, options)
     entry = store.read("predictions").get(prediction_id)
     states = {prediction_id: _state(prediction_id, entry)} if entry else {}
     far = _known(prediction_id) and not _known(prediction_id)["adjacent"]
-    return Question([item], _commit, states, "Prediction", below=(lambda: _link_below(prediction_id)) if far else None)
+    return Question(
+        [item], _commit, states, _("Prediction"), below=(lambda: _link_below(prediction_id)) if far else None
+    )
 
 
 def _commit(prediction_id, value):
@@ -79,7 +83,7 @@ def _commit(prediction_id, value):
     return (
         state
         if saved
-        else {**state, "why": f"{state['why']} (It could not be saved, and is kept while this notebook runs.)"}
+        else {**state, "why": f"{state['why']} {_('(It could not be saved, and is kept while this notebook runs.)')}"}
     )
 
 
@@ -90,7 +94,8 @@ def record_prediction(prediction_id: str, value: object) -> None:
     """
     entry = store.read("predictions").get(prediction_id)
     if entry and entry["shown"] and entry["choice"] != str(value):
-        print(f"(the result has been shown; your prediction stays: {entry['choice']})")
+        stays = said(_unit(prediction_id), entry["choice"])
+        print(_("(the result has been shown; your prediction stays: {choice})").format(choice=stays))
         return
     state = _commit(prediction_id, str(value))
     if prediction_id in _asked:
@@ -109,17 +114,33 @@ def _record(prediction_id, value):
 
 def _state(prediction_id, entry, here=False):
     """What the page shows of a kept prediction; ``here``: its result is on show in this session."""
-    stop = "" if entry["choice"].endswith((".", "!", "?", "…")) else "."
-    state = {"choice": entry["choice"], "tone": "kept", "message": f"Kept: {entry['choice']}{stop}"}
+    shown = said(_unit(prediction_id), entry["choice"])
+    kept = _("Kept: {choice}") if shown.endswith((".", "!", "?", "…", "。", "！", "？")) else _("Kept: {choice}.")
+    state = {"choice": entry["choice"], "tone": "kept", "message": kept.format(choice=shown)}
     known = _known(prediction_id)
     if entry["shown"]:
-        why = "The result is there now." if here else "The result has been shown, so your prediction stays as it is."
+        stays = _("The result has been shown, so your prediction stays as it is.")
+        why = _("The result is there now.") if here else stays
         return {**state, "why": why, "locked": True}
     if known and known["adjacent"]:
-        why = "Run the next cell to compare."
+        why = _("Run the next cell to compare.")
     else:
-        why = "The result comes further down; you will see both side by side."
-    return {**state, "why": why, "button": "Change my prediction"}
+        why = _("The result comes further down; you will see both side by side.")
+    return {**state, "why": why, "button": _("Change my prediction")}
+
+
+def labels(unit: str, options: Iterable[str]) -> dict[str, list[str]]:
+    """{"labels": what stands beside each option} where that is not the option itself: what is kept is English."""
+    shown = [said(unit, o) for o in options]
+    return {} if shown == list(options) else {"labels": shown}
+
+
+def _unit(prediction_id):
+    """The unit that asks for it; "" where the course doesn't know it."""
+    try:
+        return units.prediction(prediction_id)[0]
+    except (KeyError, MissingRecording):
+        return ""
 
 
 def _known(prediction_id):
@@ -143,7 +164,7 @@ def _link(kind, prediction_id, words):
 def _link_below(prediction_id):
     """HTML under a control whose result is far away: a link to it, once a prediction is kept."""
     kept = prediction_id in store.read("predictions")
-    return _link("reveal", prediction_id, "Go to the result") if kept else ""
+    return _link("reveal", prediction_id, _("Go to the result")) if kept else ""
 
 
 # ---- showing ---------------------------------------------------------------------------------------------
@@ -188,8 +209,9 @@ def _one_of_the_options(prediction_id, answer):
     if options is None or answer in options:
         return
     if not options:
-        raise ValueError(f"{prediction_id} has no options, so reveal() takes no answer.")
-    raise ValueError(f"{prediction_id}: the answer {answer!r} is none of the options {options}.")
+        raise ValueError(_("{name} has no options, so reveal() takes no answer.").format(name=prediction_id))
+    wrong = _("{name}: the answer {answer!r} is none of the options {options}.")
+    raise ValueError(wrong.format(name=prediction_id, answer=answer, options=options))
 
 
 class Revealed:
@@ -254,36 +276,46 @@ class Revealed:
     def _came_out(self):
         """(what came out, more about it)."""
         value = str(self.value)
-        return (value, "") if self.answer in (None, value) else (self.answer, value)
+        unit = _unit(self.id)
+        return (said(unit, value), "") if self.answer in (None, value) else (said(unit, self.answer), value)
 
     @property
     def _judgment(self):
-        return {True: "Your prediction held.", False: "It came out differently.", None: ""}[self.held]
+        return {True: _("Your prediction held."), False: _("It came out differently."), None: ""}[self.held]
+
+    @property
+    def _predicted(self):
+        return said(_unit(self.id), self.prediction) if self.prediction else _("(nothing recorded)")
+
+    @property
+    def _why(self):
+        return said(_unit(self.id), self.because)
 
     def __repr__(self):
         if self.error:
-            return f"The result could not be computed: {self.error}. Look at the cells above, then run this one again."
+            failed = _("The result could not be computed: {error}. Look at the cells above, then run this one again.")
+            return failed.format(error=self.error)
         if not self.open:
-            return "This result waits for your prediction."
-        said, more = self._came_out
+            return _("This result waits for your prediction.")
+        result, more = self._came_out
         lines = [
-            f"You predicted: {self.prediction or '(nothing recorded)'}",
-            f"It came out:   {said}" + (f" ({more})" if more else ""),
+            _("You predicted: {choice}").format(choice=self._predicted),
+            _("It came out:   {result}").format(result=result) + (f" ({more})" if more else ""),
         ]
-        return "\n".join([*lines, *filter(None, [" ".join(filter(None, [self._judgment, self.because]))])])
+        return "\n".join([*lines, *filter(None, [" ".join(filter(None, [self._judgment, self._why]))])])
 
     def _repr_html_(self):
         e = html.escape
         if self.error or not self.open:
-            link = "" if self.error else _link("predict", self.id, "Go to the question")
+            link = "" if self.error else _link("predict", self.id, _("Go to the question"))
             return f'<p style="margin:.4em 0">{e(repr(self))} {link}</p>'
-        said, more = self._came_out
+        result, more = self._came_out
         cell = 'style="text-align:left;vertical-align:top;padding:4px 12px 4px 0;white-space:normal"'
         more = f"<br>{e(more)}" if more else ""
         judgment = f"<strong>{e(self._judgment)}</strong> " if self._judgment else ""
         return (
-            f'<table style="margin:.2em 0"><tr><th scope="row" {cell}>You predicted</th>'
-            f"<td {cell}>{e(self.prediction or '(nothing recorded)')}</td></tr>"
-            f'<tr><th scope="row" {cell}>It came out</th><td {cell}>{e(said)}{more}</td></tr></table>'
-            f'<p style="margin:.4em 0">{judgment}{e(self.because)}</p>'
+            f'<table style="margin:.2em 0"><tr><th scope="row" {cell}>{_("You predicted")}</th>'
+            f"<td {cell}>{e(self._predicted)}</td></tr>"
+            f'<tr><th scope="row" {cell}>{_("It came out")}</th><td {cell}>{e(result)}{more}</td></tr></table>'
+            f'<p style="margin:.4em 0">{judgment}{e(self._why)}</p>'
         )

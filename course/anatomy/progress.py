@@ -9,6 +9,7 @@ from typing import Any
 
 from . import records, store, units
 from .store import Entry
+from .translation import _, said
 from .units import Known
 from .verdict import Verdict
 
@@ -110,7 +111,7 @@ def views() -> list[UnitView]:
             out.append(
                 UnitView(
                     name,
-                    unit["title"],
+                    said(name, unit["title"]),
                     [(e, tries.get(e["id"], {})) for e in unit["exercises"]],
                     (sum(judged), len(judged)),
                     (sum(a["right_on_first"] for a in answered), len(answered), len(unit["quizzes"])),
@@ -120,7 +121,7 @@ def views() -> list[UnitView]:
         except (records.MissingRecording, OSError) as error:
             out.append(UnitView(name, name, problem=str(error)))
         except (KeyError, TypeError):
-            out.append(UnitView(name, name, problem="Its description is damaged; unpack the course again."))
+            out.append(UnitView(name, name, problem=_("Its description is damaged; unpack the course again.")))
     return out
 
 
@@ -152,7 +153,7 @@ def _next(all_units, after=None):
     order = [(u, e, entry) for u in all_units for e, entry in u.exercises]
     if after is None:
         # Older entries have no time; then the place in the course decides.
-        done = [(entry.get("passed_at", 0), i) for i, (_, _, entry) in enumerate(order) if passed(entry)]
+        done = [(entry.get("passed_at", 0), i) for i, (*__, entry) in enumerate(order) if passed(entry)]
         at = max(done)[1] if done else -1
     else:
         at = next((i for i, (_, e, _) in enumerate(order) if e["id"] == after), -1)
@@ -165,7 +166,7 @@ def _next(all_units, after=None):
     still_open.sort(key=lambda item: is_extension(item[1]) and item[1]["id"] not in below)
     if not still_open:
         return None
-    unit, e, _ = still_open[0]
+    unit, e = still_open[0][:2]
     begun = any(known for _, known in unit.exercises)
     return {
         "unit": unit.name,
@@ -180,7 +181,8 @@ def _one(all_units, unit):
     for view in all_units:
         if view.name == unit:
             return view
-    raise ValueError(f"There is no unit {unit!r}. Units: {', '.join(u.name for u in all_units)}")
+    known = ", ".join(u.name for u in all_units)
+    raise ValueError(_("There is no unit {unit!r}. Units: {known}").format(unit=unit, known=known))
 
 
 class Progress:

@@ -5,6 +5,7 @@ import html
 from . import units
 from .progress import Progress, UnitView, is_extension, passed
 from .store import Entry
+from .translation import _, ngettext, said
 from .units import Known
 
 # Colors are the page's own, so that light and dark themes fit by themselves.
@@ -31,35 +32,48 @@ STYLE = """<style>
 def duration(minutes: float) -> str:
     """``duration(165)`` is ``"2 h 45 min"``."""
     hours, rest = divmod(round(minutes), 60)
-    return " ".join(filter(None, [f"{hours} h" if hours else "", f"{rest} min" if rest or not hours else ""]))
+    if not hours:
+        return _("{n} min").format(n=rest)
+    return _("{n} h {m} min").format(n=hours, m=rest) if rest else _("{n} h").format(n=hours)
 
 
 def state(entry: Entry) -> str:
     """An exercise's state in words."""
     if passed(entry):
-        return f"passed on try {entry['passed_on_try']}"
+        return _("passed on try {n}").format(n=entry["passed_on_try"])
     tries = entry.get("tries", 0)
-    return f"{tries} {'try' if tries == 1 else 'tries'} so far" if tries else "not tried yet"
+    if not tries:
+        return _("not tried yet")
+    return ngettext("{n} try so far", "{n} tries so far", tries).format(n=tries)
 
 
 def points(reached: float, possible: float, extra: float) -> str:
     """``"3.5/8 points"``, or ``"8/8 points, 3 extra"`` with points from extensions."""
-    return f"{round(reached, 1):g}/{possible:g} points" + (f", {round(extra, 1):g} extra" if extra else "")
+    if extra:
+        said = _("{reached:g}/{possible:g} points, {extra:g} extra")
+        return said.format(reached=round(reached, 1), possible=possible, extra=round(extra, 1))
+    return _("{reached:g}/{possible:g} points").format(reached=round(reached, 1), possible=possible)
 
 
 def extensions(done: int, there: int) -> list[str]:
     """``["extensions 1 of 4"]``, and nothing where there are none: a list of phrases."""
-    return [f"extensions {done} of {there}"] if there else []
+    return [_("extensions {done} of {total}").format(done=done, total=there)] if there else []
 
 
 def name(exercise: Known) -> str:
     """An exercise's title, with a word that tells an extension."""
-    return exercise["title"] + (" (extension)" if is_extension(exercise) else "")
+    title = said(exercise["id"], exercise["title"])
+    return _("{exercise} (extension)").format(exercise=title) if is_extension(exercise) else title
+
+
+def exercises(done: int, there: int) -> str:
+    """``"3/8 exercises"``."""
+    return _("{done}/{total} exercises").format(done=done, total=there)
 
 
 def left(minutes: float) -> str:
     """``"about 40 min left"``, or ``"done"``."""
-    return f"about {duration(minutes)} left" if minutes else "done"
+    return _("about {time} left").format(time=duration(minutes)) if minutes else _("done")
 
 
 def asides(view: UnitView) -> list[str]:
@@ -67,12 +81,14 @@ def asides(view: UnitView) -> list[str]:
     (held, judged), (right, answered, asked), (decided, claims) = view.predictions, view.quiz, view.claims
     out = []
     if judged:
-        out.append(f"{held} of {judged} predictions held")
+        out.append(_("{n} of {total} predictions held").format(n=held, total=judged))
     if answered:
-        more = f", {asked - answered} to go" if answered < asked else ""
-        out.append(f"recap: {right} of {answered} right at first try{more}")
+        so_far = _("recap: {n} of {total} right at first try")
+        if answered < asked:
+            so_far = _("recap: {n} of {total} right at first try, {left} to go")
+        out.append(so_far.format(n=right, total=answered, left=asked - answered))
     if claims and (decided or any(entry for _, entry in view.exercises)):  # before the start it would only be noise
-        out.append(f"{decided} of {claims} claims decided")
+        out.append(_("{n} of {total} claims decided").format(n=decided, total=claims))
     return out
 
 
@@ -83,7 +99,7 @@ def total(shown: Progress) -> str:
     reached, possible = (sum(u.points[i] for u in every) for i in (0, 1))
     return ", ".join(
         [
-            f"{sum(u.done for u in every)}/{sum(len(u.core) for u in every)} exercises",
+            exercises(sum(u.done for u in every), sum(len(u.core) for u in every)),
             *aside,
             points(reached, possible, sum(u.extra for u in every)),
             left(sum(u.minutes for u in every)),
@@ -93,7 +109,7 @@ def total(shown: Progress) -> str:
 
 def text(shown: Progress) -> str:
     """Plain text, for a terminal or a log."""
-    lines = [_next_line(shown), ""] if shown.units else ["There is no unit here."]
+    lines = [_next_line(shown), ""] if shown.units else [_("There is no unit here.")]
     width = max((len(u.title) for u in shown.units), default=0)
     for u in shown.units:
         if u.problem:
@@ -101,7 +117,7 @@ def text(shown: Progress) -> str:
             continue
         n = len(u.core)
         facts = [
-            f"{u.done}/{n} exercises",
+            exercises(u.done, n),
             *extensions(u.extensions_done, len(u.extensions)),
             points(*u.points, u.extra),
             left(u.minutes),
@@ -111,36 +127,42 @@ def text(shown: Progress) -> str:
             lines.append(f"{'':{width}}  {', '.join(asides(u))}")
         if shown.unit:
             lines += [f"  {'✓' if passed(entry) else '·'} {name(e)}: {state(entry)}" for e, entry in u.exercises]
-    return "\n".join([*lines, *([f"{'Total':{width}}  {total(shown)}"] if len(shown.units) > 1 else [])])
+    return "\n".join([*lines, *([f"{_('Total'):{width}}  {total(shown)}"] if len(shown.units) > 1 else [])])
 
 
 def _next_line(shown):
     if shown.next is None:
-        return "Every exercise is passed."
+        return _("Every exercise is passed.")
     exercise = shown.next["exercise"]
-    return f"{_ahead(exercise)}: {exercise['title']} ({shown.next['title']}, about {exercise['minutes']:g} min)"
+    return _ahead(exercise).format(
+        exercise=said(exercise["id"], exercise["title"]), unit=shown.next["title"], minutes=exercise["minutes"]
+    )
 
 
 def _ahead(exercise):
     # An extension comes up here only when nothing else is open.
-    return "Core path done. Next extension" if is_extension(exercise) else "Next"
+    if is_extension(exercise):
+        return _("Core path done. Next extension: {exercise} ({unit}, about {minutes:g} min)")
+    return _("Next: {exercise} ({unit}, about {minutes:g} min)")
 
 
 def page(shown: Progress) -> str:
     """HTML, for the notebook. Headings are roles, not <h3>: those would enter the notebook's table of contents."""
     e = html.escape
     if shown.next is None:
-        ahead = "Every exercise is passed."
+        ahead = _("Every exercise is passed.")
     else:
         exercise = shown.next["exercise"]
-        ahead = (
-            f'{_ahead(exercise)}: <a href="{e(shown.next["href"])}">{e(exercise["title"])}</a> '
-            f"({e(shown.next['title'])}, about {exercise['minutes']:g} min)"
+        title = e(said(exercise["id"], exercise["title"]))
+        ahead = _ahead(exercise).format(
+            exercise=f'<a href="{e(shown.next["href"])}">{title}</a>',
+            unit=e(shown.next["title"]),
+            minutes=exercise["minutes"],
         )
     whole = f"<p>{total(shown)}</p>" if len(shown.units) > 1 else ""
     items = "".join(_unit(u, unfolded=bool(shown.unit)) for u in shown.units)
     return (
-        f'{STYLE}<div class="ta-way" role="group" aria-label="Your progress"><p><strong>{ahead}</strong></p>'
+        f'{STYLE}<div class="ta-way" role="group" aria-label="{e(_("Your progress"))}"><p><strong>{ahead}</strong></p>'
         f'{whole}<div class="ta-way-units" role="list">{items}</div></div>'
     )
 
@@ -154,10 +176,8 @@ def _unit(view, unfolded):
     if view.problem:
         return _row(f'<div class="ta-way-head">{title}</div><p>{e(view.problem)}</p>')
     n = len(view.core)
-    bar = (
-        f'<progress max="{n or 1}" value="{view.done}" '
-        f'aria-label="{e(view.title)}: {view.done} of {n} exercises"></progress>'
-    )
+    count = _("{unit}: {done} of {total} exercises").format(unit=view.title, done=view.done, total=n)
+    bar = f'<progress max="{n or 1}" value="{view.done}" aria-label="{e(count)}"></progress>'
     rows = "".join(
         f'<li><a href="{e(units.link(view.name, units.cell_id("say", x["id"])))}">{e(name(x))}</a>: '
         f"{'✓ ' if passed(entry) else ''}{state(entry)}</li>"
@@ -173,7 +193,7 @@ def _unit(view, unfolded):
     )
     return _row(
         f'<div class="ta-way-head">{title}{bar}'
-        f'<span class="ta-way-count">{view.done}/{n} exercises</span></div>'
+        f'<span class="ta-way-count">{exercises(view.done, n)}</span></div>'
         f"<details{' open' if unfolded else ''}><summary>{e(facts)}</summary><ul>{rows}</ul></details>"
     )
 

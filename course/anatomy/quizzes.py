@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from . import store, units
+from .predictions import labels
+from .translation import _, said
 
 if TYPE_CHECKING:
     from .asking import Question
@@ -22,40 +24,44 @@ def quiz(question: str, choices: Mapping[str, tuple[bool, str]] | None = None) -
         MissingRecording: there is no such unit; the message names the known ones.
     """
     if choices is None:
-        return _asked(units.load(question)["quizzes"], f"Recap questions of {units.load(question)['title']}")
+        unit = units.load(question)
+        name = _("Recap questions of {unit}").format(unit=said(question, unit["title"]))
+        return _asked(unit["quizzes"], name, question)
     one = {
         "id": f"single.{hashlib.sha256(question.encode()).hexdigest()[:12]}",
         "question": question,
         "choices": [{"text": text, "right": right, "why": why} for text, (right, why) in choices.items()],
     }
-    return _asked([one], "Recap question")
+    return _asked([one], _("Recap question"))
 
 
-def _asked(quizzes, name):
+def _asked(quizzes, name, unit=""):
     from .asking import Question  # here, because `import anatomy` should not wait for the widget libraries
 
     for q in quizzes:
         right = sum(c["right"] for c in q["choices"])
         if right != 1:
-            raise ValueError(f"a question needs exactly one right choice, this one has {right}: {q['question']}")
+            wrong = _("a question needs exactly one right choice, this one has {n}: {question}")
+            raise ValueError(wrong.format(n=right, question=q["question"]))
     by_id, answered = {q["id"]: q for q in quizzes}, store.read("quizzes")
 
     def commit(key, value):
         entry, saved = _note(by_id[key], value)
-        state = _state(by_id[key], {**entry, "last": value})
-        return state if saved else {**state, "why": f"{state['why']} (This answer could not be saved.)"}
+        state = _state(by_id[key], {**entry, "last": value}, unit)
+        return state if saved else {**state, "why": f"{state['why']} {_('(This answer could not be saved.)')}"}
 
     items = [
         {
             "key": q["id"],
-            "question": q["question"],
+            "question": said(unit, q["question"]),
             "options": [c["text"] for c in q["choices"]],
             "above": False,
-            "button": "Answer",
+            "button": _("Answer"),
         }
+        | labels(unit, [c["text"] for c in q["choices"]])
         for q in quizzes
     ]
-    states = {q["id"]: _state(q, answered[q["id"]]) for q in quizzes if q["id"] in answered}
+    states = {q["id"]: _state(q, answered[q["id"]], unit) for q in quizzes if q["id"] in answered}
     return Question(items, commit, {key: state for key, state in states.items() if state}, name)
 
 
@@ -76,7 +82,7 @@ def _note(question, value):
     return data[question["id"]], saved
 
 
-def _state(question, entry):
+def _state(question, entry, unit):
     """What the page shows for an answer; None where the question's choices have changed since."""
     chosen = next((c for c in question["choices"] if c["text"] == entry["last"]), None)
     if chosen is None:
@@ -85,15 +91,17 @@ def _state(question, entry):
         return {
             "choice": chosen["text"],
             "tone": "wrong",
-            "message": "Not quite.",
-            "why": chosen["why"],
-            "button": "Answer again",
+            "message": _("Not quite."),
+            "why": said(unit, chosen["why"]),
+            "button": _("Answer again"),
         }
     return {
         "choice": chosen["text"],
         "tone": "right",
-        "message": "Right.",
-        "why": chosen["why"],
+        "message": _("Right."),
+        "why": said(unit, chosen["why"]),
         "locked": True,
-        "others": [[c["text"], c["why"]] for c in question["choices"] if c is not chosen and c["why"]],
+        "others": [
+            [said(unit, c["text"]), said(unit, c["why"])] for c in question["choices"] if c is not chosen and c["why"]
+        ],
     }

@@ -4,21 +4,24 @@ import importlib.metadata
 import platform
 import sys
 
+from .translation import _
+
 NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock", "jupyterlab")
 
 
 def environment_report() -> None:
     """One line for each package the course needs, with what to do where one is missing. Nothing is sent anywhere."""
     lines = [
-        f"Python {platform.python_version()} on {platform.system()}"
-        + ("" if sys.version_info >= (3, 11) else "  ← the course needs 3.11 or newer")
+        _("Python {version} on {system}").format(version=platform.python_version(), system=platform.system())
+        + ("" if sys.version_info >= (3, 11) else f"  ← {_('the course needs 3.11 or newer')}")
     ]
     for package in NEEDED:
         try:
             lines.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
-            lines.append(f"{package}: missing  ← run `make lab` in the course folder")
+            missing = _("{package}: missing  ← run `make lab` in the course folder")
+            lines.append(missing.format(package=package))
     from .store import home
 
-    lines.append(f"progress is kept in {home()}")
+    lines.append(_("progress is kept in {folder}").format(folder=home()))
     print("\n".join(lines))

@@ -7,6 +7,8 @@ kept (progress, predictions, answers) is kept in English, whatever language it w
 import gettext as _gettext
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -84,3 +86,45 @@ def said(context: str, english: str) -> str:
 
 
 pgettext = said
+
+_CALL = re.compile(r"""\bt\(\s*(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')""")
+
+
+def words(javascript: str, context: str = "") -> dict[str, str]:
+    """dict English → translation of what a script asks for with ``t("…")``; empty in English, which the script has.
+
+    JavaScript has no catalogue: whoever hands it a script hands these over, too.
+    """
+    if language() == ENGLISH:
+        return {}
+    catalogue, found = _catalogue(language()), {}
+    for asked in _asked_for(javascript):
+        shown = catalogue.pgettext(context, asked) if context else catalogue.gettext(asked)
+        if shown != asked:
+            found[asked] = shown
+    return found
+
+
+@cache
+def _asked_for(javascript: str) -> list[str]:
+    return sorted({_unescaped(a or b) for a, b in _CALL.findall(javascript)})
+
+
+def _unescaped(literal: str) -> str:
+    """What a JavaScript string says, where it holds no more than quotes, breaks and characters by their number."""
+    return re.sub(
+        r"\\(u[0-9a-fA-F]{4}|.)",
+        lambda m: chr(int(m[1][1:], 16)) if len(m[1]) == 5 else {"n": "\n"}.get(m[1], m[1]),
+        literal,
+    )
+
+
+@contextmanager
+def speaking(name: str) -> Iterator[None]:
+    """Speaks another language for a while: ``with speaking("zh_CN"): verdict.html()``. An unknown one is English."""
+    before = _spoken[:]
+    _spoken[:] = [name]
+    try:
+        yield
+    finally:
+        _spoken[:] = before

@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from .texts import escaped, short
+from .translation import N_, _, ngettext, said
 
 MAX_MESSAGE = 1_600  # characters of a mistake's message; what an honest answer leads to has a few hundred
 MAX_TEXT = 1_200  # of each text of a case
 MAX_NAME = 120  # of a slug, and of what a case is called
 MAX_BYTES = 10_000  # of all that a verdict says of what came back, in UTF-8: in JSON at most three times as many
-LEFT_OUT = "(not shown: what stands above is too long already)"
+LEFT_OUT = N_("(not shown: what stands above is too long already)")
 
 GOOD, BAD, CALM = "var(--jp-success-color1,#1b7f3b)", "var(--jp-error-color1,#c62828)", "var(--jp-warn-color1,#b45f06)"
 
@@ -60,7 +61,7 @@ class CaseResult:
 
     def leave_out(self) -> None:
         """Replaces its texts, but for those that the exercise gives it."""
-        self.sentence, self.call, self.expected, self.got = LEFT_OUT, "", "", ""
+        self.sentence, self.call, self.expected, self.got = _(LEFT_OUT), "", "", ""
 
 
 @dataclass
@@ -112,31 +113,43 @@ class Verdict:
             return ""
         if case.got and case.got[:80] in sentence:  # an error: its line is all that is new
             line = re.search(r"\(at: (.+)\)\s*$", sentence, re.S)
-            at = f"In your line: {line[1]}" if line else ""
+            at = _("In your line: {line}").format(line=line[1]) if line else ""
             return "" if any(line and line[1] in m.message for m in self.mistakes) else at
         return _capital(sentence)
 
     def _share(self):
         if self.first_failure is None:  # all are right, and something else is not
-            return "the results are right"
-        return f"{sum(c.passed for c in self.cases)} of {len(self.cases)} cases pass"
+            return _("the results are right")
+        return _("{n} of {all} cases pass").format(n=sum(c.passed for c in self.cases), all=len(self.cases))
 
     def _worth(self):
         n = self.max_score
-        return f"{n:g} {'extra ' if self.extension else ''}point{'' if n == 1 else 's'}"
+        if self.extension:
+            return ngettext("{n:g} extra point", "{n:g} extra points", n).format(n=n)
+        return ngettext("{n:g} point", "{n:g} points", n).format(n=n)
+
+    def _shows(self, case):
+        return said(self.exercise, case.shows)
+
+    def _message(self, mistake):
+        return said(self.exercise, mistake.message)
+
+    def _rows(self, case):
+        return (_("call"), case.call), (_("expected"), case.expected), (_("got"), case.got)
 
     def text(self) -> str:
         """Plain text, as a terminal, a screen reader or a log shows it."""
         if self.passed:
-            tried = "\n".join(f"  ✓ {c.shows}" for c in self.cases)
-            return f"✓ {self.exercise}: passed ({self._worth()})\nTried:\n{tried}"
-        lines = [f"✗ {self.exercise}: not yet" + (f" ({self._share()})" if self.cases else "")]
-        lines += [f"  {m.message}" for m in self.mistakes[:2]]
+            tried = "\n".join(f"  ✓ {self._shows(c)}" for c in self.cases)
+            passed = _("{exercise}: passed ({points})").format(exercise=self.exercise, points=self._worth())
+            return f"✓ {passed}\n{_('Tried:')}\n{tried}"
+        not_yet = _("{exercise}: not yet").format(exercise=self.exercise)
+        lines = [f"✗ {not_yet}" + (f" ({self._share()})" if self.cases else "")]
+        lines += [f"  {self._message(m)}" for m in self.mistakes[:2]]
         c = self.first_failure
         if c:
-            lines.append(f"Smallest failing case: {c.shows}")
-            rows = [("call", c.call), ("expected", c.expected), ("got", c.got)]
-            lines += [f"  {k:9}" + v.replace("\n", "\n" + " " * 11) for k, v in rows if v]
+            lines.append(_("Smallest failing case: {case}").format(case=self._shows(c)))
+            lines += [f"  {k:9}" + v.replace("\n", "\n" + " " * 11) for k, v in self._rows(c) if v]
             if self._more(c):
                 lines.append(f"  {self._more(c)}")
         return "\n".join(lines)
@@ -148,22 +161,26 @@ class Verdict:
         """
         esc = escaped
         if self.passed:
-            items = "".join(f"<li>{esc(c.shows)}</li>" for c in self.cases)
+            items = "".join(f"<li>{esc(self._shows(c))}</li>" for c in self.cases)
+            passed = _("{exercise} passed").format(exercise=f"<code>{esc(self.exercise)}</code>")
+            n = len(self.cases)
             return box(
                 GOOD,
-                f"<b>✓ <code>{esc(self.exercise)}</code> passed</b> ({self._worth()})"
-                f"<details><summary>{len(self.cases)} things tried</summary><ul>{items}</ul></details>" + below,
+                f"<b>✓ {passed}</b> ({self._worth()})<details><summary>"
+                f"{ngettext('{n} things tried', '{n} things tried', n).format(n=n)}"
+                f"</summary><ul>{items}</ul></details>" + below,
             )
-        parts = [f"<b>✗ <code>{esc(self.exercise)}</code> not yet</b>" + (f": {self._share()}" if self.cases else "")]
-        parts += [f"<p><b>{esc(m.message)}</b></p>" for m in self.mistakes[:1]]
-        parts += [f"<p>{esc(m.message)}</p>" for m in self.mistakes[1:2]]
+        not_yet = _("{exercise} not yet").format(exercise=f"<code>{esc(self.exercise)}</code>")
+        parts = [f"<b>✗ {not_yet}</b>" + (f": {self._share()}" if self.cases else "")]
+        parts += [f"<p><b>{esc(self._message(m))}</b></p>" for m in self.mistakes[:1]]
+        parts += [f"<p>{esc(self._message(m))}</p>" for m in self.mistakes[1:2]]
         c = self.first_failure
         if c:
-            parts.append(f"<p>Smallest failing case: {esc(c.shows)}</p>")
+            parts.append(f"<p>{_('Smallest failing case: {case}').format(case=esc(self._shows(c)))}</p>")
             rows = "".join(
                 f'<tr><th scope="row" style="text-align:left;vertical-align:top">{k}</th>'
                 f'<td style="text-align:left"><code style="white-space:pre-wrap">{esc(v)}</code></td></tr>'
-                for k, v in (("call", c.call), ("expected", c.expected), ("got", c.got))
+                for k, v in self._rows(c)
                 if v
             )
             parts.append(f"<table>{rows}</table>")
