@@ -1,10 +1,15 @@
-"""What the package and the widgets say when they run: ``_("…")``, ``ngettext`` and so on in Python, ``t("…")`` in JavaScript."""
+"""What the package and its widgets say when they run, found in their sources.
 
-import io
+In Python ``_("…")``, ``N_("…")`` and ``ngettext("…", "…", n)``, and the words of a story's ``Step(…)``; in JavaScript
+``tr("…")`` and ``N_("…")``, as ``anatomy.translation`` finds them when it hands a page its words.
+"""
+
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from babel.messages.extract import extract
+from anatomy.translation import asked_for
+from anatomy.widgets.tools.words import CONTEXT
 
 from autograder import ROOT
 
@@ -12,46 +17,57 @@ from .words import Entry, Found
 
 PACKAGE = ROOT / "course" / "anatomy"
 WIDGETS = PACKAGE / "widgets"
-_PYTHON = {"_": None, "N_": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2)}
-_JAVASCRIPT = {"t": None}
-SAYS = "widget"  # the context of what widgets say: a short word there may need another translation than elsewhere
+STEP_WORDS = 6  # arguments of a Step that are words; its state comes after them
 
 
 def of_package() -> list[Entry]:
     """Entries of ``messages.po``: the package but for its widgets."""
-    found = Found()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if not path.is_relative_to(WIDGETS):
-            _add(found, path, "python", "")
-    for path in sorted(PACKAGE.rglob("*.js")):
-        if not path.is_relative_to(WIDGETS):
-            _add(found, path, "javascript", "")
-    return list(found.entries.values())
+    return _entries((p for p in _sources(PACKAGE) if not p.is_relative_to(WIDGETS)), "")
 
 
 def of_widgets() -> list[Entry]:
-    """Entries of ``widgets.po``."""
+    """Entries of ``widgets.po``; what all widgets share comes first."""
+    return _entries(sorted(_sources(WIDGETS), key=lambda p: (p.parent.name != "tools", p)), CONTEXT)
+
+
+def _sources(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.suffix in (".py", ".js"))
+
+
+def _entries(paths: Iterator[Path] | list[Path], context: str) -> list[Entry]:
     found = Found()
-    # Tools first: their words are in every widget.
-    for path in sorted(WIDGETS.rglob("*"), key=lambda p: (p.parent.name != "tools", p)):
-        if path.suffix in (".py", ".js"):
-            _add(found, path, {".py": "python", ".js": "javascript"}[path.suffix], SAYS)
+    for path in paths:
+        for english, plural in said_in(path):
+            found.add(context, english, path.relative_to(PACKAGE).as_posix(), "", True, plural)
     return list(found.entries.values())
 
 
-def words_of(path: Path) -> Iterator[tuple[str | None, str, str, list[str]]]:
-    """(context, English, its plural or "", comments for translators) of every call in a file."""
-    method, keywords = ("python", _PYTHON) if path.suffix == ".py" else ("javascript", _JAVASCRIPT)
-    options = {"parse_template_string": "true", "encoding": "utf-8"}
-    source = io.BytesIO(path.read_bytes())
-    for _, says, comments, context in extract(
-        method, source, keywords, ["Translators:"], options, strip_comment_tags=True
-    ):
-        english, plural = (says, "") if isinstance(says, str) else (says[0], says[1])
-        yield context, english, plural, comments
+def said_in(path: Path) -> Iterator[tuple[str, str]]:
+    """(English, its plural or "") of everything that a file marks, in order."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".js":
+        yield from ((english, "") for english in asked_for(source))
+        return
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        if name in ("_", "N_") and call.args:
+            yield from ((text, "") for text in _literals(call.args[0]))
+        elif name == "ngettext":
+            yield call.args[0].value, call.args[1].value  # type: ignore[attr-defined]  # mypy sees their types at the call
+        elif name == "Step":
+            for argument in call.args[:STEP_WORDS]:
+                yield from ((text, "") for text in _literals(argument))
 
 
-def _add(found: Found, path: Path, method: str, context: str) -> None:
-    where = path.relative_to(PACKAGE).as_posix()
-    for own, english, plural, comments in words_of(path):
-        found.add(own or context, english, where, " ".join(comments), True, plural)
+def _literals(node: ast.expr) -> Iterator[str]:
+    """A string, or the strings of a tuple or of both ways of a condition."""
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.Tuple(elts=several):
+            for each in several:
+                yield from _literals(each)
+        case ast.IfExp(body=yes, orelse=no):
+            yield from _literals(yes)
+            yield from _literals(no)

@@ -21,7 +21,7 @@ const isDark = () => {
 
 /** The words of the page's language; Python hands them over, and English stands here. */
 let words = {};
-const t = (english) => words[english] ?? english;
+const tr = (english) => words[english] ?? english;
 
 const freshId = () => "ask" + Math.random().toString(36).slice(2, 10);
 
@@ -47,7 +47,7 @@ function question(model, item) {
       event.preventDefault();
       form.requestSubmit();
     });
-    set.append(node("div", { class: "ta-ask-free" }, node("label", { for: group }, t("I expect")), inputs[0]));
+    set.append(node("div", { class: "ta-ask-free" }, node("label", { for: group }, tr("I expect")), inputs[0]));
   }
   const button = keepKeys(node("button", { type: "submit" }, item.button));
   set.append(button);
@@ -78,11 +78,11 @@ function question(model, item) {
     if (waiting || set.disabled) return;
     const value = current();
     if (!value) {
-      say("problem", free ? t("Write something first.") : t("Choose one first."));
+      say("problem", free ? tr("Write something first.") : tr("Choose one first."));
       return;
     }
     waiting = (model.get("commit").n || 0) + 1;
-    timer = setTimeout(() => say("problem", t("Waiting for the kernel, which is busy \u2026")), WAIT_MS);
+    timer = setTimeout(() => say("problem", tr("Waiting for the kernel, which is busy \u2026")), WAIT_MS);
     model.set("commit", { key: item.key, value, n: waiting });
     model.save_changes();
   });
@@ -104,7 +104,7 @@ function question(model, item) {
     if (!more.hidden) {
       const list = node("dl");
       for (const [text, reason] of state.others) list.append(node("dt", {}, text), node("dd", {}, reason));
-      more.append(keepKeys(node("summary", {}, t("And the others?"))), list);
+      more.append(keepKeys(node("summary", {}, tr("And the others?"))), list);
     }
     // A disabled element loses the focus to nowhere, and a keyboard its place in the page.
     const focused = set.contains(document.activeElement);

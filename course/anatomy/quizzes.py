@@ -82,7 +82,7 @@ def _note(question, value):
     return data[question["id"]], saved
 
 
-def _state(question, entry, unit):
+def _state(question, entry, unit=""):
     """What the page shows for an answer; None where the question's choices have changed since."""
     chosen = next((c for c in question["choices"] if c["text"] == entry["last"]), None)
     if chosen is None:

@@ -17,6 +17,7 @@ ENGLISH = "en"
 _NAME = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})*")
 
 _spoken: list[str] = []  # what ``speak`` was told last
+_forced: list[str] = []  # what ``speaking`` says at the moment, the innermost last
 
 
 def languages() -> list[str]:
@@ -36,7 +37,11 @@ def speak(name: str) -> None:
 
 def language() -> str:
     """The language in use, e.g. ``"en"`` or ``"zh_CN"``."""
-    asked = os.environ.get("ANATOMY_LANGUAGE") or (_spoken[-1] if _spoken else ENGLISH)
+    asked = ENGLISH
+    if _forced:
+        asked = _forced[-1]
+    elif _spoken or os.environ.get("ANATOMY_LANGUAGE"):
+        asked = os.environ.get("ANATOMY_LANGUAGE") or _spoken[-1]
     return asked if asked == ENGLISH or _path(asked) else ENGLISH
 
 
@@ -87,18 +92,19 @@ def said(context: str, english: str) -> str:
 
 pgettext = said
 
-_CALL = re.compile(r"""\bt\(\s*(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')""")
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_CALL = re.compile(rf"\b(?:tr|N_)\(\s*({_STRING}(?:\s*\+?\s*{_STRING})*)")
 
 
 def words(javascript: str, context: str = "") -> dict[str, str]:
-    """dict English → translation of what a script asks for with ``t("…")``; empty in English, which the script has.
+    """dict English → translation of what a script asks for with ``tr("…")``; empty in English, which the script has.
 
     JavaScript has no catalogue: whoever hands it a script hands these over, too.
     """
     if language() == ENGLISH:
         return {}
     catalogue, found = _catalogue(language()), {}
-    for asked in _asked_for(javascript):
+    for asked in asked_for(javascript):
         shown = catalogue.pgettext(context, asked) if context else catalogue.gettext(asked)
         if shown != asked:
             found[asked] = shown
@@ -106,8 +112,11 @@ def words(javascript: str, context: str = "") -> dict[str, str]:
 
 
 @cache
-def _asked_for(javascript: str) -> list[str]:
-    return sorted({_unescaped(a or b) for a, b in _CALL.findall(javascript)})
+def asked_for(javascript: str) -> list[str]:
+    """The English that a script asks for, each once, in order."""
+    literals = _CALL.findall(javascript)
+    said = ("".join(_unescaped(part[1:-1]) for part in re.findall(_STRING, found)) for found in literals)
+    return list(dict.fromkeys(said))
 
 
 def _unescaped(literal: str) -> str:
@@ -121,10 +130,12 @@ def _unescaped(literal: str) -> str:
 
 @contextmanager
 def speaking(name: str) -> Iterator[None]:
-    """Speaks another language for a while: ``with speaking("zh_CN"): verdict.html()``. An unknown one is English."""
-    before = _spoken[:]
-    _spoken[:] = [name]
+    """Speaks that language for a while, whatever else was said: ``with speaking("zh_CN"): verdict.html()``.
+
+    A language that there is not is English.
+    """
+    _forced.append(name)
     try:
         yield
     finally:
-        _spoken[:] = before
+        _forced.pop()

@@ -20,6 +20,7 @@ from ..tools.drawing import Figure
 from ..tools.following import targets_in
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from ..tools.words import _
 from . import passing, still
 from .places import KEY_OF, NAMES, PLACES, Place, adapted
 from .story import STORY
@@ -71,7 +72,7 @@ class AnatomyView(SeveralFunctions):
     def _measured(self, functions, again):
         self._judged, self._drift = {}, np.zeros((2 * LAYERS + 1, T))
         if functions is None:
-            return self._reference, NOTHING_GIVEN
+            return self._reference, _(NOTHING_GIVEN)
         _places_of(functions)
         ids = self._inputs["ids"]
         reference = passing.reference(ids)
@@ -92,19 +93,20 @@ class AnatomyView(SeveralFunctions):
                     state = FAILS
                     notes.append(replaced(name, error))
             self._judged[key] = (name, state, gap, 0.0, np.nan)
-        wrong = [key for key, (_, state, *_) in self._judged.items() if state == WRONG]
+        wrong = [key for key, judged in self._judged.items() if judged[1] == WRONG]
         for key in wrong:
             alone = passing.together({key: parts[key]}, ids, [key])[0]
             self._judged[key] = (*self._judged[key][:3], *_damage(alone, reference))
         if stubs:
-            notes.append(f"Showing the reference for {', '.join(sorted(stubs))}: not written yet")
+            names = ", ".join(sorted(stubs))
+            notes.append(_("Showing the reference for {names}: not written yet").format(names=names))
         if not parts:
             return self._reference, " ".join(notes)
         shown, failed = passing.together(parts, ids, wrong)
         for key in failed:
-            name, _, *rest = self._judged[key]
-            self._judged[key] = (name, FAILS, *rest)
-            notes.append(f"Showing the reference for {name}: with it, numbers grow out of bounds.")
+            name = self._judged[key][0]
+            self._judged[key] = (name, FAILS, *self._judged[key][2:])
+            notes.append(_("Showing the reference for {name}: with it, numbers grow out of bounds.").format(name=name))
         self._drift = passing.drift(shown, reference)
         return shown.tables, " ".join(notes)
 
@@ -142,7 +144,7 @@ class AnatomyView(SeveralFunctions):
 
     def damage(self) -> dict[str, float]:
         """key of each wrong place → relative drift of the last token at the top if only this part were wrong."""
-        return {key: alone for key, (_, state, _, alone, _) in self._judged.items() if state == WRONG}
+        return {key: judged[3] for key, judged in self._judged.items() if judged[1] == WRONG}
 
     def written(self, name: str) -> bool:
         return any(own == name and state in (RIGHT, WRONG) for own, state, *_ in self._judged.values())
@@ -150,7 +152,7 @@ class AnatomyView(SeveralFunctions):
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         vocabulary = passing.vocabulary()
         return {
-            "title": "Anatomy: one Transformer, alive",
+            "title": _("Anatomy: one Transformer, alive"),
             "words": [vocabulary[int(i)] for i in inputs["ids"]],
             "vocabulary": list(vocabulary),
             "truth": TRUTH,
@@ -175,18 +177,34 @@ class AnatomyView(SeveralFunctions):
         spec, w = self.spec["words"], self.shown("att")[self.layer, self.head, self.token]
         far, (said, share) = int(w.argmax()), self.likely(self.token)[0]
         states = self.states()
-        broken = [place.title for place in PLACES if states[place.key] in (WRONG, FAILS, NAMED)]
-        lit = [place.title for place in PLACES if states[place.key] in (PASSED, RIGHT)]
+        broken = [_(place.title) for place in PLACES if states[place.key] in (WRONG, FAILS, NAMED)]
+        lit = [_(place.title) for place in PLACES if states[place.key] in (PASSED, RIGHT)]
         levels = ", ".join(f"{self.likely(self.token, 2 * i)[0][0]!r}" for i in range(LAYERS + 1))
-        return (
-            f"A Transformer of {LAYERS} layers reads “{''.join(spec)}” with {self.whose} parts. In layer {self.layer}, "
-            f"head {self.head}, token {self.token} ({spec[self.token]!r}) attends most to token {far} "
-            f"({spec[far]!r}), weight {w[far]:.2f}. Likeliest next token at the bottom and after each layer: {levels}; "
-            f"at the top {said!r} with {share:.0%}. "
-            + (f"Lit: {', '.join(lit)}. " if lit else "")
-            + (f"Broken: {', '.join(broken)}; " if broken else "")
-            + (f"the last stream ends {self._drift[-1, self.token]:.0%} away from the reference's." if broken else "")
-        ).strip()
+        told = _(
+            "A Transformer of {layers} layers reads “{text}” with {whose} parts. In layer {layer}, head {head}, token "
+            "{token} ({word!r}) attends most to token {far} ({other!r}), weight {weight:.2f}. Likeliest next token at "
+            "the bottom and after each layer: {levels}; at the top {said!r} with {share:.0%}."
+        ).format(
+            layers=LAYERS,
+            text="".join(spec),
+            whose=self.whose,
+            layer=self.layer,
+            head=self.head,
+            token=self.token,
+            word=spec[self.token],
+            far=far,
+            other=spec[far],
+            weight=w[far],
+            levels=levels,
+            said=said,
+            share=share,
+        )
+        if lit:
+            told += " " + _("Lit: {parts}.").format(parts=", ".join(lit))
+        if broken:
+            off = _("Broken: {parts}; the last stream ends {share:.0%} away from the reference's.")
+            told += " " + off.format(parts=", ".join(broken), share=self._drift[-1, self.token])
+        return told
 
     def figure(self) -> Figure:
         return still.picture(self)
@@ -196,7 +214,7 @@ def _described(place: Place) -> dict[str, Any]:
     """The place as JSON for the page."""
     exercises = [records.exercise_of(name) or "" for name in place.names]
     found = [units.exercise(exercise)[0].partition("-")[0] for exercise in exercises]
-    about = {"key": place.key, "title": place.title, "widget": place.widget, "names": list(place.names)}
+    about = {"key": place.key, "title": _(place.title), "widget": place.widget, "names": list(place.names)}
     return {**about, "exercises": exercises, "units": found}
 
 
@@ -204,11 +222,13 @@ def _places_of(functions: Mapping[str, Function]) -> None:
     """Raises TypeError for names that have no place, and for two that would stand in one."""
     unknown = sorted(set(functions) - set(NAMES))
     if unknown:
-        raise TypeError(f"AnatomyView has places for {', '.join(NAMES)}; it does not know {', '.join(unknown)}")
+        said = _("AnatomyView has places for {names}; it does not know {unknown}")
+        raise TypeError(said.format(names=", ".join(NAMES), unknown=", ".join(unknown)))
     for place in PLACES:
         both = [name for name in place.names if name in functions]
         if len(both) > 1:
-            raise TypeError(f"{' and '.join(both)} stand in the same place: give AnatomyView one of them")
+            said = _("{names} stand in the same place: give AnatomyView one of them")
+            raise TypeError(said.format(names=_("{first} and {second}").format(first=both[0], second=both[1])))
 
 
 def _damage(one: passing.Pass, reference: passing.Pass) -> tuple[float, float]:

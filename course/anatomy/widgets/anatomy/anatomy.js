@@ -8,9 +8,9 @@ function anatomyWidget(ui) {
   const { layers: L, tokens: T, words, sizes, likely: K } = ui.spec;
   const H = sizes.n_heads;
   const named = (t) => `${t}: ${shownToken(words[t])}`;
-  slider(ui, { trait: "token", name: "token", max: T - 1, show: named, kind: "ta-two" });
-  slider(ui, { trait: "layer", name: "layer", max: L - 1 });
-  slider(ui, { trait: "head", name: "head", max: H - 1 });
+  slider(ui, { trait: "token", name: tr("token"), max: T - 1, show: named, kind: "ta-two" });
+  slider(ui, { trait: "layer", name: tr("layer"), max: L - 1 });
+  slider(ui, { trait: "head", name: tr("head"), max: H - 1 });
   ui.watch("part");
   const prompt = promptLine(ui);
   ui.readout.style.minHeight = ui.room < 480 ? "116px" : "43px"; // room for a formula, so that nothing moves under the hand
@@ -59,10 +59,10 @@ function anatomyWidget(ui) {
       const { token, layer, key, row, part } = state;
       const [[word, share], [right]] = [says(token), says(token, 2 * L, 0, "ref_")];
       const quoted = `${inQuotes(word)} ${percent(share)}`;
-      const changed = right === word ? "" : `, reference ${inQuotes(right)}`;
+      const changed = right === word ? "" : tr(", reference {word}", { word: inQuotes(right) });
       if (walked !== `${token},${layer}`) {
         walked = `${token},${layer}`;
-        shares = river.draw(token, layer, `next: ${quoted}`);
+        shares = river.draw(token, layer, tr("next: {word}", { word: quoted }));
       }
       prompt(token, key, shares, `  ▸ ${quoted}${changed}`);
       if (schemed !== `${part},${layer}`) {
@@ -76,12 +76,14 @@ function anatomyWidget(ui) {
       }
       opened.draw(state, says);
       const off = ui.table("drift")[2 * L * T + token];
-      const away = off > MOVED ? ` Its last stream is ${percent(off)} off the reference.` : "";
+      const away = off > MOVED ? tr(" Its last stream is {share} off the reference.", { share: percent(off) }) : "";
       const target = `${inQuotes(words[key])} (${key})`;
-      ui.say(`Token ${token} ${inQuotes(words[token])}, layer ${layer}, head ${state.head}: ` +
-        `${ui.seen("key") === undefined ? "attends most to" : "attends to"} ${target}, ${fixed(row[key], 2)}. ` +
-        `Next: ${quoted}${changed}.${away}` + opened.says(state),
-      ui.pointing ? `weight[${token}, ${key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
+      const told = { token, word: inQuotes(words[token]), layer, head: state.head, target, weight: fixed(row[key], 2) };
+      ui.say(`${tr(ui.seen("key") === undefined
+        ? N_("Token {token} {word}, layer {layer}, head {head}: attends most to {target}, {weight}.")
+        : N_("Token {token} {word}, layer {layer}, head {head}: attends to {target}, {weight}."), told)} ` +
+        tr("Next: {word}{changed}.", { word: quoted, changed }) + away + opened.says(state),
+      ui.pointing ? `${tr("weight")}[${token}, ${key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
       ui.root.dataset.key = `${token},${layer},${state.head},${key},${part}`;
     },
   };
@@ -98,24 +100,25 @@ function headPanel(ui, parent, cell) {
   const room = `left: 0; top: 0; width: ${size}px; height: ${size}px`;
   const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: room });
   stack.append(map);
-  const heads = html("div", { class: "an-heads", role: "group", "aria-label": "heads of the layer" });
+  const heads = html("div", { class: "an-heads", role: "group", "aria-label": tr("heads of the layer") });
   pair.append(stack, heads);
-  const over = picture(stack, size, size, "Attention weights of the head: a row for each query, a column for each key");
+  const over = picture(stack, size, size, tr("Attention weights of the head: a row for each query, a column for each key"));
   over.append(svg("rect", { x: 0, y: 0, width: size, height: size, class: "ta-axis" }));
   const row = svg("rect", { x: 0, width: size, height: cell, class: "ta-axis ta-lit" });
   const spot = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-axis ta-lit" });
   over.append(row, spot);
   const place = cursor(ui, over, {
-    name: "weights, by key and query",
+    name: tr("weights, by key and query"),
     box: () => ({ x: 0, y: 0, width: size, height: size }),
     size: () => [T, T],
     state: (key, token) => ({ token, key }),
     at: () => [ui.seen("key") ?? 0, ui.seen("token")],
-    says: (key, token) => `query ${token} ${inQuotes(words[token])}, key ${key} ${inQuotes(words[key])}`,
+    says: (key, token) => tr("query {token} {word}, key {key} {other}",
+      { token, word: inQuotes(words[token]), key, other: inQuotes(words[key]) }),
   });
   const small = Array.from({ length: sizes.n_heads }, (_, h) => {
     const canvas = html("canvas", { width: T, height: T, "aria-hidden": "true" });
-    const choose = keepKeys(html("button", { type: "button", "aria-label": `head ${h} of the layer` }, canvas));
+    const choose = keepKeys(html("button", { type: "button", "aria-label": tr("head {h} of the layer", { h }) }, canvas));
     heads.append(touch(ui, choose, () => ({ head: h })));
     return [choose, canvas];
   });
@@ -134,7 +137,8 @@ function headPanel(ui, parent, cell) {
       if (painted !== `${layer},${head}`) {
         painted = `${layer},${head}`;
         paintWeights(map, weights, T, ui.dark);
-        caption.replaceChildren(`Layer ${layer}, head ${head}`, html("small", {}, "row looks at column"));
+        caption.replaceChildren(tr("Layer {layer}, head {head}", { layer, head }),
+          html("small", {}, tr("row looks at column")));
         small.forEach(([choose], h) => fill(choose, { "aria-pressed": h === head }));
       }
       fill(row, { y: token * cell });
@@ -178,14 +182,14 @@ function paintMap(canvas, ui, layer, head) {
 function lensPanel(ui, parent) {
   const { layers: L } = ui.spec;
   const [W, left, high, shown] = [248, 22, 20, 3];
-  parent.append(html("p", { class: "ta-caption", style: "margin-top: 4px" }, "What each layer would say next"));
-  const canvas = picture(parent, W, (L + 1) * high, "The likeliest next tokens at the bottom and after each layer");
+  parent.append(html("p", { class: "ta-caption", style: "margin-top: 4px" }, tr("What each layer would say next")));
+  const canvas = picture(parent, W, (L + 1) * high, tr("The likeliest next tokens at the bottom and after each layer"));
   const wide = (W - left) / shown;
   const mark = svg("rect", { x: 0, width: W, height: high, class: "an-band" });
   canvas.append(mark);
   const rows = Array.from({ length: L + 1 }, (_, i) => {
     const y = (L - i) * high;
-    label(canvas, 0, y + 13, i ? `L${i - 1}` : "in", "start", "ta-small");
+    label(canvas, 0, y + 13, i ? `L${i - 1}` : tr("in"), "start", "ta-small");
     return Array.from({ length: shown }, (_, j) => {
       const bar = svg("rect", { x: left + j * wide, y: y + 16, height: 4, class: j ? "an-pale" : "ta-fill-one" });
       canvas.append(bar);

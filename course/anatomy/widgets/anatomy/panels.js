@@ -5,26 +5,26 @@ const LOW = 178; // px, height of a panel's picture
 
 /** One line for each part: what its picture shows. */
 const ABOUT = {
-  embedding: "Each token picks a row of a table. Read back at once, the row names its own token.",
+  embedding: N_("Each token picks a row of a table. Read back at once, the row names its own token."),
   norm:
-    "Root mean square of the token's stream before each norm (pale) and after (blue). L0a: before attention in L0.",
-  rope: "q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair.",
-  mask: "Filled: may look. The row is the token's.",
-  attention: "All heads, a row for each layer. Below, what this token takes its vector from.",
-  ffn: "How the gate's inputs of this token are spread, and SiLU, which lets them through (dashed).",
+    N_("Root mean square of the token's stream before each norm (pale) and after (blue). L0a: before attention in L0."),
+  rope: N_("q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair."),
+  mask: N_("Filled: may look. The row is the token's."),
+  attention: N_("All heads, a row for each layer. Below, what this token takes its vector from."),
+  ffn: N_("How the gate's inputs of this token are spread, and SiLU, which lets them through (dashed)."),
   residual:
-    "Length of the token's stream (pale), and of what each half of a layer adds (blue). L0a: attention of layer 0.",
-  unembedding: "The likeliest tokens after this one; a gray tick shows the reference.",
+    N_("Length of the token's stream (pale), and of what each half of a layer adds (blue). L0a: attention of layer 0."),
+  unembedding: N_("The likeliest tokens after this one; a gray tick shows the reference."),
 };
 
 function openedPanel(ui, parent, W) {
-  const box = html("section", { "aria-label": "the part that is open" });
+  const box = html("section", { "aria-label": tr("the part that is open") });
   const title = html("span");
   const head = html("div", { class: "an-head" }, title);
   const about = html("p", { class: "an-foot" });
   const stage = html("div");
   const foot = html("p", { class: "an-foot" });
-  button(head, "Close", () => ui.pin({ part: "" })).setAttribute("aria-label", "close the part");
+  button(head, tr("Close"), () => ui.pin({ part: "" })).setAttribute("aria-label", tr("close the part"));
   box.append(head, about, stage, foot);
   parent.append(box);
   let shown = "";
@@ -35,13 +35,13 @@ function openedPanel(ui, parent, W) {
     stage.replaceChildren();
     part = PANELS[key](ui, stage, W);
     const found = verdictOf(ui, key);
-    title.textContent = found ? found.title : key;
-    about.textContent = ABOUT[key];
+    title.textContent = found ? found.title : tr(key);
+    about.textContent = tr(ABOUT[key]);
     foot.replaceChildren(...footOf(ui, found, key));
   }
   return {
     stale() { shown = ""; },
-    says: ({ part: key }) => (key ? ` Open: ${verdictOf(ui, key)?.title ?? key}.` : ""),
+    says: ({ part: key }) => (key ? tr(" Open: {part}.", { part: verdictOf(ui, key)?.title ?? tr(key) }) : ""),
     draw(state, says) {
       box.hidden = state.part === "";
       if (state.part === "") return;
@@ -54,21 +54,23 @@ function openedPanel(ui, parent, W) {
 /** What became of the learner's part, and where it is built. */
 function footOf(ui, found, key) {
   if (!found) {
-    return [`Built in unit 11 (assembly.embeddings)${key === "embedding" ? "" : ": the embedding's table once more"}.`];
+    return [key === "embedding" ? tr("Built in unit 11 (assembly.embeddings).")
+      : tr("Built in unit 11 (assembly.embeddings): the embedding's table once more.")];
   }
   const { state, gap, alone, says, who, names, exercises, units, widget } = found;
   const word = inQuotes(ui.spec.vocabulary[says] ?? "?");
   const verdict = {
-    [STATE.wrong]: ["✗ Yours is wrong here. ", `Off by up to ${short(gap)} of the largest number. Alone it moves the ` +
-      `last stream by ${percent(alone)}; the next word is then ${word}. `],
-    [STATE.fails]: ["✗ Yours fails here. ", "The reference stands in. "],
-    [STATE.named]: ["✗ Its check names a mistake. ", "In this place it is right. "],
-    [STATE.right]: ["✓ Yours, right in this place. ", ""],
-    [STATE.passed]: ["✓ You passed its exercise. ", ""],
-    [STATE.unwritten]: ["", "Yours is not written yet. "],
+    [STATE.wrong]: [tr("✗ Yours is wrong here. "),
+      tr("Off by up to {gap} of the largest number. Alone it moves the last stream by {share}; the next word is then {word}. ",
+        { gap: short(gap), share: percent(alone), word })],
+    [STATE.fails]: [tr("✗ Yours fails here. "), tr("The reference stands in. ")],
+    [STATE.named]: [tr("✗ Its check names a mistake. "), tr("In this place it is right. ")],
+    [STATE.right]: [tr("✓ Yours, right in this place. "), ""],
+    [STATE.passed]: [tr("✓ You passed its exercise. "), ""],
+    [STATE.unwritten]: ["", tr("Yours is not written yet. ")],
   }[state] ?? ["", ""];
-  return [html("b", {}, verdict[0]), `${verdict[1]}Built in unit ${units[who]}: ${names[who]} (${exercises[who]}). ` +
-    `More in ${widget}.`];
+  return [html("b", {}, verdict[0]), verdict[1] + tr("Built in unit {unit}: {name} ({exercise}). More in {widget}.",
+    { unit: units[who], name: names[who], exercise: exercises[who], widget })];
 }
 
 /** The name of a half of a layer: L2a is attention in layer 2, L2f its FFN. */
@@ -78,12 +80,12 @@ const PANELS = {
   embedding: (ui, stage, W) => likelyBars(ui, stage, W, 0),
   unembedding: (ui, stage, W) => likelyBars(ui, stage, W, 2 * ui.spec.layers),
   norm: (ui, stage, W) => twoBars(ui, stage, W, {
-    tables: ["before", "after"], names: (i) => (i === 2 * ui.spec.layers ? "end" : half(i)), digits: 1,
-    count: 2 * ui.spec.layers + 1, name: "Root mean squares before and after each norm",
+    tables: ["before", "after"], names: (i) => (i === 2 * ui.spec.layers ? tr("end") : half(i)), digits: 1,
+    count: 2 * ui.spec.layers + 1, name: tr("Root mean squares before and after each norm"),
   }),
   residual: (ui, stage, W) => twoBars(ui, stage, W, {
     tables: ["norms", "added"], names: half, count: 2 * ui.spec.layers, digits: 0,
-    name: "Lengths of the stream and of what is added",
+    name: tr("Lengths of the stream and of what is added"),
   }),
   rope: dialsPanel,
   mask: maskPanel,
@@ -94,7 +96,7 @@ const PANELS = {
 /** The likeliest tokens at a level as bars, with the reference's share as a tick. */
 function likelyBars(ui, stage, W, level) {
   const [K, high, left] = [ui.spec.likely, LOW / ui.spec.likely, 74];
-  const canvas = picture(stage, W, LOW, "The likeliest tokens and their probabilities");
+  const canvas = picture(stage, W, LOW, tr("The likeliest tokens and their probabilities"));
   const wide = W - left - 44;
   line(canvas, left, 0, left, LOW);
   const bars = Array.from({ length: K }, (_, j) => {
@@ -152,13 +154,13 @@ function dialsPanel(ui, stage, W) {
   const columns = 5;
   const [pitch, r] = [W / columns, Math.min(W / columns / 2 - 4, 30)];
   const high = 2 * r + 28;
-  const canvas = picture(stage, W, 2 * high, "Dials: how far query and key are turned, for every second pair");
+  const canvas = picture(stage, W, 2 * high, tr("Dials: how far query and key are turned, for every second pair"));
   const dials = Array.from({ length: 10 }, (_, n) => {
     const [x, y] = [((n % columns) + 0.5) * pitch, Math.floor(n / columns) * high + r + 4];
     const g = svg("g", { transform: `translate(${x},${y})` });
     g.append(svg("circle", { r, class: "ta-axis" }));
     canvas.append(g);
-    label(g, 0, r + 14, `pair ${2 * n}`, "middle", "ta-small");
+    label(g, 0, r + 14, tr("pair {n}", { n: 2 * n }), "middle", "ta-small");
     const k = arrow(g, "ta-two");
     return { pair: 2 * n, q: arrow(g, "ta-one"), k };
   });
@@ -183,7 +185,7 @@ function maskPanel(ui, stage, W) {
   const says = html("p", { class: "an-foot" });
   stack.append(map);
   stage.append(stack, says);
-  const over = picture(stack, size, size, "The mask: one row for each query, one column for each key");
+  const over = picture(stack, size, size, tr("The mask: one row for each query, one column for each key"));
   over.append(svg("rect", { x: 0, y: 0, width: size, height: size, class: "ta-axis" }));
   const row = svg("rect", { x: 0, width: size, height: cell, class: "ta-axis ta-lit" });
   over.append(row);
@@ -194,8 +196,10 @@ function maskPanel(ui, stage, W) {
     const line = may.subarray(token * T, (token + 1) * T);
     const seen = line.reduce((sum, v) => sum + v, 0);
     const later = line.slice(token + 1).some((v) => v > 0);
-    write(says, `Token ${token} ${inQuotes(words[token])} may look at ${seen} of ${T} tokens` +
-      `${later ? ", some of them later than itself" : ", none later than itself"}.`);
+    write(says, tr(later
+      ? N_("Token {token} {word} may look at {seen} of {all} tokens, some of them later than itself.")
+      : N_("Token {token} {word} may look at {seen} of {all} tokens, none later than itself."),
+    { token, word: inQuotes(words[token]), seen, all: T }));
   };
 }
 
@@ -214,7 +218,7 @@ function headsPanel(ui, stage, W) {
     stack.append(canvas);
     return canvas;
   });
-  const over = picture(stack, W, L * down, "All heads, a row for each layer");
+  const over = picture(stack, W, L * down, tr("All heads, a row for each layer"));
   maps.forEach((_, i) => {
     const [l, h] = [Math.floor(i / H), i % H];
     const y = (L - 1 - l) * down;
@@ -224,15 +228,15 @@ function headsPanel(ui, stage, W) {
   const here = svg("rect", { width: cell + 2, height: cell + 2, class: "ta-axis ta-lit" });
   over.append(here);
   const place = cursor(ui, over, {
-    name: "heads, by head and layer",
+    name: tr("heads, by head and layer"),
     box: () => ({ x: left, y: 0, width: H * across, height: L * down }),
     size: () => [H, L],
     state: (head, row) => ({ head, layer: L - 1 - row }),
     at: () => [ui.seen("head"), L - 1 - ui.seen("layer")],
-    says: (head, row) => `layer ${L - 1 - row}, head ${head}`,
+    says: (head, row) => tr("layer {layer}, head {head}", { layer: L - 1 - row, head }),
     cross: false,
   });
-  const canvas = picture(stage, W, 54, "The strongest weights of the token's row");
+  const canvas = picture(stage, W, 54, tr("The strongest weights of the token's row"));
   const bars = [0, 1, 2].map((j) => {
     const bar = svg("rect", { x: 66, y: 4 + j * 18, height: 11, class: "ta-fill-one" });
     canvas.append(bar);
@@ -255,7 +259,7 @@ function headsPanel(ui, stage, W) {
 /** Histogram of the gate's inputs, and SiLU over it. */
 function gatePanel(ui, stage, W) {
   const { bins, reach, tokens: T } = ui.spec;
-  const canvas = picture(stage, W, LOW, "Histogram of the gate's inputs of this token, with the curve of SiLU");
+  const canvas = picture(stage, W, LOW, tr("Histogram of the gate's inputs of this token, with the curve of SiLU"));
   const [low, high] = [LOW - 30, LOW - 40];
   const pitch = W / bins;
   const columns = Array.from({ length: bins }, (_, i) => {
@@ -280,6 +284,7 @@ function gatePanel(ui, stage, W) {
       fill(column, { y: (low - height).toFixed(1), height: height.toFixed(1) });
     });
     const shut = row.slice(0, bins / 2).reduce((sum, v) => sum + v, 0);
-    write(note, `layer ${layer}: ${percent(shut)} of the ${ui.spec.sizes.d_ff} gates get less than 0`);
+    write(note, tr("layer {layer}: {share} of the {n} gates get less than 0",
+      { layer, share: percent(shut), n: ui.spec.sizes.d_ff }));
   };
 }

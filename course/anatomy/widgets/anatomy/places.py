@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from ..tools.calls import WrongOutput, call
 from ..tools.types import Function
 from ..tools.whole import tensor_of
+from ..tools.words import N_, _
 
 Map = Callable[[Tensor], Tensor]
 
@@ -32,10 +33,10 @@ class Place:
 PLACES = (
     Place("norm", "RMSNorm", ("rms_norm",), "NormExplorer"),
     Place("rope", "RoPE", ("apply_rope_half",), "RopeExplorer"),
-    Place("mask", "mask", ("causal_mask", "decoder_mask"), "MaskExplorer"),
-    Place("attention", "attention", ("scaled_dot_product_attention", "grouped_attention"), "AttentionExplorer"),
-    Place("ffn", "gated FFN", ("GatedFeedForward",), "ActivationExplorer"),
-    Place("residual", "residual +", ("pre_ln",), "GradientFlowExplorer"),
+    Place("mask", N_("mask"), ("causal_mask", "decoder_mask"), "MaskExplorer"),
+    Place("attention", N_("attention"), ("scaled_dot_product_attention", "grouped_attention"), "AttentionExplorer"),
+    Place("ffn", N_("gated FFN"), ("GatedFeedForward",), "ActivationExplorer"),
+    Place("residual", N_("residual +"), ("pre_ln",), "GradientFlowExplorer"),
 )
 NAMES = tuple(name for place in PLACES for name in place.names)
 KEY_OF = {name: place.key for place in PLACES for name in place.names}
@@ -51,7 +52,7 @@ def adapted(name: str, fn: Any) -> Callable[..., Tensor]:
 
 def _finite(result: Tensor, name: str) -> Tensor:
     if not result.isfinite().all():
-        raise WrongOutput(f"{name} returned NaN or ∞ here.")
+        raise WrongOutput(_("{name} returned NaN or ∞ here.").format(name=name))
     return result
 
 

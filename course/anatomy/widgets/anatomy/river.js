@@ -81,9 +81,9 @@ function riverPanel(ui, parent, W, H) {
   const { layers: L, tokens: T, words } = ui.spec;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const legend = html("small");
-  box.append(html("p", { class: "ta-caption" }, "Residual streams", legend));
+  box.append(html("p", { class: "ta-caption" }, tr("Residual streams"), legend));
   parent.append(box);
-  const canvas = picture(box, W, H, "Residual streams of all tokens, from the embedding at the bottom to the top");
+  const canvas = picture(box, W, H, tr("Residual streams of all tokens, from the embedding at the bottom to the top"));
   const [left, top, bottom] = [24, 22, 20];
   const [step, lift] = [(W - left - 6) / T, (H - top - bottom) / (2 * L)];
   const x = (t) => left + (t + 0.5) * step;
@@ -109,12 +109,13 @@ function riverPanel(ui, parent, W, H) {
   const says = label(canvas, 0, top - 8, "", "middle", "ta-strong an-halo");
   const names = [0, 1, 2].map((i) => label(canvas, 0, H - 6, "", "middle", i ? "ta-small" : "ta-strong"));
   const place = cursor(ui, canvas, {
-    name: "streams, by token and layer",
+    name: tr("streams, by token and layer"),
     box: () => ({ x: left, y: y(2 * L), width: T * step, height: 2 * L * lift }),
     size: () => [T, L],
     state: (token, row) => ({ token, layer: L - 1 - row }),
     at: () => [ui.seen("token"), L - 1 - ui.seen("layer")],
-    says: (token, row) => `token ${token} ${inQuotes(words[token])}, layer ${L - 1 - row}`,
+    says: (token, row) => tr("token {token} {word}, layer {layer}",
+      { token, word: inQuotes(words[token]), layer: L - 1 - row }),
     cross: false,
   });
 
@@ -124,7 +125,7 @@ function riverPanel(ui, parent, W, H) {
     stale() {
       mean = meanOfHeads(ui.table("att"), ui.spec);
       const [norms, drift] = [ui.table("norms"), ui.table("drift")];
-      write(legend, drift.some((v) => !(v <= MOVED)) ? "orange, dashed: off the reference" : "upward, wide where long");
+      write(legend, drift.some((v) => !(v <= MOVED)) ? tr("orange, dashed: off the reference") : tr("upward, wide where long"));
       const longest = norms.reduce((most, v) => (v > most ? v : most), 1e-9);
       segments.forEach((segment, n) => {
         const [t, i] = [Math.floor(n / (2 * L)), n % (2 * L)];

@@ -1,9 +1,9 @@
 // The parts of one layer and the two ends of the model, from the bottom to the top: each opens when it is clicked.
 
 const STATE = { reference: 0, passed: 1, unwritten: 2, right: 3, wrong: 4, fails: 5, named: 6 };
-const SAYS = ["the reference's", "passed", "the reference's, yours is not written yet", "yours, right in this place",
-  "yours, wrong", "yours fails: the reference stands in",
-  "yours, right in this place, but its check says what is wrong"];
+const SAYS = [N_("the reference's"), N_("passed"), N_("the reference's, yours is not written yet"),
+  N_("yours, right in this place"), N_("yours, wrong"), N_("yours fails: the reference stands in"),
+  N_("yours, right in this place, but its check says what is wrong")];
 
 /** What Python found out about the part in a place; key: the place's. Null for the two ends of the model. */
 function verdictOf(ui, key) {
@@ -18,24 +18,24 @@ function schemePanel(ui, parent, W, H) {
   const { sizes, tokens: T, vocabulary } = ui.spec;
   const { d_model: d, n_heads, n_kv_heads, d_ff } = sizes;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, "Parts", html("small", {}, "click to open")));
+  box.append(html("p", { class: "ta-caption" }, tr("Parts"), html("small", {}, tr("click to open"))));
   parent.append(box);
-  const canvas = alive(picture(box, W, H, "The parts of the model, from the embedding at the bottom to the next word"));
+  const canvas = alive(picture(box, W, H, tr("The parts of the model, from the embedding at the bottom to the next word")));
   const [stream, left, high] = [16, 40, 24];
   const wide = W - left - 8;
   const tops = [2, 40, 78, 116, 145, 183, 212, 254]; // a line of text stands under some, and the frame needs room
   const row = (i) => tops[i];
   // [row, key, text, name for assistive technology, share of the width, from, shapes]
   const rows = [
-    [0, "unembedding", "unembedding", "unembedding", 1, 0, `(${T}, ${d}) → (${T}, ${vocabulary.length})`],
-    [1, "norm", "RMSNorm", "last RMSNorm", 1, 0, ""],
-    [2, "ffn", "gated FFN", "gated FFN", 1, 0, `${d} → ${d_ff} → ${d}`],
-    [3, "norm", "RMSNorm", "RMSNorm before the FFN", 1, 0, ""],
-    [4, "attention", "attention", "attention", 1, 0, `${n_heads} heads, ${n_kv_heads} of keys`],
+    [0, "unembedding", tr("unembedding"), tr("unembedding"), 1, 0, `(${T}, ${d}) → (${T}, ${vocabulary.length})`],
+    [1, "norm", "RMSNorm", tr("last RMSNorm"), 1, 0, ""],
+    [2, "ffn", tr("gated FFN"), tr("gated FFN"), 1, 0, `${d} → ${d_ff} → ${d}`],
+    [3, "norm", "RMSNorm", tr("RMSNorm before the FFN"), 1, 0, ""],
+    [4, "attention", tr("attention"), tr("attention"), 1, 0, tr("{heads} heads, {kv} of keys", { heads: n_heads, kv: n_kv_heads })],
     [5, "rope", "RoPE", "RoPE", 0.47, 0, ""],
-    [5, "mask", "mask", "mask", 0.47, 0.53, ""],
-    [6, "norm", "RMSNorm", "RMSNorm before attention", 1, 0, ""],
-    [7, "embedding", "embedding", "embedding", 1, 0, `(${T}) → (${T}, ${d})`],
+    [5, "mask", tr("mask"), tr("mask"), 0.47, 0.53, ""],
+    [6, "norm", "RMSNorm", tr("RMSNorm before attention"), 1, 0, ""],
+    [7, "embedding", tr("embedding"), tr("embedding"), 1, 0, `(${T}) → (${T}, ${d})`],
   ];
   const edge = row(2) - 9;
   const tall = row(6) + high + 4 - edge;
@@ -68,15 +68,15 @@ function schemePanel(ui, parent, W, H) {
   }
   for (const i of [2, 4]) {
     const y = row(i) + high / 2;
-    const after = i === 2 ? "after the FFN" : "after attention";
-    add("residual", `residual plus ${after}`, svg("circle", { cx: stream, cy: y, r: 12 }), "+", stream, y + 4, 24,
+    const name = i === 2 ? tr("residual plus after the FFN") : tr("residual plus after attention");
+    add("residual", name, svg("circle", { cx: stream, cy: y, r: 12 }), "+", stream, y + 4, 24,
       `M${stream + 2} ${y - 12}l-4 8l6 4l-5 12`);
   }
   const which = label(canvas, 10, row(7) - 5, "", "start", "ta-small");
 
   return {
     draw(open, layer) {
-      write(which, `layer ${layer} of 0…${ui.spec.layers - 1}`);
+      write(which, tr("layer {layer} of 0…{last}", { layer, last: ui.spec.layers - 1 }));
       for (const { g, key, name, words, text, broken } of parts) {
         const found = verdictOf(ui, key);
         const sign = found?.bad ? "✗ " : found?.lit ? "✓ " : "";
@@ -84,7 +84,7 @@ function schemePanel(ui, parent, W, H) {
         const kind = found?.bad ? " an-bad" : found?.lit ? " an-lit" : "";
         fill(g, {
           class: `an-part ta-touch${kind}${open === key ? " an-open" : ""}`,
-          "aria-label": found && found.state ? `${name}: ${SAYS[found.state]}` : name,
+          "aria-label": found && found.state ? `${name}: ${tr(SAYS[found.state])}` : name,
           "aria-expanded": open === key,
         });
         broken.style.display = found?.bad ? "" : "none";

@@ -17,6 +17,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, SEQUENTIAL, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import N_, _
 from .story import STORY
 
 PAD = "<pad>"
@@ -28,8 +29,8 @@ SENTENCES = (
 )
 T = len(SENTENCES[0])
 LAYERS, HEADS, D = 4, 4, 40
-SCALES = ("none", "1/√D", "1/D")
-MASKS = ("none", "causal", "padding")
+SCALES = (N_("none"), "1/√D", "1/D")
+MASKS = (N_("none"), N_("causal"), N_("padding"))
 # Factors on q for a function that divides by √D itself.
 _FACTORS = (math.sqrt(D), 1.0, 1 / math.sqrt(D))
 TOLERANCE = 1e-4
@@ -104,7 +105,7 @@ class AttentionExplorer(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "Attention: who looks at whom",
+            "title": _("Attention: who looks at whom"),
             "sentences": [list(s) for s in SENTENCES],
             "layers": LAYERS,
             "heads": HEADS,
@@ -147,16 +148,32 @@ class AttentionExplorer(TableWidget):
         listed = ", ".join(f"{word} {weight:.2f}" for word, weight in zip(words, row, strict=True))
         key, moved = words[self.moved], ""
         if self.delta():
-            moved = f" The score of “{key}” (token {self.moved}) is moved by {_signed(self.delta())}."
+            moved = _(" The score of “{word}” (token {n}) is moved by {delta}.")
         elif self.moved >= 0 and self.nudge:
-            moved = f" “{key}” (token {self.moved}) is masked: its score stays −∞."
-        states = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
-        return (
-            f"Heatmap of {self.whose} attention weights for “{' '.join(words)}”, layer {self.layer}, "
-            f"head {self.head}, scale {self.scale}, mask {self.mask}. Query “{words[self.query]}” (token {self.query}) "
-            f"attends to: {listed}; sum {row.sum():.3f}, entropy {_entropy(row):.2f} bits.{moved} Row sums: "
-            f"{states['sum']}; masked weights: {states['masked']}; farthest from the reference: "
-            f"{number(found['reference'])} ({states['reference']})."
+            moved = _(" “{word}” (token {n}) is masked: its score stays −∞.")
+        states = {k: (_("ok") if v <= TOLERANCE else _("broken")) for k, v in found.items()}
+        told = _(
+            "Heatmap of {whose} attention weights for “{sentence}”, layer {layer}, head {head}, scale {scale}, mask "
+            "{mask}. Query “{word}” (token {query}) attends to: {listed}; sum {sum:.3f}, entropy {entropy:.2f} "
+            "bits.{moved} Row sums: {rows}; masked weights: {masked}; farthest from the reference: {far} ({state})."
+        )
+        return told.format(
+            whose=self.whose,
+            sentence=" ".join(words),
+            layer=self.layer,
+            head=self.head,
+            scale=_(self.scale),
+            mask=_(self.mask),
+            word=words[self.query],
+            query=self.query,
+            listed=listed,
+            sum=row.sum(),
+            entropy=_entropy(row),
+            moved=moved.format(word=key, n=self.moved, delta=_signed(self.delta())),
+            rows=states["sum"],
+            masked=states["masked"],
+            far=number(found["reference"]),
+            state=states["reference"],
         )
 
     def figure(self) -> Figure:

@@ -9,17 +9,17 @@ function attentionWidget(ui) {
   const { spec, room } = ui;
   const T = spec.sentences[0].length;
   const view = {
-    brief: () => view.words().map((word) => (word === spec.pad ? "pad" : word)), // fits above a narrow column
+    brief: () => view.words().map((word) => (word === spec.pad ? tr("pad") : word)), // fits above a narrow column
     words: () => spec.sentences[ui.seen("sentence")],
     query: () => ui.seen("query"),
     key: () => ui.seen("key"),
   };
   const joined = (s) => s.filter((word) => word !== spec.pad).join(" ").replace(/ (?=[.,;])/g, "");
-  pick(ui, { trait: "sentence", name: "sentence", names: spec.sentences.map(joined) });
-  slider(ui, { trait: "layer", name: "layer", max: spec.layers - 1 });
-  slider(ui, { trait: "head", name: "head", max: spec.heads - 1 });
-  choice(ui, { trait: "scale", name: "scale of q·k", values: spec.scales });
-  choice(ui, { trait: "mask", name: "mask", values: spec.masks });
+  pick(ui, { trait: "sentence", name: tr("sentence"), names: spec.sentences.map(joined) });
+  slider(ui, { trait: "layer", name: tr("layer"), max: spec.layers - 1 });
+  slider(ui, { trait: "head", name: tr("head"), max: spec.heads - 1 });
+  choice(ui, { trait: "scale", name: tr("scale of q·k"), values: spec.scales, show: (scale) => tr(scale) });
+  choice(ui, { trait: "mask", name: tr("mask"), values: spec.masks, show: (mask) => tr(mask) });
   // Other scores: what was moved goes back. A list is drawn anew between its two events, and keeps what it had.
   const fresh = (event) => { if (event.type === "change" || event.target.type === "range") ui.setAll(BACK); };
   for (const kind of ["input", "change"]) ui.controls.addEventListener(kind, fresh);
@@ -34,12 +34,12 @@ function attentionWidget(ui) {
   const bars = barPanel(ui, row, T, wide ? room - GRID - HEADS - 2 * GAP : room, view, now);
   const heads = headPanel(ui, row, T, wide);
   const invariants = signs(ui.row(), [
-    ["rows sum to 1", "max |row sum − 1|: each query shares out one whole"],
-    ["masked keys get 0", "the largest weight where the mask forbids one"],
-    ["as the reference", "the largest difference of a weight, in all sentences, layers and heads"],
+    [tr("rows sum to 1"), tr("max |row sum − 1|: each query shares out one whole")],
+    [tr("masked keys get 0"), tr("the largest weight where the mask forbids one")],
+    [tr("as the reference"), tr("the largest difference of a weight, in all sentences, layers and heads")],
   ]);
   ui.root.append(html("p", { class: "ta-note" },
-    "Heads of a small model trained on Jane Austen's novels, causally and with 1/√D; these sentences are new to it."));
+    tr("Heads of a small model trained on Jane Austen's novels, causally and with 1/√D; these sentences are new to it.")));
 
   /** What is on show, with the row of the query as its moved score makes it. */
   function now() {
@@ -82,8 +82,8 @@ function attentionWidget(ui) {
         const found = [...ui.table("invariants").subarray(setting * 3, setting * 3 + 3)];
         invariants(found.map((v, i) => {
           const good = v <= spec.tolerance;
-          if (i === 1 && ui.get("mask") === "none") return ["none masked", "", undefined];
-          return [short(v), good ? ["ok", "ok", "same"][i] : ["broken", "broken", "differs"][i], good];
+          if (i === 1 && ui.get("mask") === "none") return [tr("none masked"), "", undefined];
+          return [short(v), tr(good ? [N_("ok"), "ok", N_("same")][i] : [N_("broken"), "broken", N_("differs")][i]), good];
         }));
         drawn = cells;
       }
@@ -92,8 +92,8 @@ function attentionWidget(ui) {
       sentence(mine, query, key, colors);
       bars(state);
       const text = key === undefined ? rowSaid(state, ui.seen("nudge")) : cellSaid(state, ui.get("notice"), ui.seen("tried") === key);
-      ui.say(`${ui.pointing ? `layer ${layer}, head ${head}: ` : ""}${text}`,
-        key === undefined ? "Point at a cell for its formula." : formula(state));
+      ui.say(`${ui.pointing ? tr("layer {layer}, head {head}: ", { layer, head }) : ""}${text}`,
+        key === undefined ? tr("Point at a cell for its formula.") : formula(state));
       ui.root.dataset.key = `${s},${layer},${head},${ui.get("query")},${setting},${ui.get("moved")},${ui.get("nudge")}`;
     },
   };
@@ -114,25 +114,33 @@ function rowSaid({ words, query, mine, here, moved, delta }, nudge) {
   const bits = mine.reduce((a, b) => a - (b === 0 ? 0 : b * Math.log2(b)), 0);
   const most = Math.log2(here.reduce((a, b) => a + b, 0));
   const top = Math.max(...mine);
-  const where = Number.isNaN(top) ? "" : ` on “${words[mine.indexOf(top)]}”`;
-  const told = delta ? ` The score of “${words[moved]}” is moved:${plus(delta)}.`
-    : moved >= 0 && nudge ? ` “${words[moved]}” is masked here: −∞${plus(nudge / 10)} = −∞.` : "";
-  return `“${words[query]}”: row sum ${fixed(sum)}, entropy ${fixed(bits, 2)} bits ` +
-    `of at most ${fixed(most, 2)}; largest weight ${fixed(top, 2)}${where}.${told}`;
+  const told = delta ? tr(" The score of “{word}” is moved:{by}.", { word: words[moved], by: plus(delta) })
+    : moved >= 0 && nudge
+      ? tr(" “{word}” is masked here: −∞{by} = −∞.", { word: words[moved], by: plus(nudge / 10) }) : "";
+  const values = { word: words[query], sum: fixed(sum), bits: fixed(bits, 2), most: fixed(most, 2), top: fixed(top, 2),
+    other: words[mine.indexOf(top)] };
+  return tr(Number.isNaN(top)
+    ? N_("“{word}”: row sum {sum}, entropy {bits} bits of at most {most}; largest weight {top}.")
+    : N_("“{word}”: row sum {sum}, entropy {bits} bits of at most {most}; largest weight {top} on “{other}”."), values) + told;
 }
 
 /** One cell. The reference is named where the weight is another; tried: a hand would move what is masked. */
 function cellSaid({ words, query, key, mine, right, here, before, delta }, notice, tried) {
-  if (tried && !here[key]) return `“${words[key]}” is masked: its score is −∞, and stays −∞ whatever is added. It cannot be moved.`;
-  const beside = notice || Math.abs(mine[key] - right[key]) <= 5e-4 ? "" : ` (expected ${fixed(right[key])})`;
-  const was = delta && before[key] > 5e-4 ? ` = ${fixed(before[key])} before × ${short(mine[key] / before[key])}` : "";
-  return `“${words[query]}” gives “${words[key]}” the weight ${fixed(mine[key])}${was}${beside}.`;
+  if (tried && !here[key]) {
+    return tr("“{word}” is masked: its score is −∞, and stays −∞ whatever is added. It cannot be moved.", { word: words[key] });
+  }
+  const beside = notice || Math.abs(mine[key] - right[key]) <= 5e-4 ? ""
+    : tr(" (expected {right})", { right: fixed(right[key]) });
+  const was = delta && before[key] > 5e-4
+    ? tr(" = {weight} before × {factor}", { weight: fixed(before[key]), factor: short(mine[key] / before[key]) }) : "";
+  return tr("“{word}” gives “{other}” the weight {weight}{was}{beside}.",
+    { word: words[query], other: words[key], weight: fixed(mine[key]), was, beside });
 }
 
 /** w[m, n] as the softmax of its row, then the score itself; what is right, whatever the learner's function says. */
 function formula({ query, key, scores, here, raw, scale, D, mask, moved, delta }) {
   const [cell, score] = [`w[${query}, ${key}]`, `s[${query}, ${key}]`];
-  if (!here[key]) return `${cell} = exp(−∞) ÷ Σ = 0: the ${mask} mask sets ${score} = −∞.`;
+  if (!here[key]) return tr("{cell} = exp(−∞) ÷ Σ = 0: the {mask} mask sets {score} = −∞.", { cell, mask: tr(mask), score });
   const open = scores.map((x, i) => [x, i]).filter(([, i]) => here[i]);
   const shown = open.filter(([, i], j) => open.length <= 4 || j < 2 || i === key || j === open.length - 1);
   const terms = shown.map(([x, i], j) => {
@@ -152,7 +160,7 @@ function formula({ query, key, scores, here, raw, scale, D, mask, moved, delta }
 /** The sentence: point at a word, and it is the query; the others are as dark as the weights that they get. */
 function wordRow(ui, parent, T, W, view) {
   const H = 30;
-  const canvas = picture(parent, W, H, "The sentence, each word shaded by the weight that the query gives it");
+  const canvas = picture(parent, W, H, tr("The sentence, each word shaded by the weight that the query gives it"));
   const cw = W / T;
   const cells = Array.from({ length: T }, (_, i) => {
     const box = svg("rect", { x: i * cw + 1, y: 2, width: cw - 2, height: H - 4, rx: 3, class: "ta-axis" });
@@ -165,7 +173,7 @@ function wordRow(ui, parent, T, W, view) {
   const lit = svg("rect", { y: H - 5, width: cw - 8, height: 3, class: "ta-fill-two" });
   canvas.append(mark, lit);
   const place = cursor(ui, canvas, {
-    name: "query token", cross: false,
+    name: tr("query token"), cross: false,
     box: () => ({ x: 0, y: 0, width: W, height: H }),
     size: () => [T, 1],
     at: () => [view.query(), 0],
@@ -192,9 +200,10 @@ function weightGrid(ui, parent, T, W, view) {
   const cell = Math.floor((W - left - 2) / T);
   const H = top + T * high + 4;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, "Weights", html("small", {}, "row: query, column: key; · is masked")));
+  box.append(html("p", { class: "ta-caption" }, tr("Weights"),
+    html("small", {}, tr("row: query, column: key; · is masked"))));
   parent.append(box);
-  const canvas = picture(box, W, H, "Heatmap of attention weights, one row for each query and one column for each key");
+  const canvas = picture(box, W, H, tr("Heatmap of attention weights, one row for each query and one column for each key"));
   const [x, y] = [(i) => left + i * cell, (i) => top + i * high];
   const rows = Array.from({ length: T }, (_, i) => label(canvas, left - 6, y(i + 0.5) + 4, "", "end"));
   const columns = Array.from({ length: T }, (_, i) => label(canvas, x(i + 0.5), top - 6, "", "middle", "ta-small"));
@@ -210,12 +219,13 @@ function weightGrid(ui, parent, T, W, view) {
   const column = svg("rect", { y: top, width: cell, height: T * high, class: "ta-mark", "stroke-dasharray": "3 3" });
   canvas.append(column, mark);
   const place = cursor(ui, canvas, {
-    name: "Weights; arrow keys move query and key", cross: false,
+    name: tr("Weights; arrow keys move query and key"), cross: false,
     box: () => ({ x: left, y: top, width: T * cell, height: T * high }),
     size: () => [T, T],
     at: () => [view.key() ?? -1, view.query()],
     state: (key, query) => ({ query, key: Math.max(key, 0) }),
-    says: (key, query) => `query ${query}: ${view.words()[query]}${key < 0 ? "" : `, key ${key}: ${view.words()[key]}`}`,
+    says: (key, query) => tr(key < 0 ? N_("query {query}: {word}") : N_("query {query}: {word}, key {key}: {other}"),
+      { query, word: view.words()[query], key, other: view.words()[key] }),
   });
 
   return {
@@ -250,7 +260,7 @@ function headPanel(ui, parent, T, wide) {
   const [w, h] = [spec.heads * step, spec.layers * step];
   const W = left + w + 2;
   const box = html("div", { class: "ta-panel", style: `width: ${wide ? HEADS : W}px` });
-  box.append(html("p", { class: "ta-caption" }, "All heads"));
+  box.append(html("p", { class: "ta-caption" }, tr("All heads")));
   const stack = html("div", { class: "ta-stack", style: `width: ${W}px` });
   const maps = html("canvas", {
     width: w, height: h, "aria-hidden": "true", style: `left: ${left}px; top: ${top}px; width: ${w}px; height: ${h}px`,
@@ -258,19 +268,19 @@ function headPanel(ui, parent, T, wide) {
   stack.append(maps);
   box.append(stack);
   parent.append(box);
-  const over = picture(stack, W, top + h + 20, "Small heatmaps of all heads: a row for each layer, a column for each head");
+  const over = picture(stack, W, top + h + 20, tr("Small heatmaps of all heads: a row for each layer, a column for each head"));
   for (let i = 0; i < spec.heads; i++) label(over, left + (i + 0.5) * step, top - 6, String(i), "middle", "ta-small");
   for (let i = 0; i < spec.layers; i++) label(over, left - 6, top + (i + 0.5) * step + 4, String(i), "end", "ta-small");
-  label(over, left + w / 2, top + h + 14, "layer ↓  head →", "middle", "ta-small");
+  label(over, left + w / 2, top + h + 14, tr("layer ↓  head →"), "middle", "ta-small");
   const mark = svg("rect", { width: step, height: step, class: "ta-mark" });
   over.append(mark);
   const place = cursor(ui, over, {
-    name: "All heads; arrow keys move layer and head", cross: false,
+    name: tr("All heads; arrow keys move layer and head"), cross: false,
     box: () => ({ x: left, y: top, width: w, height: h }),
     size: () => [spec.heads, spec.layers],
     at: () => [ui.seen("head"), ui.seen("layer")],
     state: (head, layer) => ({ layer, head, ...(layer === ui.get("layer") && head === ui.get("head") ? {} : BACK) }),
-    says: (head, layer) => `layer ${layer}, head ${head}`,
+    says: (head, layer) => tr("layer {layer}, head {head}", { layer, head }),
   });
   return {
     paint(weights, colors) {

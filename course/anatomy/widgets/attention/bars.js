@@ -6,13 +6,13 @@ function barPanel(ui, parent, T, W, view, now) {
   const wide = W - left - end;
   const title = html("p", { class: "ta-caption", style: "display: flex; align-items: baseline" });
   const who = html("span");
-  title.append(who, html("small", { style: "flex: 1; margin-left: 4px; overflow: hidden; white-space: nowrap" }, W < 290 ? "" : "drag the grip"));
-  const back = button(title, "Put back", () => ui.setAll({ nudge: 0 }));
+  title.append(who, html("small", { style: "flex: 1; margin-left: 4px; overflow: hidden; white-space: nowrap" }, W < 290 ? "" : tr("drag the grip")));
+  const back = button(title, tr("Put back"), () => ui.setAll({ nudge: 0 }));
   back.style.cssText = "margin: -6px 0 -2px; padding: 1px 5px; font-weight: 400"; // no higher than the captions beside it
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, title);
   parent.append(box);
-  const canvas = picture(box, W, top + T * height + 4, "Bars: the weights of the query on show");
-  label(canvas, left - 10, top - 6, "score", "end", "ta-small");
+  const canvas = picture(box, W, top + T * height + 4, tr("Bars: the weights of the query on show"));
+  label(canvas, left - 10, top - 6, tr("score"), "end", "ta-small");
   const note = label(canvas, left, top - 6, "", "start", "ta-small");
   line(canvas, left, top, left, top + T * height);
   const mark = svg("rect", { x: 1, width: W - 2, height, class: "ta-mark" });
@@ -28,20 +28,20 @@ function barPanel(ui, parent, T, W, view, now) {
   });
   canvas.append(mark);
   const place = cursor(ui, canvas, {
-    name: "Key of the query on show", cross: false,
+    name: tr("Key of the query on show"), cross: false,
     box: () => ({ x: 0, y: top, width: W, height: T * height }),
     size: () => [1, T],
     at: () => [0, view.key() ?? 0],
     state: (_, key) => ({ key }),
-    says: (_, key) => (view.key() === undefined ? "none yet" : `${key}: ${view.words()[key]}`),
+    says: (_, key) => (view.key() === undefined ? tr("none yet") : `${key}: ${view.words()[key]}`),
   });
   const grip = scoreGrip(ui, canvas, wide, now);
   const long = (weight) => (Number.isFinite(weight) ? clamp(weight, 0, 1) * wide : 0);
   return (state) => {
     const { words, mine, before, right, here, still, query, key, moved, delta } = state;
     place();
-    write(who, `“${words[query]}” attends to`);
-    write(note, `weight${delta ? " · dotted: before" : ui.get("notice") ? "" : " · tick: reference"}`);
+    write(who, tr("“{word}” attends to", { word: words[query] }));
+    write(note, delta ? tr("weight · dotted: before") : ui.get("notice") ? tr("weight") : tr("weight · tick: reference"));
     fill(back, { "aria-disabled": String(!ui.get("nudge")) });
     bars.forEach(({ y, name, bar, was, tick, score, value }, i) => {
       write(name, words[i]);
@@ -50,14 +50,14 @@ function barPanel(ui, parent, T, W, view, now) {
       const at = (left + right[i] * wide).toFixed(1);
       fill(tick, { x1: at, x2: at });
       write(score, here[i] ? fixed(still[i], Math.abs(still[i]) < 100 ? 1 : 0) + (i === moved ? plus(delta) : "") : "−∞");
-      write(value, !here[i] && mine[i] === 0 ? "masked" : fixed(mine[i]));
+      write(value, !here[i] && mine[i] === 0 ? tr("masked") : fixed(mine[i]));
     });
     mark.style.visibility = key === undefined ? "hidden" : "visible";
     if (key !== undefined) fill(mark, { y: top + key * height });
     const n = gripped(state);
     // Half of it stays right of the axis, where the scores end.
     fill(grip, { transform: `translate(${(left + Math.max(long(mine[n]), 5)).toFixed(1)},${top + (n + 0.5) * height})`,
-      "aria-label": `grip: score of “${words[n]}”`, "aria-disabled": String(!here[n]) });
+      "aria-label": tr("grip: score of “{word}”", { word: words[n] }), "aria-disabled": String(!here[n]) });
     grip.style.opacity = here[n] ? 1 : 0.6;
   };
 }
@@ -94,7 +94,7 @@ function scoreGrip(ui, canvas, wide, now) {
     ui.pin({ key: gripped(now()) });
   });
   handle(own, grip, {
-    canvas, trait: "nudge", name: "grip", values: Array.from({ length: 2 * reach + 1 }, (_, i) => i - reach),
+    canvas, trait: "nudge", name: tr("grip"), values: Array.from({ length: 2 * reach + 1 }, (_, i) => i - reach),
     drag([x], start) {
       const { mine, key } = now();
       start.weight ??= mine[key] || 0;
@@ -104,7 +104,8 @@ function scoreGrip(ui, canvas, wide, now) {
     says() {
       const state = now();
       const n = gripped(state);
-      return state.here[n] ? `score ${fixed(state.scores[n], 1)}, weight ${fixed(state.mine[n], 2)}` : "score −∞, masked";
+      return state.here[n] ? tr("score {score}, weight {weight}", { score: fixed(state.scores[n], 1), weight: fixed(state.mine[n], 2) })
+        : tr("score −∞, masked");
     },
   });
   canvas.append(grip);

@@ -10,6 +10,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import _
 from .story import STORY
 
 TOP = 10  # weights run over 0…TOP
@@ -50,7 +51,7 @@ class MixExplorer(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "A weighted average of three words",
+            "title": _("A weighted average of three words"),
             "words": list(WORDS),
             "top": TOP,
             "values": inputs["values"].flatten().tolist(),
@@ -64,12 +65,15 @@ class MixExplorer(TableWidget):
     @property
     def words(self) -> str:
         pairs = zip(WORDS, self.spec["values"], (self.first, self.second, self.third), strict=True)
-        parts = ", ".join(f"{w} = {v:g} with weight {n}" for w, v, n in pairs)
+        bar = _("{word} = {value:g} with weight {weight}")
+        parts = ", ".join(bar.format(word=w, value=v, weight=n) for w, v, n in pairs)
         right = float(self._reference["out"][self.first, self.second, self.third])
-        return (
-            f"Bars on a number line, as high as their weights: {parts}. {self.whose.capitalize()} weighted average is "
-            f"{number(self.average())}; the recorded solution's is {number(right)}."
+        told = _(
+            "Bars on a number line, as high as their weights: {bars}. {whose} weighted average is {average}; the "
+            "recorded solution's is {right}."
         )
+        whose = self.whose.capitalize()
+        return told.format(bars=parts, whose=whose, average=number(self.average()), right=number(right))
 
     def figure(self) -> Figure:
         fig = new_figure(7.5, 2.3)

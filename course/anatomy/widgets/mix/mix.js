@@ -7,7 +7,7 @@ const RULE = 296; // width of the panel of shares, beside the beam
 
 function mixWidget(ui) {
   const { spec, room } = ui;
-  TRAITS.forEach((trait, i) => slider(ui, { trait, name: `weight of ${spec.words[i]}`, max: spec.top }));
+  TRAITS.forEach((trait, i) => slider(ui, { trait, name: tr("weight of {word}", { word: spec.words[i] }), max: spec.top }));
   ui.root.append(ui.readout);
   const row = ui.row();
   const wide = room >= 2 * RULE;
@@ -25,9 +25,10 @@ function mixWidget(ui) {
       const good = Math.abs(value - right) <= spec.tolerance;
       beam(weights, value, right, good, word);
       shares(weights, total, word);
-      const verdict = ui.get("notice") ? "" : good ? " (as expected)" : ` (expected ${fixed(right)})`;
-      ui.say(total === 0 ? "All weights are 0: there is nothing to average." :
-        `weights ${weights.join(", ")}, total ${total}: the average is ${fixed(value)}${verdict}.`,
+      const verdict = ui.get("notice") ? "" : good ? tr(" (as expected)") : tr(" (expected {right})", { right: fixed(right) });
+      ui.say(total === 0 ? tr("All weights are 0: there is nothing to average.") :
+        tr("weights {weights}, total {total}: the average is {average}{verdict}.",
+          { weights: weights.join(", "), total, average: fixed(value), verdict }),
       formula(spec, weights, total, word));
       ui.root.dataset.key = `${weights.join(",")},${fixed(value, 4)}`;
     },
@@ -39,8 +40,9 @@ function formula({ words, values }, weights, total, word) {
   const terms = weights.map((w, i) => (i === word ? `[${w}·${values[i]}]` : `${w}·${values[i]}`));
   const sum = weights.reduce((a, w, i) => a + w * values[i], 0);
   const whole = `(${terms.join(" + ")}) ÷ (${weights.join(" + ")}) = ${sum} ÷ ${total}`;
-  if (total === 0) return `${whole}: no number answers that`;
-  const own = word < 0 ? "" : `; share of ${words[word]}: ${weights[word]} ÷ ${total} = ${fixed(weights[word] / total)}`;
+  if (total === 0) return tr("{formula}: no number answers that", { formula: whole });
+  const own = word < 0 ? "" : tr("; share of {word}: {weight} ÷ {total} = {share}",
+    { word: words[word], weight: weights[word], total, share: fixed(weights[word] / total) });
   return `${whole} = ${fixed(sum / total)}${own}`;
 }
 
@@ -51,9 +53,10 @@ function beamPanel(ui, parent, W) {
   const H = base + 54;
   const note = html("small");
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, "Drag the top of a bar", note));
+  box.append(html("p", { class: "ta-caption" }, tr("Drag the top of a bar"), note));
   parent.append(box);
-  const canvas = picture(box, W, H, "A number line from 0 to 10: a bar for each word, as high as its weight, and the average");
+  const canvas = picture(box, W, H,
+    tr("A number line from 0 to 10: a bar for each word, as high as its weight, and the average"));
   const x = (v) => left + (v / 10) * (W - 2 * left);
   line(canvas, x(0), base, x(10), base, "ta-mark");
   for (let v = 0; v <= 10; v++) {
@@ -66,7 +69,7 @@ function beamPanel(ui, parent, W) {
     const bar = svg("rect", { x: x(v) - BAR / 2, width: BAR, class: "ta-fill-one" });
     const text = label(group, x(v), 0, "", "middle", "ta-strong");
     const grip = handle(ui, svg("circle", { cx: x(v), r: 13, class: "ta-grip" }), {
-      canvas, trait: TRAITS[i], name: `bar of ${spec.words[i]}: its weight`, max: spec.top,
+      canvas, trait: TRAITS[i], name: tr("bar of {word}: its weight", { word: spec.words[i] }), max: spec.top,
       drag: ([, y]) => clamp(Math.round((base - y) / UNIT), 0, spec.top),
     });
     group.append(bar, grip);
@@ -97,7 +100,7 @@ function beamPanel(ui, parent, W) {
     ghost.style.visibility = apart ? "visible" : "hidden";
     arm.style.visibility = seen && word >= 0 ? "visible" : "hidden";
     if (apart) fill(ghost, { d: triangle(right) });
-    write(note, apart ? "the triangle: your average; dashed: the expected one" : "the triangle: where the bars balance");
+    write(note, apart ? tr("the triangle: your average; dashed: the expected one") : tr("the triangle: where the bars balance"));
     if (!seen) return;
     fill(mine, { d: triangle(value) });
     fill(shown, { x: clamp(x(value), 22, W - 22).toFixed(1) });
@@ -112,9 +115,9 @@ function sharePanel(ui, parent, W) {
   const [height, top, left, end] = [32, 4, 158, 46];
   const room = W - left - end;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, "Products", html("small", {}, "weight × value; bar: share")));
+  box.append(html("p", { class: "ta-caption" }, tr("Products"), html("small", {}, tr("weight × value; bar: share"))));
   parent.append(box);
-  const canvas = picture(box, W, top + 3 * height + 4, "Bars: each word's share of the total weight");
+  const canvas = picture(box, W, top + 3 * height + 4, tr("Bars: each word's share of the total weight"));
   const mark = svg("rect", { x: 1, width: W - 2, height, class: "ta-mark" });
   const rows = spec.words.map((word, i) => {
     const y = top + i * height;
@@ -126,12 +129,12 @@ function sharePanel(ui, parent, W) {
   line(canvas, left, top, left, top + 3 * height);
   canvas.append(mark);
   const place = cursor(ui, canvas, {
-    name: "Word whose share is shown", cross: false,
+    name: tr("Word whose share is shown"), cross: false,
     box: () => ({ x: 0, y: top, width: W, height: 3 * height }),
     size: () => [1, spec.words.length],
     at: () => [0, ui.seen("word") ?? 0],
     state: (_, i) => ({ word: i }),
-    says: (_, i) => (ui.seen("word") === undefined ? "none yet" : spec.words[i]),
+    says: (_, i) => (ui.seen("word") === undefined ? tr("none yet") : spec.words[i]),
   });
 
   return (weights, total, word) => {

@@ -13,18 +13,19 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import DIVERGING, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import N_, _
 from .story import STORY
 
 WORDS = ("the", "dog", "bites", "the", "man", ".")
 T = len(WORDS)
 # New order as indices of the old: row i of P x is row order[i] of x.
 ORDERS = {
-    "as written": (0, 1, 2, 3, 4, 5),
-    "dog ↔ man": (0, 4, 2, 3, 1, 5),
-    "shifted by one": (5, 0, 1, 2, 3, 4),
-    "backward": (5, 4, 3, 2, 1, 0),
-    "shuffled": (2, 5, 0, 4, 1, 3),
-    "shuffled again": (4, 2, 5, 1, 3, 0),
+    N_("as written"): (0, 1, 2, 3, 4, 5),
+    N_("dog ↔ man"): (0, 4, 2, 3, 1, 5),
+    N_("shifted by one"): (5, 0, 1, 2, 3, 4),
+    N_("backward"): (5, 4, 3, 2, 1, 0),
+    N_("shuffled"): (2, 5, 0, 4, 1, 3),
+    N_("shuffled again"): (4, 2, 5, 1, 3, 0),
 }
 D_MODEL, D_V = 16, 8
 TOLERANCE = 1e-4
@@ -70,7 +71,7 @@ class PermutationExplorer(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "Permutations: does f(Px) equal P f(x)?",
+            "title": _("Permutations: does f(Px) equal P f(x)?"),
             "words": list(WORDS),
             "names": list(ORDERS),
             "orders": [list(o) for o in ORDERS.values()],
@@ -88,11 +89,24 @@ class PermutationExplorer(TableWidget):
     @property
     def words(self) -> str:
         words = " ".join(WORDS[i] for i in ORDERS[self.order])
-        state = "equal" if self.gap() <= TOLERANCE else "not equal"
-        return (
-            f"Three heatmaps of {self.whose} attention output, one row per word: f(x) for “{' '.join(WORDS)}”, its "
-            f"rows permuted, P f(x), and f(Px) for “{words}” ({self.order}), {'with' if self.positions else 'without'} "
-            f"positions. Largest difference of the last two: {number(self.gap())}, so they are {state}."
+        told = _(
+            "Three heatmaps of {whose} attention output, one row per word: f(x) for “{written}”, its rows permuted, "
+            "P f(x), and f(Px) for “{words}” ({order}), without positions. Largest difference of the last two: {gap}, "
+            "so they are {state}."
+        )
+        if self.positions:
+            told = _(
+                "Three heatmaps of {whose} attention output, one row per word: f(x) for “{written}”, its rows "
+                "permuted, P f(x), and f(Px) for “{words}” ({order}), with positions. Largest difference of the last "
+                "two: {gap}, so they are {state}."
+            )
+        return told.format(
+            whose=self.whose,
+            written=" ".join(WORDS),
+            words=words,
+            order=_(self.order),
+            gap=number(self.gap()),
+            state=_("equal") if self.gap() <= TOLERANCE else _("not equal"),
         )
 
     def figure(self) -> Figure:

@@ -7,14 +7,14 @@ const PAUSE_MS = 1200; // between two orders of "Play"
 function permutationWidget(ui) {
   const { spec } = ui;
   const [T, D] = [spec.words.length, spec.width];
-  slider(ui, { trait: "order", name: "order", values: spec.names, long: true });
-  slider(ui, { trait: "word", name: "word to follow", max: T - 1, show: (i) => `${i}: ${spec.words[i]}` });
-  choice(ui, { trait: "positions", name: "positions", values: [false, true], show: (on) => (on ? "added" : "none") });
+  slider(ui, { trait: "order", name: tr("order"), values: spec.names, show: (order) => tr(order), long: true });
+  slider(ui, { trait: "word", name: tr("word to follow"), max: T - 1, show: (i) => `${i}: ${spec.words[i]}` });
+  choice(ui, { trait: "positions", name: tr("positions"), values: [false, true], show: (on) => (on ? tr("added") : tr("none")) });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
   player(ui, bar, {
-    stepName: "Next order",
-    playName: "Play orders",
+    stepName: tr("Next order"),
+    playName: tr("Play orders"),
     every: PAUSE_MS,
     step: () => ui.set("order", spec.names[(spec.names.indexOf(ui.get("order")) + 1) % spec.names.length]),
   });
@@ -22,9 +22,9 @@ function permutationWidget(ui) {
   if (ui.room < 600) ui.readout.style.minHeight = "79px"; // lines that come must not move the maps under the hand
   const maps = mapPanel(ui, T, D);
   const show = signs(ui.row(), [
-    ["f(Px) against P f(x)", "largest difference; 0 without positions: permuting the words only permutes the rows"],
-    ["the two “the” in f(x)", "largest difference; 0 without positions: an equal word gets an equal output anywhere"],
-    ["the reference", "largest difference over all orders"],
+    [tr("f(Px) against P f(x)"), tr("largest difference; 0 without positions: permuting the words only permutes the rows")],
+    [tr("the two “the” in f(x)"), tr("largest difference; 0 without positions: an equal word gets an equal output anywhere")],
+    [tr("the reference"), tr("largest difference over all orders")],
   ]);
 
   let drawn = "";
@@ -40,13 +40,13 @@ function permutationWidget(ui) {
         maps.paint(now, palette(ui.dark));
         const equal = (v) => v <= spec.tolerance;
         // With positions a difference is what should be seen; without them it is a mistake.
-        const verdict = (v, trivial) => (equal(v) ? ["equal", !on || trivial]
-          : [on ? "differs, as it should" : "broken", on]);
+        const verdict = (v, trivial) => (equal(v) ? [tr("equal"), !on || trivial]
+          : [on ? tr("differs, as it should") : tr("broken"), on]);
         const far = ui.table("far")[p];
         show([
           [ui.table("gap")[p * spec.names.length + j], j === 0], [ui.table("twins")[p], false],
         ].map(([v, trivial]) => [short(v), ...verdict(v, trivial)])
-          .concat([[short(far), equal(far) ? "same" : "differs", equal(far)]]));
+          .concat([[short(far), equal(far) ? tr("same") : tr("differs"), equal(far)]]));
         drawn = setting;
       }
       const feature = ui.seen("feature");
@@ -54,9 +54,11 @@ function permutationWidget(ui) {
       maps.mark(now.order, word, place, feature);
       const row = now.difference.slice(place * D, (place + 1) * D);
       const change = row.some(Number.isNaN) ? NaN : Math.max(...row.map(Math.abs));
-      const way = place === word ? `stays at place ${word}` : `goes from place ${word} to ${place}`;
-      ui.say(`“${now.order.map((i) => spec.words[i]).join(" ")}”: “${spec.words[word]}” ${way}, ` +
-        `and its output changes by ${short(change)}.`, formula(now, word, place, feature, D));
+      const told = { sentence: now.order.map((i) => spec.words[i]).join(" "), word: spec.words[word], from: word, place,
+        change: short(change) };
+      ui.say(place === word
+        ? tr("“{sentence}”: “{word}” stays at place {place}, and its output changes by {change}.", told)
+        : tr("“{sentence}”: “{word}” goes from place {from} to {place}, and its output changes by {change}.", told), formula(now, word, place, feature, D));
       ui.root.dataset.key = `${p},${j},${ui.get("word")}`;
     },
   };
@@ -75,11 +77,11 @@ function tablesOf(ui, p, j, size) {
 
 /** The number that is pointed at, in all four maps; without one, which row is which. */
 function formula({ before, after, difference }, word, place, feature, D) {
-  if (feature === undefined) return `P f(x)[${place}] = f(x)[${word}]; point at a cell for its numbers.`;
+  if (feature === undefined) return tr("P f(x)[{place}] = f(x)[{word}]; point at a cell for its numbers.", { place, word });
   const [old, at] = [word * D + feature, place * D + feature];
   const gap = Math.abs(difference[at]) < 1e-12 ? "0" : short(difference[at]);
   return `P f(x)[${place}, ${feature}] = f(x)[${word}, ${feature}] = ${fixed(before[old])}; ` +
-    `f(Px)[${place}, ${feature}] = ${fixed(after[at])}; difference = ${gap}`;
+    `f(Px)[${place}, ${feature}] = ${fixed(after[at])}; ${tr("difference")} = ${gap}`;
 }
 
 /** Four maps with a row for each word, side by side or two and two; threads lead from old to new places. */
@@ -96,15 +98,15 @@ function mapPanel(ui, T, D) {
   const [W, H] = wide ? [starts[3][0] + across + 2, TOP + T * HIGH + 4]
     : [second + across + 2, below + TOP + T * HIGH + 4];
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, "Output of attention, one row per word",
-    html("small", {}, "dash: negative. Drag a word of f(Px) to another place.")));
+  box.append(html("p", { class: "ta-caption" }, tr("Output of attention, one row per word"),
+    html("small", {}, tr("dash: negative. Drag a word of f(Px) to another place."))));
   ui.row().append(box);
-  const canvas = picture(box, W, H, "Four heatmaps with a row per word: f of x, its rows permuted, " +
-    "f of the permuted words, and the difference");
+  const canvas = picture(box, W, H, tr("Four heatmaps with a row per word: f of x, its rows permuted, " +
+    "f of the permuted words, and the difference"));
   const lines = Array.from({ length: T }, () => svg("path"));
   canvas.append(...lines);
-  const titles = ["f(x)", "P f(x)", "f(Px)", "difference"];
-  const more = ["", ": rows moved", ": words moved", ""];
+  const titles = ["f(x)", "P f(x)", "f(Px)", tr("difference")];
+  const more = ["", tr(": rows moved"), tr(": words moved"), ""];
   const written = spec.words.map((_, i) => i);
   const order = () => spec.orders[spec.names.indexOf(ui.get("order"))];
   const rowsOf = (g) => (g === 0 ? written : order());
@@ -125,15 +127,16 @@ function mapPanel(ui, T, D) {
   });
 
   const places = grids.map(({ x, y }, g) => cursor(ui, canvas, {
-    name: `Cells of ${titles[g]}`, cross: false,
+    name: tr("Cells of {map}", { map: titles[g] }), cross: false,
     box: () => ({ x, y, width: across, height: T * HIGH }),
     size: () => [D, T],
     at: () => [ui.seen("feature") ?? -1, rowsOf(g).indexOf(ui.seen("word"))],
     state: (feature, i) => ({ word: rowsOf(g)[i], feature: Math.max(feature, 0) }),
-    says: (feature, i) => `row ${i}: ${spec.words[rowsOf(g)[i]]}${feature < 0 ? "" : `, feature ${feature}`}`,
+    says: (feature, i) => tr(feature < 0 ? N_("row {i}: {word}") : N_("row {i}: {word}, feature {feature}"),
+      { i, word: spec.words[rowsOf(g)[i]], feature }),
   }));
   const choose = moves(ui, canvas, order);
-  for (const [g, name, press] of [[0, "Word as written", undefined], [2, "Word in the new order", choose]]) {
+  for (const [g, name, press] of [[0, tr("Word as written"), undefined], [2, tr("Word in the new order"), choose]]) {
     const { x, y } = grids[g];
     places.push(cursor(ui, canvas, {
       name, press, cross: false,
@@ -141,7 +144,7 @@ function mapPanel(ui, T, D) {
       size: () => [1, T],
       at: () => [0, rowsOf(g).indexOf(ui.seen("word"))],
       state: (_, i) => ({ word: rowsOf(g)[i] }),
-      says: (_, i) => `place ${i}: ${spec.words[rowsOf(g)[i]]}`,
+      says: (_, i) => tr("place {i}: {word}", { i, word: spec.words[rowsOf(g)[i]] }),
     }));
   }
 

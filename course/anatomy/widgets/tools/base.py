@@ -15,13 +15,14 @@ import torch
 import traitlets as t
 from safetensors.numpy import load_file
 
-from ... import files
+from ... import files, translation
 from ...records import MissingRecording, assets_dir
 from . import following
 from .calls import replaced, shorten, unwritten
 from .drawing import Figure, above
 from .story import Step
 from .types import Function, Inputs, Tables
+from .words import N_, _, for_page
 
 _HERE = Path(__file__).parent
 SCRIPTS = ("drawing.js", "parts.js", "touch.js", "story.js", "life.js")  # of every widget, before its own
@@ -32,7 +33,7 @@ def _source(name):
 
 
 # For the learner who only looks, in the gallery or in a saved page.
-NOTHING_GIVEN = "This is the reference at work. Give the widget your own function and it shows yours."
+NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own function and it shows yours.")
 
 
 class TableWidget(anywidget.AnyWidget):
@@ -79,6 +80,9 @@ class TableWidget(anywidget.AnyWidget):
         self._said: dict[str, str] = {}  # target → what its check says
         super().__init__(**state)
         self.spec = {**self.describe(self._inputs), "story": [step.described() for step in self.story]}
+        says = for_page(type(self), str(self._esm))
+        if says:  # in English the page needs no words of Python's
+            self.spec = {**self.spec, "says": says}
         self.refresh()
         following.register(self)
 
@@ -171,7 +175,7 @@ class TableWidget(anywidget.AnyWidget):
     def _measured(self, fn, again):
         """(tables, notice) of what was given. again: None, or the slots to measure, and then nothing is raised."""
         if fn is None:
-            return self._reference, NOTHING_GIVEN
+            return self._reference, _(NOTHING_GIVEN)
         name = self.function_name
         try:
             return self.measure(fn, self._inputs), ""
@@ -179,7 +183,8 @@ class TableWidget(anywidget.AnyWidget):
             culprit = unwritten(error) if isinstance(error, NotImplementedError) else None
             if culprit is not None:
                 own = culprit in (name, getattr(fn, "__name__", name))
-                return self._reference, f"Showing the reference: {name if own else culprit} is not written yet"
+                said = _("Showing the reference: {name} is not written yet")
+                return self._reference, said.format(name=name if own else culprit)
             if again is None:
                 shorten(error)
                 raise
@@ -191,12 +196,15 @@ class TableWidget(anywidget.AnyWidget):
     @property
     def whose(self) -> str:
         """Whose curves these are, for the text description."""
-        return "the reference's" if self.notice else "your"
+        return _("the reference's") if self.notice else _("your")
 
     def png(self) -> bytes:
         """The figure as PNG bytes; the same state gives the same bytes."""
         out = io.BytesIO()
-        above(self.figure(), self.mistake).savefig(out, format="png", dpi=100, metadata={"Software": None})
+        # Matplotlib's own font has Latin letters: pictures are in English, their descriptions are not.
+        with translation.speaking(translation.ENGLISH):
+            figure = self.figure()
+        above(figure, self.mistake).savefig(out, format="png", dpi=100, metadata={"Software": None})
         return out.getvalue()
 
     def _repr_mimebundle_(self, **kwargs):
@@ -217,7 +225,7 @@ class TableWidget(anywidget.AnyWidget):
         picture = base64.b64encode(self.png()).decode()
         title, alt = html.escape(self.spec["title"]), html.escape(self.alt, quote=True)
         page = f"""<!doctype html>
-<html lang="en">
+<html lang="{translation.tag()}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -250,8 +258,9 @@ def load_recording(name: str) -> Tables:
     """Arrays of ``assets/recordings/widgets/<name>.safetensors``; MissingRecording if the file is not there."""
     path = assets_dir() / "recordings" / "widgets" / f"{name}.safetensors"
     if not path.exists():
-        raise MissingRecording(
-            f"{path} is missing, which holds a widget's inputs and reference curves. In the "
-            "course's repository run `make record`; in a student package, unpack the zip again."
+        missing = _(
+            "{path} is missing, which holds a widget's inputs and reference curves. In the course's repository run "
+            "`make record`; in a student package, unpack the zip again."
         )
+        raise MissingRecording(missing.format(path=path))
     return load_file(path)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .types import Function
+from .words import _
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _LIBRARIES = (Path(torch.__file__).resolve().parents[1], Path(dis.__file__).resolve().parent)
@@ -34,13 +35,16 @@ def call(fn: Function, name: str, expected: Sequence[int], *tensors: Any, **opti
     whatever the function itself raises passes through.
     """
     result = fn(*(t.clone() if isinstance(t, torch.Tensor) else t for t in tensors), **options)
-    asked = f"{name} must return a floating-point tensor of shape {tuple(expected)} here"
+    got = None
     if not isinstance(result, torch.Tensor):
-        raise WrongOutput(f"{asked}, and it returned {_article(type(result).__name__)}.")
-    if tuple(result.shape) != tuple(expected):
-        raise WrongOutput(f"{asked}, and it returned shape {tuple(result.shape)}.")
-    if not result.is_floating_point():
-        raise WrongOutput(f"{asked}, and it returned dtype {str(result.dtype).removeprefix('torch.')}.")
+        got = _article(type(result).__name__)
+    elif tuple(result.shape) != tuple(expected):
+        got = _("shape {shape}").format(shape=tuple(result.shape))
+    elif not result.is_floating_point():
+        got = _("dtype {dtype}").format(dtype=str(result.dtype).removeprefix("torch."))
+    if got is not None:
+        said = _("{name} must return a floating-point tensor of shape {shape} here, and it returned {got}.")
+        raise WrongOutput(said.format(name=name, shape=tuple(expected), got=got))
     return result.detach().cpu()
 
 
@@ -74,9 +78,11 @@ def replaced(name: str, error: BaseException) -> str:
         said = " ".join(str(error).split())
     except Exception:  # an error of the learner's own class
         said = ""
-    raised = "" if isinstance(error, WrongOutput) else f", which raised {type(error).__name__}"
-    text = f"Showing the reference for {name}{raised}{': ' + said if said else ''}"
-    return textwrap.shorten(text, 300, placeholder=" …").rstrip(".") + "."
+    text = _("Showing the reference for {name}, which raised {error}")
+    if isinstance(error, WrongOutput):
+        text = _("Showing the reference for {name}")
+    text = text.format(name=name, error=type(error).__name__) + (f": {said}" if said else "")
+    return textwrap.shorten(text, 300, placeholder=" …").rstrip(".。") + "."
 
 
 def shorten(error: BaseException) -> None:
@@ -86,19 +92,22 @@ def shorten(error: BaseException) -> None:
 
 
 def _short(error):
-    lines, inside = ["Your code raised an error when the widget called it:"], False
+    lines, inside = [_("Your code raised an error when the widget called it:")], False
     for frame, number in traceback.walk_tb(error.__traceback__):
         parents = set(Path(frame.f_code.co_filename).parents)
         inside |= _PACKAGE in parents  # the frames before it are the cell that made the widget
         if inside and not {_PACKAGE, *_LIBRARIES} & parents:
             source = linecache.getline(frame.f_code.co_filename, number).strip()
-            lines.append(f"  line {number} of {frame.f_code.co_name}:  {source}")
+            said = _("line {n} of {name}:  {code}")
+            lines.append("  " + said.format(n=number, name=frame.f_code.co_name, code=source))
     return [
         *lines,
         f"{type(error).__name__}: {error}",
-        "Run the check of that exercise: it shows the smallest input that fails.",
+        _("Run the check of that exercise: it shows the smallest input that fails."),
     ]
 
 
 def _article(word):
-    return "None" if word == "NoneType" else f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+    if word == "NoneType":
+        return "None"
+    return (_("an {type}") if word[0] in "aeiou" else _("a {type}")).format(type=word)

@@ -28,6 +28,19 @@ const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS
 const freshId = () => "ta" + Math.random().toString(36).slice(2, 10);
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
+// ---- words -----------------------------------------------------------------------------------------------
+
+// English stands in these scripts; Python hands over what the page says in its place (`spec.says`), when the kernel
+// speaks another language. Numbers look in all languages as Python prints them.
+let spoken = {};
+
+/** The words in the page's language. `{name}` is a place for a value. */
+const tr = (english, values = {}) =>
+  (spoken[english] ?? english).replace(/\{(\w+)\}/g, (place, name) => (name in values ? String(values[name]) : place));
+
+/** Marks words that stand in a list; `tr` is asked where they are shown. */
+const N_ = (english) => english;
+
 // ---- numbers as text -------------------------------------------------------------------------------------
 
 const minus = (text) => text.replaceAll("-", "\u2212");

@@ -19,7 +19,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 def above(figure: Figure, text: str) -> Figure:
     """The figure with these lines above it, each wrapped and marked with a ✗; the picture keeps its size."""
-    if not text:
+    if not text or not _has_letters_of(text):
         return figure
     width, height = figure.get_size_inches()
     lines = [part for line in text.splitlines() for part in textwrap.wrap(f"✗ {line}", int(width * 14))]
@@ -27,6 +27,14 @@ def above(figure: Figure, text: str) -> Figure:
     # The text may hold a learner's own words: no $ in it starts a formula.
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#8a3300", parse_math=False)
     return figure
+
+
+def _has_letters_of(text: str) -> bool:
+    """Whether Matplotlib's own font can write it; boxes in the place of letters would say nothing."""
+    from matplotlib.font_manager import findfont, get_font
+
+    known = get_font(findfont("DejaVu Sans")).get_charmap()
+    return all(ord(letter) in known for letter in text if letter.isprintable())
 
 
 def plain(axes: Axes, title: str, xlabel: str = "", ylabel: str = "") -> None:

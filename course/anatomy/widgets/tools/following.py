@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from ... import records
+from ...translation import said as unit_said
 from ...verdict import Verdict
 from .types import Function
+from .words import _
 
 if TYPE_CHECKING:
     from .base import TableWidget  # which imports this
@@ -100,9 +102,11 @@ def last_said(target: str, function: Function) -> str:
 
 def in_words(said: Mapping[str, str]) -> str:
     """The sentences for the banner, one line each. said: target → what its check says."""
-    lines = [f"Your {target}, and what its check says: {sentence}" for target, sentence in list(said.items())[:MOST]]
-    others = list(said)[MOST:]
-    return "\n".join([*lines, *([f"Not right yet either: {', '.join(others)}."] if others else [])])
+    line, others = _("Your {name}, and what its check says: {sentence}"), list(said)[MOST:]
+    lines = [line.format(name=target, sentence=sentence) for target, sentence in list(said.items())[:MOST]]
+    if others:
+        lines.append(_("Not right yet either: {names}.").format(names=", ".join(others)))
+    return "\n".join(lines)
 
 
 @contextlib.contextmanager
@@ -115,7 +119,7 @@ def quietly() -> Iterator[None]:
 
 
 def _judge(exercise, given):
-    targets, _ = records.calls_of(exercise)
+    targets = records.calls_of(exercise)[0]
     if not all(target in given for target in targets):
         return
     from ...checks import evaluate  # here, because checks may be what is being imported
@@ -131,7 +135,7 @@ def _told(verdict):
     if verdict.passed:
         return {}
     targets, calls = records.calls_of(verdict.exercise)
-    message = verdict.mistakes[0].message if verdict.mistakes else ""
+    message = unit_said(verdict.exercise, verdict.mistakes[0].message) if verdict.mistakes else ""
     if verdict.mistakes and verdict.mistakes[0].name == "generic.signature":
         return {targets[0]: _sentence(message)}  # the check looks at no other signature, and then at no values
     told, first = {}, None
@@ -139,9 +143,10 @@ def _told(verdict):
         first = first or suspects
         for target in suspects:
             about = message if target in first else case.sentence
-            told.setdefault(target, _sentence(about or f"it fails where {case.shows}"))
+            where = _("it fails where {case}").format(case=unit_said(verdict.exercise, case.shows))
+            told.setdefault(target, _sentence(about or where))
     # Without a failing case something else is wrong, e.g. a built-in that the exercise asks not to use.
-    return told or dict.fromkeys(targets, _sentence(message or "it does not pass yet"))
+    return told or dict.fromkeys(targets, _sentence(message or _("it does not pass yet")))
 
 
 def _suspects(cases, targets, calls):
@@ -160,13 +165,13 @@ def _suspects(cases, targets, calls):
 
 def _sentence(text):
     text = textwrap.shorten(text, LONGEST, placeholder=" …")
-    return text + ("" if text.endswith((".", "!", "?", "…")) else ".")
+    return text + ("" if text.endswith((".", "!", "?", "…", "。", "！", "？")) else ".")
 
 
 def _remember(target, function, told):
     key = id(function), target
     with contextlib.suppress(TypeError):  # what has no weak references is not remembered
-        _verdicts[key] = weakref.ref(function, lambda _: _verdicts.pop(key, None)), told.get(target, "")
+        _verdicts[key] = weakref.ref(function, lambda gone: _verdicts.pop(key, None)), told.get(target, "")
 
 
 def _refresh():

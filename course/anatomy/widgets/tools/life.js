@@ -79,6 +79,7 @@ function open(model, root, build, room, later) {
     if (asked) paint();
   };
   const spec = model.get("spec");
+  spoken = spec.says ?? {};
   const notice = html("div", { class: "ta-notice", role: "note" });
   const mistake = html("div", { class: "ta-mistake", role: "note" });
   const [words, formula] = [html("span"), html("span", { class: "ta-formula" })];
@@ -91,7 +92,7 @@ function open(model, root, build, room, later) {
   const ui = {
     model, root, spec, room, readout,
     controls: html("div", { class: "ta-controls" }),
-    story: html("section", { class: "ta-story", "aria-label": "What to try" }),
+    story: html("section", { class: "ta-story", "aria-label": tr("What to try") }),
     dark: isDark(),
     get: (name) => model.get(name),
     set(name, value) {

@@ -105,7 +105,7 @@ function scoreMap(parent, { N, cell, left, right, topEdge, bottom, inset, places
   const size = N * cell;
   const [W, H] = [left + size + right, topEdge + size + bottom];
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, caption, html("small", {}, "dotted: below 0")));
+  box.append(html("p", { class: "ta-caption" }, caption, html("small", {}, tr("dotted: below 0"))));
   const stack = html("div", { class: "ta-stack", style: `width: ${W}px; aspect-ratio: ${W} / ${H}` });
   const share = (x, whole) => `${(100 * x) / whole}%`;
   const canvas = html("canvas", {

@@ -7,6 +7,7 @@ import numpy as np
 from .base import NOTHING_GIVEN, TableWidget
 from .calls import replaced, shorten, unwritten
 from .types import Function, Functions, Inputs, Tables
+from .words import _
 
 
 class SeveralFunctions(TableWidget):
@@ -37,12 +38,12 @@ class SeveralFunctions(TableWidget):
 
     def _measured(self, functions, again):
         if functions is None:
-            return self._reference, NOTHING_GIVEN
+            return self._reference, _(NOTHING_GIVEN)
         unknown = sorted(set(functions) - set(self.names))
         if unknown:
-            raise TypeError(
-                f"{type(self).__name__} draws {', '.join(self.names)}; it does not know {', '.join(unknown)}"
-            )
+            said = _("{widget} draws {names}; it does not know {unknown}")
+            names = {"names": ", ".join(self.names), "unknown": ", ".join(unknown)}
+            raise TypeError(said.format(widget=type(self).__name__, **names))
         kept = {}
         for name in (n for n in self.names if n in functions):
             before = self._kept.get(name)
@@ -51,11 +52,12 @@ class SeveralFunctions(TableWidget):
                 before = functions[name], *self._measure(name, functions[name], self.forgiving or again is not None)
             kept[name] = before
         self._kept = kept
-        stubs = sorted(name for name, (_, tables, why) in kept.items() if tables is None and not why)
-        notes = [why for _, _, why in kept.values() if why]
+        stubs = sorted(name for name, (*__, tables, why) in kept.items() if tables is None and not why)
+        notes = [why for *__, why in kept.values() if why]
         if stubs:
-            notes.append(f"Showing the reference for {', '.join(stubs)}: not written yet")
-        return {k: v for _, tables, _ in kept.values() for k, v in (tables or {}).items()}, " ".join(notes)
+            notes.append(_("Showing the reference for {names}: not written yet").format(names=", ".join(stubs)))
+        shown = [tables for __, tables, *__ in kept.values() if tables]
+        return {k: v for tables in shown for k, v in tables.items()}, " ".join(notes)
 
     def _measure(self, name, fn, forgiving):
         """(tables, "") of one function; (None, "") while it is not written; (None, why) where it cannot be drawn."""
@@ -87,7 +89,7 @@ class SeveralFunctions(TableWidget):
     @property
     def whose(self) -> str:
         own = [self.written(name) for name in self.names]
-        return "your" if all(own) else "partly the reference's" if any(own) else "the reference's"
+        return _("your") if all(own) else _("partly the reference's") if any(own) else _("the reference's")
 
     def shown(self, table: str) -> np.ndarray:
         """The table on show: the learner's, or the reference's where that function is not written."""

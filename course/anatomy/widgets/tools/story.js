@@ -15,17 +15,18 @@ function story(ui) {
     if (to < 0 || to >= steps.length) return;
     ui.release();
     ui.setAll({ ...steps[to].state, step: to });
-    ui.whisper(`Step ${to + 1} of ${steps.length}. ${steps[to].says} ${steps[to].asks}`);
+    const { says, asks: question } = steps[to];
+    ui.whisper(`${tr("Step {n} of {all}.", { n: to + 1, all: steps.length })} ${says} ${question}`);
   };
   const back = button(bar, "‹", () => go(step() - 1));
   const where = html("span", { class: "ta-where" });
   bar.append(where);
   const next = button(bar, "›", () => go(step() + 1));
-  back.setAttribute("aria-label", "Previous step");
-  next.setAttribute("aria-label", "Next step");
+  back.setAttribute("aria-label", tr("Previous step"));
+  next.setAttribute("aria-label", tr("Next step"));
   // Always in sight: a button that came and went would push the picture away from under the hand.
   const scene = button(bar, "↺", () => go(step()));
-  fill(scene, { "aria-label": "Set the scene", title: "Set the scene" });
+  fill(scene, { "aria-label": tr("Set the scene"), title: tr("Set the scene") });
   ui.story.append(bar, words, asks);
 
   let shown = -1;
@@ -36,7 +37,7 @@ function story(ui) {
     scene.setAttribute("aria-disabled", String(told()));
     if (shown === now) return;
     shown = now;
-    where.textContent = `${now + 1} of ${steps.length}`;
+    where.textContent = tr("{n} of {all}", { n: now + 1, all: steps.length });
     // aria-disabled keeps the focus on the button when the end is reached.
     back.setAttribute("aria-disabled", String(now === 0));
     next.setAttribute("aria-disabled", String(now === steps.length - 1));

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .words import _
+
 
 @dataclass(frozen=True)
 class Step:
@@ -30,4 +32,5 @@ class Step:
 
     def described(self) -> dict[str, Any]:
         """The step as JSON for the page."""
-        return {**asdict(self), "choices": list(self.choices), "state": dict(self.state)}
+        said = {name: _(getattr(self, name)) for name in ("says", "asks", "because", "look")}
+        return {**asdict(self), **said, "choices": [_(c) for c in self.choices], "state": dict(self.state)}

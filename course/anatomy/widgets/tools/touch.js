@@ -112,13 +112,13 @@ function cursor(ui, canvas, { name, box, size, state, at, says, press, diagonal 
     const [b, [columns, rows], [column, row]] = [box(), size(), at()];
     fill(area, { x: b.x, y: b.y, width: b.width, height: b.height });
     const flat = rows === 1 || columns === 1;
-    const now = says ? says(column, row) : flat ? String(Math.max(column, row)) : `column ${column}, row ${row}`;
+    const now = says ? says(column, row) : flat ? String(Math.max(column, row)) : tr("column {column}, row {row}", { column, row });
     // One axis is a slider to assistive technology. Two are what ARIA calls an application: it passes the arrow keys on.
     fill(area, flat
       ? { role: "slider", "aria-label": name, "aria-valuemin": 0, "aria-valuemax": Math.max(columns, rows) - 1,
         "aria-valuenow": rows === 1 ? column : row, "aria-valuetext": now,
         "aria-orientation": rows === 1 ? "horizontal" : "vertical" }
-      : { role: "application", "aria-roledescription": "map", "aria-label": `${name}: ${now}` });
+      : { role: "application", "aria-roledescription": tr("map"), "aria-label": `${name}: ${now}` });
     const shown = cross && ui.pointing && column >= 0 && row >= 0;
     lines.style.visibility = shown ? "visible" : "hidden";
     if (!shown) return;
@@ -189,7 +189,7 @@ function touch(ui, node, state) {
 }
 
 /** Step and Play: `step()` moves on by one. With prefers-reduced-motion there is no Play; steps remain. */
-function player(ui, bar, { step, stepName = "Step", playName = "Play", every = 400 }) {
+function player(ui, bar, { step, stepName = tr("Step"), playName = tr("Play"), every = 400 }) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let timer = 0;
   const stop = () => {
@@ -202,7 +202,7 @@ function player(ui, bar, { step, stepName = "Step", playName = "Play", every = 4
   const play = button(bar, playName, () => {
     if (timer) return stop();
     timer = setInterval(step, every);
-    play.textContent = "Pause";
+    play.textContent = tr("Pause");
     ui.hush(true); // several announcements a second would help nobody
   });
   const obey = () => { stop(); play.hidden = calm.matches; };
