@@ -3,12 +3,13 @@
 import re
 
 from .compare import Difference
+from .translation import N_, _
 
-_MATRIX = (
+_MATRIX = N_(
     "In a @ b the last axis of a must be as long as the second to last axis of b. Print both shapes just before "
     "this line; often a transpose is missing."
 )
-_DTYPE = "Tensors of different dtypes meet here. Convert one of them first, for example with y.to(x.dtype)."
+_DTYPE = N_("Tensors of different dtypes meet here. Convert one of them first, for example with y.to(x.dtype).")
 
 # (pattern found in "Type: message", advice; {1}, {2} are what the pattern caught). The first that fits is used.
 _ADVICE = [
@@ -16,8 +17,10 @@ _ADVICE = [
     for pattern, advice in (
         (
             r"mat1 and mat2 shapes cannot be multiplied \((\d+x\d+) and (\d+x\d+)\)",
-            "Matrices of {1} and {2} cannot be multiplied: the inner two numbers must be equal. Is a transpose "
-            "missing?",
+            N_(
+                "Matrices of {1} and {2} cannot be multiplied: the inner two numbers must be equal. Is a transpose "
+                "missing?"
+            ),
         ),
         (
             r"Expected size for first two dimensions of batch2 tensor|inconsistent tensor size, expected tensor \[|"
@@ -28,99 +31,118 @@ _ADVICE = [
         (
             r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton "
             r"dimension (\d+)",
-            "One tensor has {1} entries along axis {3}, the other {2}; they must be equal, or one of them 1. "
-            "Print both "
-            "shapes: keepdim=True in a sum or mean, unsqueeze or transpose puts an axis where it belongs.",
+            N_(
+                "One tensor has {1} entries along axis {3}, the other {2}; they must be equal, or one of them 1. "
+                "Print both "
+                "shapes: keepdim=True in a sum or mean, unsqueeze or transpose puts an axis where it belongs."
+            ),
         ),
         (r"expected scalar type|to have the same dtype|Found dtype|expected m1 and m2|same dtype, but got", _DTYPE),
         (
             r"shape '(\[.*?\])' is invalid for input of size (\d+)",
-            "{2} numbers do not fit into the shape {1}: the sizes must multiply to {2}. Which axis is missing, "
-            "or too many?",
+            N_(
+                "{2} numbers do not fit into the shape {1}: the sizes must multiply to {2}. Which axis is missing, "
+                "or too many?"
+            ),
         ),
-        (r"view size is not compatible", "After a transpose use reshape instead of view."),
+        (r"view size is not compatible", N_("After a transpose use reshape instead of view.")),
         (
             r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)",
-            "Index {1} was asked of axis {2}, which has {3} entries (0 to {3} − 1). Does a loop or a slice run "
-            "one too far?",
+            N_(
+                "Index {1} was asked of axis {2}, which has {3} entries (0 to {3} − 1). Does a loop or a slice run "
+                "one too far?"
+            ),
         ),
         (
             r"Dimension out of range.*but got (-?\d+)",
-            "There is no axis {1} here. Print the shape: is an axis missing, or was one lost in a sum or an index?",
+            N_("There is no axis {1} here. Print the shape: is an axis missing, or was one lost in a sum or an index?"),
         ),
         (
             r"IndexError: (list|tuple) index out of range|IndexError: index out of range",
-            "An index is as large as the length or larger. Indices run from 0 to length − 1.",
+            N_("An index is as large as the length or larger. Indices run from 0 to length − 1."),
         ),
-        (r"IndexError: too many indices", "The tensor has fewer axes than you index. Print its shape."),
+        (r"IndexError: too many indices", N_("The tensor has fewer axes than you index. Print its shape.")),
         (
             r"'NoneType' object|NoneType",
-            "Something is None here: an optional argument that was not given (test with "
-            "`is not None`), or a function that ends without return.",
+            N_(
+                "Something is None here: an optional argument that was not given (test with "
+                "`is not None`), or a function that ends without return."
+            ),
         ),
         (
             r"got an unexpected keyword argument '(\w+)'",
-            "It is called with {1}=…: one parameter must have exactly this name.",
+            N_("It is called with {1}=…: one parameter must have exactly this name."),
         ),
         (
             r"missing \d+ required positional argument",
-            "It is called with fewer arguments than it demands: a parameter is too many, or needs a default value.",
+            N_("It is called with fewer arguments than it demands: a parameter is too many, or needs a default value."),
         ),
         (
             r"([\w.<>]+)\(\) takes (?:from )?\d+.* positional arguments? but \d+ w",
-            "{1}() is called with more arguments than it takes without their names. Compare the call with the first "
-            "line of {1} (self too).",
+            N_(
+                "{1}() is called with more arguments than it takes without their names. Compare the call with the first "
+                "line of {1} (self too)."
+            ),
         ),
         (
             r"NameError: name '(\w+)' is not defined",
-            "{1} is not known here: a typing error, or a cell above that was not run.",
+            N_("{1} is not known here: a typing error, or a cell above that was not run."),
         ),
-        (r"UnboundLocalError", "The name is used before it gets a value, perhaps inside an if that was not taken."),
+        (r"UnboundLocalError", N_("The name is used before it gets a value, perhaps inside an if that was not taken.")),
         (
             r"Boolean value of Tensor with more than one value|bool value of Tensor with no values",
-            "A whole tensor stands where one True or False is needed (if, and, or, not, max, min). Work on all "
-            "entries at "
-            "once: torch.where, &, |, ~, torch.maximum.",
+            N_(
+                "A whole tensor stands where one True or False is needed (if, and, or, not, max, min). Work on all "
+                "entries at "
+                "once: torch.where, &, |, ~, torch.maximum."
+            ),
         ),
         (
             r"could not infer output dtype|only be .* floating|must be either a floating point",
-            "Integers have no mean. Convert first: x.float().",
+            N_("Integers have no mean. Convert first: x.float()."),
         ),
         (
             r"in-place operation|inplace operation",
-            "Do not write into a tensor that needs a gradient: x = x * 2 instead of x *= 2.",
+            N_("Do not write into a tensor that needs a gradient: x = x * 2 instead of x *= 2."),
         ),
         (
             r"does not require grad",
-            "No gradient can flow: the result no longer depends on the inputs (detach, .item(), "
-            "torch.tensor, no_grad).",
+            N_(
+                "No gradient can flow: the result no longer depends on the inputs (detach, .item(), "
+                "torch.tensor, no_grad)."
+            ),
         ),
         (
             r"only one element tensors|a Tensor with \d+ elements cannot be converted",
-            "A tensor of several entries stands where one number is needed. Index it, or sum over an axis.",
+            N_("A tensor of several entries stands where one number is needed. Index it, or sum over an axis."),
         ),
         (r"Error\(s\) in loading state_dict", ""),  # has a sentence of its own
         (
             r"has no attribute '(\w+)'",
-            "Print type(…) of what stands before .{1}: it is not what you take it for, or the "
-            "name is spelled another way.",
+            N_(
+                "Print type(…) of what stands before .{1}: it is not what you take it for, or the "
+                "name is spelled another way."
+            ),
         ),
-        (r"ZeroDivisionError", "Something is divided by zero. Which count or sum is 0 in this case?"),
-        (r"before Module.__init__\(\) call", "Begin __init__ with super().__init__()."),
+        (r"ZeroDivisionError", N_("Something is divided by zero. Which count or sum is 0 in this case?")),
+        (r"before Module.__init__\(\) call", N_("Begin __init__ with super().__init__().")),
         (
             r"RecursionError",
-            "The function calls itself without end. Does it have the name of another one that it needs?",
+            N_("The function calls itself without end. Does it have the name of another one that it needs?"),
         ),
         (
             r"expected .*Tensor.* but (?:got|found)|must be Tensor, not (\w+)|expected Tensor",
-            "A torch function wants tensors, and something else came. Wrap numbers with torch.tensor(…).",
+            N_("A torch function wants tensors, and something else came. Wrap numbers with torch.tensor(…)."),
         ),
-        (r"unsupported operand type", "These two kinds of value cannot be combined. Print type(…) of both."),
-        (r"masked_fill.*bool|Expected .*mask", "A mask must hold True and False: compare (mask == 0) or use .bool()."),
+        (r"unsupported operand type", N_("These two kinds of value cannot be combined. Print type(…) of both.")),
+        (
+            r"masked_fill.*bool|Expected .*mask",
+            N_("A mask must hold True and False: compare (mask == 0) or use .bool()."),
+        ),
         (
             r"index.*must be (?:int|long)|tensors used as indices|must be integers or slices|valid indices|"
             r"expected .*Long",
-            "An index must be an integer. Use // instead of /, or .long().",
+            N_("An index must be an integer. Use // instead of /, or .long()."),
         ),
     )
 ]
@@ -131,7 +153,7 @@ def raised(problem: Difference, name: str, message: str) -> str:
     if "Error(s) in loading state_dict" in message:
         return _loading(message)
     said = problem.sentence.rstrip()
-    said += "" if said.endswith((".", "!", "?")) else "."
+    said += "" if said.endswith((".", "!", "?", "。", "！", "？")) else "."
     advice = advice_for(name, message)
     return f"{said} {advice}" if advice else said
 
@@ -139,9 +161,10 @@ def raised(problem: Difference, name: str, message: str) -> str:
 def advice_for(name: str, message: str) -> str:
     """What to do about an exception, or an empty string."""
     text = f"{name}: {message}"[:700]
-    for pattern, advice in _ADVICE:
+    for pattern, english in _ADVICE:
         found = pattern.search(text)
         if found:
+            advice = _(english)
             for i, group in enumerate(found.groups(), 1):
                 advice = advice.replace(f"{{{i}}}", str(group))
             return advice
@@ -152,22 +175,22 @@ def _loading(message):
     """A module whose parameters have other names or shapes than the weights of the case."""
     parts = []
     for start, words in (
-        ("Missing key", "the case has no weights for your"),
-        ("Unexpected key", "your module has no parameter"),
+        ("Missing key", _("the case has no weights for your {names}")),
+        ("Unexpected key", _("your module has no parameter {names}")),
     ):
         found = re.search(start + r"\(s\) in state_dict: (.*?)\.\s", message + " ", re.S)
         if found:
             names = re.findall(r'"([^"]{1,60})"', found[1])
-            parts.append(f"{words} {', '.join(names[:4])}" + (" …" if len(names) > 4 else ""))
+            parts.append(words.format(names=", ".join(names[:4]) + (" …" if len(names) > 4 else "")))
     for name, theirs, mine in re.findall(
         r"size mismatch for ([\w.]{1,60}): .*?shape torch\.Size\(\[(.*?)\]\).*?"
         r"torch\.Size\(\[(.*?)\]\)",
         message,
         re.S,
     )[:2]:
-        parts.append(f"{name} should have shape ({theirs}), yours has ({mine})")
-    return (
-        "The weights of the case do not load: "
-        + ("; ".join(parts) or "names or shapes differ")
-        + ". Names of layers, bias=… and the order of sizes must be those of the text."
-    )
+        said = _("{name} should have shape ({expected}), yours has ({got})")
+        parts.append(said.format(name=name, expected=theirs, got=mine))
+    return _(
+        "The weights of the case do not load: {reasons}. Names of layers, bias=… and the order of sizes must be those "
+        "of the text."
+    ).format(reasons="; ".join(parts) or _("names or shapes differ"))

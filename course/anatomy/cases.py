@@ -10,6 +10,7 @@ from . import codec, records, runner
 from .compare import show
 from .cost import Counts, excess
 from .symbolic import Expression
+from .translation import _, said
 
 
 class Case:
@@ -69,7 +70,11 @@ class Case:
         """
         targets = self._record.targets
         if len(functions) != len(targets):
-            raise TypeError(f"this case needs {', '.join(targets)}: {len(targets)} given to it, not {len(functions)}")
+            raise TypeError(
+                _("this case needs {names}: {count} given to it, not {count2}").format(
+                    names=", ".join(targets), count=len(targets), count2=len(functions)
+                )
+            )
         named = dict(zip(targets, functions, strict=True))
         execution = runner.Execution(self._case.program, self._case.tensors, named)
         value, calls = None, 0
@@ -96,15 +101,19 @@ class Case:
         """
         targets = self._record.targets
         if len(functions) != len(targets):
-            raise TypeError(f"this case needs {', '.join(targets)}: {len(targets)} given to it, not {len(functions)}")
+            raise TypeError(
+                _("this case needs {names}: {count} given to it, not {count2}").format(
+                    names=", ".join(targets), count=len(targets), count2=len(functions)
+                )
+            )
         steps = copy.deepcopy(self._steps)
         if not any("cost" in s for s in steps):
             steps[-1]["cost"] = {"limits": dict.fromkeys(("work", "flops", "largest"), 0)}
         named = dict(zip(targets, functions, strict=True))
-        outcome, _ = runner.run_program({**self._case.program, "steps": steps}, self._case.tensors, named)
+        outcome = runner.run_program({**self._case.program, "steps": steps}, self._case.tensors, named)[0]
         raised = next((r["raises"] for r in outcome["results"] if "raises" in r), None)
         if raised:
-            raise RuntimeError(f"the call raised {raised[0]}: {raised[1]}")
+            raise RuntimeError(_("the call raised {error}: {message}").format(error=raised[0], message=raised[1]))
         pairs = [
             (s["cost"]["limits"], r["cost"]) for s, r in zip(steps, outcome["results"], strict=True) if "cost" in s
         ]
@@ -117,7 +126,11 @@ class Case:
     def _lookup(self, kind, body):
         if kind == "fn":
             if body in self._record.targets:
-                raise ValueError(f"this case passes your own {body}: use .run({', '.join(self._record.targets)})")
+                raise ValueError(
+                    _("this case passes your own {body}: use .run({names})").format(
+                        body=body, names=", ".join(self._record.targets)
+                    )
+                )
             return runner.FUNCTION_ARGUMENTS[body]
         # A part of an earlier result: the right one stands in for yours.
         step, *path = body
@@ -136,14 +149,21 @@ class Case:
         last = self._steps[-1]
         name = last.get("call") or last.get("new") or (last.get("method") or "m")
         lines = [
-            f"{self.exercise}, case {self.number} of {len(self._record.cases)}: {self.shows}",
+            _("{exercise}, case {number} of {count}: {shows}").format(
+                exercise=self.exercise,
+                number=self.number,
+                count=len(self._record.cases),
+                shows=said(self.exercise, self.shows),
+            ),
             f"  call     {name}({', '.join(given)})",
         ]
         if self.state:
             lines.append("  weights  " + _short(", ".join(f"{k} {tuple(t.shape)}" for k, t in self.state.items())))
         lines += [
             f"  expected {_short(show(self.expected, 8))}",
-            f"  Look at .args, .kwargs, .state, .expected, or .run({', '.join(self._record.targets)}).",
+            _("  Look at .args, .kwargs, .state, .expected, or .run({names}).").format(
+                names=", ".join(self._record.targets)
+            ),
         ]
         return "\n".join(lines)
 
@@ -161,7 +181,11 @@ def case(exercise_id: str, number: int) -> Case:
     record = records.load(exercise_id)
     count = len(record.cases)
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= count:
-        raise records.MissingRecording(f"{exercise_id} has the cases 1 to {count}; there is no case {number!r}.")
+        raise records.MissingRecording(
+            _("{exercise_id} has the cases 1 to {count}; there is no case {number!r}.").format(
+                exercise_id=exercise_id, count=count, number=number
+            )
+        )
     return Case(record, number)
 
 

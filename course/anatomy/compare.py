@@ -12,7 +12,11 @@ from torch import Tensor
 from .codec import Opaque
 from .symbolic import MAX_NAME, Expression, NotAnExpression, counterexample
 from .texts import short, written
+from .translation import N_, _
 
+RESULT, RESULT_OF_CALL = N_("the result"), N_("the result of call {n}")
+RETURN_MISSING = N_("{where} is None: is a return missing?")
+MOST_CALLS = 20  # of a case, and more
 CHARACTERS = 1_200  # of a shown value
 _PART = 300  # of a string, a key or an expression in it
 _KEYS_TEXT = 600  # of the keys that a sentence lists
@@ -48,7 +52,7 @@ def _show(value, limit, out):
         if 0 < value.numel() <= limit:
             rounded = value.detach().to(torch.float64) if value.is_floating_point() else value.detach()
             return _nested(rounded.tolist(), out)
-        return out.put(f"tensor of shape {tuple(value.shape)}, {dtype_name(value)}")
+        return out.put(_("tensor of shape {shape}, {dtype}").format(shape=tuple(value.shape), dtype=dtype_name(value)))
     if isinstance(value, float):
         return out.put(f"{value:.6g}")
     if isinstance(value, list | tuple):
@@ -92,21 +96,23 @@ def difference(
     got: Any,
     atol: Mapping[int, float] | None = None,
     rtol: float | None = None,
-    where: str = "the result",
+    where: str = "",
 ) -> Difference | None:
     """First Difference between two decoded values, or None.
 
     atol: dict id(expected tensor) → absolute tolerance, measured when the expectation was computed (see METHOD
-    in the recorder); rtol: relative tolerance on top, default 64 rounding steps of the dtype.
+    in the recorder); rtol: relative tolerance on top, default 64 rounding steps of the dtype. where: what a sentence
+    calls the value; by default "the result".
     """
+    where = where or _(RESULT)
     if isinstance(got, Opaque):
-        return Difference(
-            "type", f"{where} is a {got.type_name}, expected {_kind(expected)}", show(expected), repr(got)
-        )
+        told = _("{where} is a {type}, expected {kind}").format(where=where, type=got.type_name, kind=_kind(expected))
+        return Difference("type", told, show(expected), repr(got))
     if got is None and expected is not None:
-        whole = where == "the result" or where.startswith("the result of call")
-        why = ": is a return missing?" if whole and "[" not in where else f", expected {_kind(expected)}"
-        return Difference("type", f"{where} is None{why}", show(expected), "None")
+        told = _("{where} is None, expected {kind}").format(where=where, kind=_kind(expected))
+        if where == _(RESULT) or where in (_(RESULT_OF_CALL).format(n=n) for n in range(1, MOST_CALLS)):
+            told = _(RETURN_MISSING).format(where=where)
+        return Difference("type", told, show(expected), "None")
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(expected, got, (atol or {}).get(id(expected), 0.0), rtol, where)
     if isinstance(expected, Expression):
@@ -123,16 +129,21 @@ def difference(
         same = got == expected
         if same and isinstance(got, float):
             # A count, a size or an index: as an index 2.0 is an error.
-            sentence = f"{where} is the float {_float_text(got)}, expected the int {expected}"
+            sentence = _("{where} is the float {got}, expected the int {expected}")
+            sentence = sentence.format(where=where, got=_float_text(got), expected=expected)
             return Difference("type", sentence, str(expected), _float_text(got))
     else:
         same = got == expected or _is_close(got, expected, rtol or 1e-6)
     if same:
         return None
     if type(expected) is not type(got) and not (isinstance(got, int | float) and isinstance(expected, int | float)):
-        sentence = f"{where} is {_kind(got)}, expected {_kind(expected)}"
+        sentence = _is_expected(where, _kind(got), _kind(expected))
         return Difference("type", sentence, show(expected), show(got))
-    return Difference("values", f"{where} is {show(got)}, expected {show(expected)}", show(expected), show(got))
+    return Difference("values", _is_expected(where, show(got), show(expected)), show(expected), show(got))
+
+
+def _is_expected(where, got, expected):
+    return _("{where} is {got}, expected {expected}").format(where=where, got=got, expected=expected)
 
 
 def _float_text(value: float) -> str:
@@ -149,31 +160,35 @@ def _is_close(got, expected, rtol):
 
 def _kind(value):
     if isinstance(value, torch.Tensor):
-        return f"a tensor of shape {tuple(value.shape)}"
+        return _("a tensor of shape {shape}").format(shape=tuple(value.shape))
     if isinstance(value, Expression):
-        return "a SymPy expression"
-    return {"int": "an int", "NoneType": "None"}.get(type(value).__name__, f"a {type(value).__name__}")
+        return _("a SymPy expression")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _("an int")
+    return "None" if value is None else _("a {type}").format(type=type(value).__name__)
 
 
 def _tensor_difference(expected, got, atol, rtol, where):
     if not isinstance(got, torch.Tensor):
         return Difference(
             "type",
-            f"{where} is {_kind(got)}, expected a tensor of shape {tuple(expected.shape)}",
+            _is_expected(where, _kind(got), _kind(expected)),
             show(expected),
             show(got),
         )
     if got.shape != expected.shape:
         return Difference(
             "shape",
-            f"{where} has shape {tuple(got.shape)}, expected {tuple(expected.shape)}",
-            f"shape {tuple(expected.shape)}",
-            f"shape {tuple(got.shape)}",
+            _has_shape(where, tuple(got.shape), tuple(expected.shape)),
+            _("shape {shape}").format(shape=tuple(expected.shape)),
+            _("shape {shape}").format(shape=tuple(got.shape)),
         )
     if got.dtype != expected.dtype:
         return Difference(
             "dtype",
-            f"{where} has dtype {dtype_name(got)}, expected {dtype_name(expected)}",
+            _("{where} has dtype {got}, expected {expected}").format(
+                where=where, got=dtype_name(got), expected=dtype_name(expected)
+            ),
             dtype_name(expected),
             dtype_name(got),
         )
@@ -181,14 +196,21 @@ def _tensor_difference(expected, got, atol, rtol, where):
     if nan is not None and nan.any():
         return Difference(
             "nan",
-            f"{where} has {int(nan.sum())} NaN where a number is expected",
+            _("{where} has {n} NaN where a number is expected").format(where=where, n=int(nan.sum())),
             *_side_by_side(expected, got, nan),
         )
     wrong = _wrong(expected, got, atol, rtol)
     if not wrong.any():
         return None
-    share = f"{int(wrong.sum())} of {wrong.numel()} entries differ" if wrong.numel() > 1 else "the entry differs"
-    return Difference("values", f"{where}: {share}", *_side_by_side(expected, got, wrong))
+    told = _("{where}: the entry differs")
+    if wrong.numel() > 1:
+        told = _("{where}: {n} of {all} entries differ")
+    told = told.format(where=where, n=int(wrong.sum()), all=wrong.numel())
+    return Difference("values", told, *_side_by_side(expected, got, wrong))
+
+
+def _has_shape(where, got, expected):
+    return _("{where} has shape {got}, expected {expected}").format(where=where, got=got, expected=expected)
 
 
 def equal_tensors(expected: torch.Tensor, got: torch.Tensor, atol: float, rtol: float | None) -> bool:
@@ -235,9 +257,9 @@ def _expression_difference(expected, got, where):
     if isinstance(got, int | float):
         got = Expression(["Float", got])
     if not isinstance(got, Expression):
-        return Difference("type", f"{where} is {_kind(got)}, expected a SymPy expression", show(expected), show(got))
+        return Difference("type", _is_expected(where, _kind(got), _kind(expected)), show(expected), show(got))
     if got.shape != expected.shape:
-        return Difference("shape", f"{where} has shape {got.shape}, expected {expected.shape}", str(expected), str(got))
+        return Difference("shape", _has_shape(where, got.shape, expected.shape), str(expected), str(got))
     unknown = sorted(got.symbols - expected.symbols)
     try:
         found = counterexample(got, expected)
@@ -249,10 +271,14 @@ def _expression_difference(expected, got, where):
     # Of many symbols those that the expected form has too.
     named = list(point) if len(point) <= _SYMBOLS else [n for n in point if n in expected.symbols][:_SYMBOLS]
     at = _listed([f"{short(n, MAX_NAME)}={point[n]}" for n in named], len(point) > len(named))
-    more = f" (it uses {_listed(unknown)}, which the expected form does not)" if unknown else ""
-    return Difference(
-        "expression", f"{where} is not the same function: at {at} the two differ{more}", _number(want), _number(have)
-    )
+    told = _("{where} is not the same function: at {at} the two differ")
+    if unknown:
+        told = _(
+            "{where} is not the same function: at {at} the two differ (it uses {symbols}, which the expected form "
+            "does not)"
+        )
+    told = told.format(where=where, at=at, symbols=_listed(unknown))
+    return Difference("expression", told, _number(want), _number(have))
 
 
 def _listed(texts: Iterable[str], more: bool = False) -> str:
@@ -277,13 +303,12 @@ def _number(v):
 
 def _sequence_difference(expected, got, atol, rtol, where):
     if not isinstance(got, list | tuple):
-        return Difference(
-            "type", f"{where} is {_kind(got)}, expected {len(expected)} values", show(expected), show(got)
-        )
+        told = _("{where} is {got}, expected {n} values").format(where=where, got=_kind(got), n=len(expected))
+        return Difference("type", told, show(expected), show(got))
     if len(got) != len(expected):
-        return Difference(
-            "length", f"{where} has {len(got)} items, expected {len(expected)}", show(expected), show(got)
-        )
+        told = _("{where} has {got} items, expected {expected}")
+        told = told.format(where=where, got=len(got), expected=len(expected))
+        return Difference("length", told, show(expected), show(got))
     for i, (e, g) in enumerate(zip(expected, got, strict=True)):
         found = difference(e, g, atol, rtol, f"{where}[{i}]")
         if found:
@@ -296,11 +321,17 @@ def _sequence_difference(expected, got, atol, rtol, where):
 
 def _dict_difference(expected, got, atol, rtol, where):
     if not isinstance(got, dict):
-        return Difference("type", f"{where} is {_kind(got)}, expected a dictionary", show(expected), show(got))
+        told = _("{where} is {got}, expected a dictionary").format(where=where, got=_kind(got))
+        return Difference("type", told, show(expected), show(got))
     if set(got) != set(expected):
         missing, extra = _keys(set(expected) - set(got)), _keys(set(got) - set(expected))
-        parts = [f"lacks {missing}"] * bool(missing) + [f"has unexpected {extra}"] * bool(extra)
-        return Difference("keys", f"{where} {' and '.join(parts)}", show(expected), show(got))
+        told = _("{where} lacks {missing} and has unexpected {extra}")
+        if not extra:
+            told = _("{where} lacks {missing}")
+        elif not missing:
+            told = _("{where} has unexpected {extra}")
+        told = told.format(where=where, missing=missing, extra=extra)
+        return Difference("keys", told, show(expected), show(got))
     for key, e in expected.items():
         found = difference(e, got[key], atol, rtol, f"{where}[{key!r}]")
         if found:

@@ -8,6 +8,7 @@ from torch import Tensor
 from .codec import Tree
 from .records import CaseRecord, ExerciseRecord
 from .runner import Step
+from .translation import N_, _
 
 _BIG = 60.0  # exp(60) squared overflows float32, and so does exp(89)
 
@@ -23,14 +24,14 @@ def told(failed: Sequence[CaseRecord], passed: Sequence[CaseRecord], record: Exe
             return theirs[0][words]
     for words, negated in _NEGATED.items():
         if not any(words in f for f in theirs) and all(words in f for f in others):
-            return negated
+            return _(negated)
     return None
 
 
 _NEGATED = {
-    "calls": "there is only one call",
-    "batch": "there is no batch, or one of 1",
-    "length": "both first inputs have the same length",
+    "calls": N_("there is only one call"),
+    "batch": N_("there is no batch, or one of 1"),
+    "length": N_("both first inputs have the same length"),
 }
 
 
@@ -44,14 +45,14 @@ def _features(case: CaseRecord, record: ExerciseRecord) -> dict[str, str]:
     for t in tensors:
         found |= _of_tensor(t)
     if any(t.dtype == torch.bool for t in tensors):
-        found["mask"] = "a mask is given"
+        found["mask"] = _("a mask is given")
     if len(calls) > 1:
-        found["calls"] = "there are several calls in a row"
+        found["calls"] = _("there are several calls in a row")
     if any(t.ndim >= 3 and t.shape[0] > 1 for t in tensors):
-        found["batch"] = "the batch is larger than 1"
+        found["batch"] = _("the batch is larger than 1")
     first = [case.tensors[n] for n in _tensor_names(calls[0]) if n in case.tensors][:2] if calls else []
     if len(first) == 2 and all(t.ndim >= 2 for t in first) and first[0].shape[-2] != first[1].shape[-2]:
-        found["length"] = "the first two inputs differ in length"
+        found["length"] = _("the first two inputs differ in length")
     return found
 
 
@@ -73,23 +74,23 @@ def _of_arguments(step: Step, record: ExerciseRecord) -> dict[str, str]:
 
 def _of_argument(name: str, value: Tree, optional: bool) -> dict[str, str]:
     if isinstance(value, bool):
-        return {f"{name}={value}": f"{name} is {value}"}
+        return {f"{name}={value}": _("{name} is {value}").format(name=name, value=value)}
     if optional and value is not None:
-        return {f"{name} given": f"{name} is given"}
+        return {f"{name} given": _("{name} is given").format(name=name)}
     return {}
 
 
 def _of_tensor(t: Tensor) -> dict[str, str]:
     found = {}
     if t.dtype in (torch.float16, torch.bfloat16, torch.float64):
-        found[f"{t.dtype}"] = f"the input is {str(t.dtype).removeprefix('torch.')}"
+        found[f"{t.dtype}"] = _("the input is {dtype}").format(dtype=str(t.dtype).removeprefix("torch."))
     if t.dtype == torch.bool and t.ndim > 1 and t.numel() and (~t).all(-1).any():
-        found["hidden row"] = "a mask hides a whole row"
+        found["hidden row"] = _("a mask hides a whole row")
     if t.is_floating_point() and t.numel():
         if t.isinf().any():
-            found["infinite"] = "an input holds ∞"
+            found["infinite"] = _("an input holds ∞")
         elif t.abs().max() > _BIG:
-            found["big"] = f"an input holds numbers beyond {_BIG:g}"
+            found["big"] = _("an input holds numbers beyond {n:g}").format(n=_BIG)
     return found
 
 

@@ -16,18 +16,35 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from .translation import N_, _, ngettext, one_or_many
+from .translation import said as unit_said
+
 Counts = dict[str, int]  # measure → what a call costs
 
+REASON = "cost"  # the context of why a limit is enough, in the catalogues
 MAX_COUNT = 1 << 63  # an honest count lies far below
 ALIKE = 1.25  # between two ways to write the same mistake; between two mistakes it is more
-# Each measure: what stands before and after a count in a sentence, for one and for several.
+# Each measure: the sentence for too much of it, and its count, for one and for several.
+_DOES = N_("your code does {count}{where}, the limit here is {limit}: {because}")
 MEASURES = {
-    "work": ("does", "operation", "operations"),
-    "flops": ("does", "multiplication or addition", "multiplications and additions"),
-    "entries": ("writes", "entry of a tensor", "entries of tensors"),
-    "largest": ("makes a tensor of", "number", "numbers"),
-    "kept": ("keeps", "byte", "bytes"),
-    "reads": ("makes", "needless read of weights or inputs", "needless reads of weights or inputs"),
+    "work": (_DOES, *one_or_many("{n} operation", "{n} operations")),
+    "flops": (_DOES, *one_or_many("{n} multiplication or addition", "{n} multiplications and additions")),
+    "entries": (
+        N_("your code writes {count}{where}, the limit here is {limit}: {because}"),
+        *one_or_many("{n} entry of a tensor", "{n} entries of tensors"),
+    ),
+    "largest": (
+        N_("your code makes a tensor of {count}{where}, the limit here is {limit}: {because}"),
+        *one_or_many("{n} number", "{n} numbers"),
+    ),
+    "kept": (
+        N_("your code keeps {count}{where}, the limit here is {limit}: {because}"),
+        *one_or_many("{n} byte", "{n} bytes"),
+    ),
+    "reads": (
+        N_("your code makes {count}{where}, the limit here is {limit}: {because}"),
+        *one_or_many("{n} needless read of weights or inputs", "{n} needless reads of weights or inputs"),
+    ),
 }
 
 
@@ -199,16 +216,16 @@ def is_count(value: Any) -> bool:
 
 def said(count: int) -> str:
     """A count as a sentence says it: "950", "12,300", "2.56 million"."""
-    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+    for size, word in ((10**12, N_("{n} trillion")), (10**9, N_("{n} billion")), (10**6, N_("{n} million"))):
         if count >= size:
-            return f"{float(f'{count / size:.3g}'):,g} {word}"
+            return _(word).format(n=f"{float(f'{count / size:.3g}'):,g}")
     return f"{count:,}"
 
 
 def counted(measure: str, count: int) -> str:
     """A count with its unit: "1 operation", "2.56 million operations"."""
-    _, one, several = MEASURES[measure]
-    return f"{said(count)} {one if count == 1 else several}"
+    one, several = MEASURES[measure][1:]
+    return ngettext(one, several, count).format(n=said(count))
 
 
 def excess(limits: Mapping[str, int], counts: Any) -> str | None:
@@ -231,12 +248,16 @@ def sentence(limits: Mapping[str, int], counts: Any, because: str, call: int | N
     if over is None:
         return None
     measure = over or next(iter(limits))
-    expected = f"at most {counted(measure, limits[measure])}"
+    expected = _("at most {count}").format(count=counted(measure, limits[measure]))
     if not over:
-        return "what this call costs could not be counted", expected, "no count"
-    verb, got = MEASURES[measure][0], counted(measure, counts[measure])
-    where = f" in call {call}" if call is not None else ""
-    return f"your code {verb} {got}{where}, the limit here is {said(limits[measure])}: {because}", expected, got
+        return _("what this call costs could not be counted"), expected, _("no count")
+    told, got = _(MEASURES[measure][0]), counted(measure, counts[measure])
+    where = _(" in call {n}").format(n=call) if call is not None else ""
+    return (
+        told.format(count=got, where=where, limit=said(limits[measure]), because=unit_said(REASON, because)),
+        expected,
+        got,
+    )
 
 
 def alike(limits: Mapping[str, int], a: Any, b: Any) -> bool:

@@ -12,12 +12,12 @@ from .compare import Difference, difference
 from .naming import blamed, expects_error, functions_of
 from .records import ExerciseRecord
 from .runner import Outcomes
+from .translation import N_, _, said
 from .verdict import Mistake
 
 _PLAIN = ("missing", "signature", "mutated", "length", "keys", "expression", "gradient", "law", "cost")
-_ORDINALS = ("first", "second", "third", "fourth")
-_ARGUMENTS = {f"argument {i}": f"the {n} argument" for i, n in enumerate(_ORDINALS)}
-_WORK = "Work the smallest failing case by hand, and print each intermediate value."
+_ORDINALS = (N_("first"), N_("second"), N_("third"), N_("fourth"))
+_WORK = N_("Work the smallest failing case by hand, and print each intermediate value.")
 
 
 def generic(
@@ -36,7 +36,7 @@ def generic(
         return explained(record, outcomes, problems, memory)
     except Exception:  # an outcome of a hostile process that only fails when looked at closely
         problem = next(p for p in problems if p is not None)
-        return [Mistake(f"generic.{problem.kind}", _sentence(problem.sentence or "The result is wrong"))]
+        return [Mistake(f"generic.{problem.kind}", _sentence(problem.sentence or _("The result is wrong")))]
 
 
 def explained(
@@ -84,7 +84,7 @@ class _Failure:
             return Mistake(
                 "generic.nan",
                 _sentence(self.problem.sentence)
-                + " Look for 0/0, ∞ − ∞ (a softmax over nothing but −∞), or the exponential of a large number.",
+                + _(" Look for 0/0, ∞ − ∞ (a softmax over nothing but −∞), or the exponential of a large number."),
             )
         if self.problem.gradient is not None:
             return Mistake("generic.gradients", self._gradients())
@@ -115,21 +115,27 @@ class _Failure:
         name, message, line = (str(p) for p in self._error())
         told = advice.raised(self.problem, name, message)
         if line.startswith(("raise ", "assert ")):
-            return f"{told} Your own check refuses here what is allowed: {self.case.shows}."
+            refuses = _("{sentence} Your own check refuses here what is allowed: {case}.")
+            return refuses.format(sentence=told, case=self._shows(self.case))
         return told
+
+    def _shows(self, case):
+        return said(self.record.id, case.shows)
 
     def _raises(self):
         """An error that was asked for did not come."""
         told = _sentence(self.problem.sentence)
         got = self._error()[0]
         if got == "AssertionError":
-            told += " An assert raises AssertionError: write if …: raise ValueError(…) in its place."
+            told += _(" An assert raises AssertionError: write if …: raise ValueError(…) in its place.")
         elif got:
-            told += " Look at what comes in before you work with it."
+            told += _(" Look at what comes in before you work with it.")
         if not all(expects_error(c) for c, p in zip(self.record.cases, self.problems, strict=True) if p is not None):
             return told
-        missing = "only the kind of error is not" if got else "only the check of what comes in is missing"
-        return f"{told} All numbers are right; {missing}: {self.case.shows}."
+        right = _("{sentence} All numbers are right; only the check of what comes in is missing: {case}.")
+        if got:
+            right = _("{sentence} All numbers are right; only the kind of error is not: {case}.")
+        return right.format(sentence=told, case=self._shows(self.case))
 
     def _gradients(self):
         """Which gradients are wrong where the result itself is right."""
@@ -140,16 +146,22 @@ class _Failure:
         wrong = [k for k, g in want.items() if difference(g, have[k], rtol=1e-4) and not _close(g, have[k])]
         zero = [k for k in wrong if have[k] is not None and not have[k].any()]
         right = [k for k in want if k not in wrong]
-        told = f"The numbers are right, but {_gradients_for(wrong or [self.problem.gradient])} not"
-        told += f" ({_gradients_for(right)} right)." if right else "."
+        told = _("The numbers are right, but {gradients} not.")
+        if right:
+            told = _("The numbers are right, but {gradients} not ({others} right).")
+        told = told.format(
+            gradients=_gradients_for(wrong or [self.problem.gradient]), others=_gradients_for(right) if right else ""
+        )
         if zero:
-            told += f" {_gradients_for(zero).capitalize()} 0 everywhere."
-        return told + " Is a part of the result cut off (detach, .data, torch.tensor, no_grad), or changed afterwards?"
+            told += " " + _("{gradients} 0 everywhere.").format(gradients=_gradients_for(zero).capitalize())
+        return told + _(
+            " Is a part of the result cut off (detach, .data, torch.tensor, no_grad), or changed afterwards?"
+        )
 
     def _hint(self):
         if self.problem.kind != "length":
             return ""
-        return " Count what you return, in the order of the text."
+        return _(" Count what you return, in the order of the text.")
 
     def _pair(self, i):
         """(path, expected, got) of the first value that differs in a case; () where there is none to compare.
@@ -174,30 +186,29 @@ class _Failure:
         return ()
 
     def _values(self):
-        items = self._items()
-        if "in another order" in items:
+        items, are_moved = self._items()
+        if are_moved:
             return Mistake("generic.items", items)
         found = self._relation()
         if found:
             return Mistake(f"generic.{found[0]}", found[1])
         if not self.passed:
-            return Mistake("generic.values", f"Type and shape are right, the numbers are not. {items or _WORK}")
-        right = self.record.cases[self.passed[0]].shows
-        return Mistake(
-            "generic.partly",
-            f"Right in {len(self.passed)} of {len(self.same)} cases (for example: {right})"
-            f", but not in the one below. {items or 'What is different about its input?'}",
+            wrong = _("Type and shape are right, the numbers are not.")
+            return Mistake("generic.values", f"{wrong} {items or _(_WORK)}")
+        partly = _("Right in {n} of {all} cases (for example: {case}), but not in the one below.").format(
+            n=len(self.passed), all=len(self.same), case=self._shows(self.record.cases[self.passed[0]])
         )
+        return Mistake("generic.partly", f"{partly} {items or _('What is different about its input?')}")
 
     def _items(self):
-        """Which of several results are right wherever the others are not, or in which order they come."""
+        """(which of several results are right wherever the others are not, or in which order they come; is it that?)"""
         right, order, number = None, None, 0
         for i in self.failed:
             (want, tensors), (have, theirs) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
             pairs = (want, tensors), (have, theirs)
             want, have = (self.memory.value(o["results"][-1].get("value"), t) for o, t in pairs)
             if not isinstance(want, tuple) or not isinstance(have, list | tuple) or not 1 < len(want) == len(have) < 5:
-                return ""
+                return "", False
             number = len(want)
             same = {(k, n) for k, a in enumerate(want) for n, b in enumerate(have) if _is_same(a, b)}
             right = {k for k in range(number) if (k, k) in same and (right is None or k in right)}
@@ -206,15 +217,18 @@ class _Failure:
             order = orders if order is None else order & orders
         if order:
             places = sorted(min(order))
-            told = _listed([_ORDINALS[min(order)[n]] for n in places])
-            return f"The {number} results are right, but in another order: yours are the {told} of those asked for."
+            told = _("The {n} results are right, but in another order: yours are the {places} of those asked for.")
+            return told.format(n=number, places=_listed([_(_ORDINALS[min(order)[n]]) for n in places])), True
         if not right or len(right) == number:
-            return ""
-        good, bad = ([_ORDINALS[n] for n in range(number) if (n in right) is k] for k in (True, False))
-        return (
-            f"Of the {number} results the {_listed(good)} {'is' if len(good) == 1 else 'are'} always right, "
-            f"the {_listed(bad)} {'is' if len(bad) == 1 else 'are'} not."
-        )
+            return "", False
+        good, bad = ([_(_ORDINALS[n]) for n in range(number) if (n in right) is k] for k in (True, False))
+        told = {
+            (True, True): _("Of the {n} results the {good} is always right, the {bad} is not."),
+            (True, False): _("Of the {n} results the {good} is always right, the {bad} are not."),
+            (False, True): _("Of the {n} results the {good} are always right, the {bad} is not."),
+            (False, False): _("Of the {n} results the {good} are always right, the {bad} are not."),
+        }[len(good) == 1, len(bad) == 1]
+        return told.format(n=number, good=_listed(good), bad=_listed(bad)), False
 
     def _raised_elsewhere(self):
         """Larger cases may say by an error what is wrong with the small one."""
@@ -224,7 +238,8 @@ class _Failure:
         if at is None:
             return ""
         error = next(r["raises"] for r in self.outcomes[at][0]["results"] if "raises" in r)
-        return "In another case: " + advice.raised(self.problems[at], *error[:2]).replace("Your code", "your code", 1)
+        told = advice.raised(self.problems[at], *error[:2])
+        return _("In another case: {sentence}").format(sentence=told.replace("Your code", "your code", 1))
 
     def _relation(self):
         """A relation that holds in all failed cases of this function."""
@@ -254,7 +269,7 @@ class _Failure:
         alone = all(isinstance(v, int | float) and not isinstance(v, bool) for pair in numbers for v in pair)
         if len(numbers) < 2 or not alone:
             return ()
-        return (0, "value"), [a for a, _ in numbers], [b for _, b in numbers]
+        return (0, "value"), [pair[0] for pair in numbers], [pair[1] for pair in numbers]
 
     def _right_functions(self):
         """Which of several functions pass everything, and which one is left."""
@@ -273,19 +288,20 @@ class _Failure:
         )
         if not fine or not wrong:
             return ""
-        return (
-            f"{_listed(fine)} {'passes' if len(fine) == 1 else 'pass'} everything; the mistake is in {_listed(wrong)}."
-        )
+        told = _("{names} pass everything; the mistake is in {others}.")
+        if len(fine) == 1:
+            told = _("{names} passes everything; the mistake is in {others}.")
+        return told.format(names=_listed(fine), others=_listed(wrong))
 
     def _contrast(self):
         cases = self.record.cases
         told = contrast.told([cases[i] for i in self.failed], [cases[i] for i in self.passed], self.record)
-        return f"Of the cases tried, those fail in which {told}, and no others." if told else ""
+        return _("Of the cases tried, those fail in which {what}, and no others.").format(what=told) if told else ""
 
     def _in_place(self, name):
         if name == "generic.raised" or not self.outcomes[self.first][0].get("mutated"):
             return ""
-        return "Your code also writes into its input; work on a new tensor (x = x * 2, not x *= 2)."
+        return _("Your code also writes into its input; work on a new tensor (x = x * 2, not x *= 2).")
 
     def _where(self):
         """Where the largest failed case is wrong: two entries differ in some simple pattern by chance."""
@@ -298,15 +314,17 @@ class _Failure:
         if not pairs:
             return ""
         want, got = max(pairs, key=lambda pair: pair[0].numel())  # the first of the largest
-        largest = " (in the largest failed case)" if len(self.failed) > 1 else ""
+        largest = _(" (in the largest failed case)") if len(self.failed) > 1 else ""
         pattern = relations.where(want, got)
         if pattern:
-            return f"The entries are wrong {pattern}{largest}."
+            return _("The entries are wrong {where}{case}.").format(where=pattern, case=largest)
         return relations.first_wrong(want, got, largest)
 
 
 def _listed(names):
-    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
+    if len(names) < 2:
+        return names[0]
+    return _("{names} and {last}").format(names=", ".join(names[:-1]), last=names[-1])
 
 
 def _leaf(want, got, path, same):
@@ -365,22 +383,26 @@ def _not_written(record, case, error, at):
     name = step.get("new") or step.get("call") or record.targets[0]
     other = str(error[1]).partition(":")[0]  # a released stub says "exercise.id: …"
     if other != record.id and re.fullmatch(r"[a-z_]+\.[a-z0-9_]{1,40}", other):
-        return f"{name} uses your answer to {other}, which is not written yet. Solve that exercise first."
-    return f"{name} is not written yet: replace the line that raises NotImplementedError."
+        uses = _("{name} uses your answer to {exercise}, which is not written yet. Solve that exercise first.")
+        return uses.format(name=name, exercise=other)
+    return _("{name} is not written yet: replace the line that raises NotImplementedError.").format(name=name)
 
 
 def _but(sentence):
     """A sentence about what is wrong beside the numbers."""
-    start = "the numbers are right"
-    return _sentence(sentence if sentence.startswith(start) else f"{start}, but {sentence}")
+    if sentence.startswith(_("the numbers are right")):
+        return _sentence(sentence)
+    return _sentence(_("the numbers are right, but {sentence}").format(sentence=sentence))
 
 
 def _gradients_for(labels):
     """Gradients in words, with their verb: ``the gradient for x is``."""
-    words = _listed([_ARGUMENTS.get(label, label.removeprefix("parameter ")) for label in labels[:4]])
-    return f"the gradient for {words} is" if len(labels) == 1 else f"the gradients for {words} are"
+    arguments = {f"argument {i}": _("the {nth} argument").format(nth=_(n)) for i, n in enumerate(_ORDINALS)}
+    words = _listed([arguments.get(label, label.removeprefix("parameter ")) for label in labels[:4]])
+    told = _("the gradient for {what} is") if len(labels) == 1 else _("the gradients for {what} are")
+    return told.format(what=words)
 
 
 def _sentence(text):
     text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", "!")) else text + "."
+    return text if text.endswith((".", "?", "!", "。", "？", "！")) else text + "."

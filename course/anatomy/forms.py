@@ -6,7 +6,8 @@ from typing import Any
 import torch
 
 from .codec import Opaque
-from .compare import difference, dtype_name
+from .compare import RETURN_MISSING, difference, dtype_name
+from .translation import _, ngettext
 from .verdict import Mistake
 
 
@@ -16,38 +17,41 @@ def of_type(sentence: str, want: Any, got: Any) -> Mistake:
 
 
 def _type_hint(sentence: str, want: Any, got: Any) -> str:
-    if sentence.endswith("is a return missing?"):
-        return " print only shows a value, return hands it back."
+    missing = _(RETURN_MISSING).partition("{where}")[2]
+    if missing and sentence.endswith(missing):
+        return _(" print only shows a value, return hands it back.")
     if isinstance(want, torch.Tensor):
         if isinstance(got, list | tuple) and got and all(isinstance(v, torch.Tensor) for v in got):
             for i, v in enumerate(got[:8]):
                 if difference(want, v, rtol=1e-4) is None:
-                    return f" Item {i} of it is right: return that one alone."
+                    return _(" Item {i} of it is right: return that one alone.").format(i=i)
             if want.ndim and want.shape[:1] == (len(got),):
-                return " Put the items together with torch.stack or torch.cat."
+                return _(" Put the items together with torch.stack or torch.cat.")
         if isinstance(got, list | tuple) or isinstance(got, Opaque) and got.type_name.startswith(("list ", "tuple ")):
-            return " Stay with tensors all the way, or wrap it at the end: torch.tensor(…), torch.stack(…)."
+            return _(" Stay with tensors all the way, or wrap it at the end: torch.tensor(…), torch.stack(…).")
         if isinstance(got, bool | int | float):
-            return " Leave out .item() and float(…), or wrap it: torch.tensor(…)."
+            return _(" Leave out .item() and float(…), or wrap it: torch.tensor(…).")
         if isinstance(got, Opaque) and "numpy" in got.type_name:
-            return " Use torch's functions in place of numpy's; torch.from_numpy(…) turns an array into a tensor."
+            return _(" Use torch's functions in place of numpy's; torch.from_numpy(…) turns an array into a tensor.")
     if isinstance(want, list | tuple) and isinstance(got, torch.Tensor):
-        return " Return the values one after the other: return a, b."
+        return _(" Return the values one after the other: return a, b.")
     if isinstance(want, int) and isinstance(got, float) and want == got:
-        return " The number is right; count with // in place of /, or wrap it at the end: int(…)."
+        return _(" The number is right; count with // in place of /, or wrap it at the end: int(…).")
     if isinstance(want, float | int) and isinstance(got, torch.Tensor) and got.numel() == 1:
         return f" {_number_hint(want, got)}"
     if isinstance(want, float | int) and isinstance(got, torch.Tensor):
-        return " One number is asked for: sum or average over all axes."
+        return _(" One number is asked for: sum or average over all axes.")
     if isinstance(want, float | int) and isinstance(got, list | tuple):
-        return " Return one number. Which of these is asked for?"
+        return _(" Return one number. Which of these is asked for?")
     return ""
 
 
 def _number_hint(want: float, got: torch.Tensor) -> str:
     is_right = not got.is_complex() and math.isclose(got.item(), want, rel_tol=1e-4, abs_tol=1e-6)
-    start = "Its number is right: wrap" if is_right else "A Python number is asked for: wrap"
-    return f"{start} it at the end: {type(want).__name__}(…)."
+    told = _("A Python number is asked for: wrap it at the end: {type}(…).")
+    if is_right:
+        told = _("Its number is right: wrap it at the end: {type}(…).")
+    return told.format(type=type(want).__name__)
 
 
 def of_dtype(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
@@ -57,12 +61,23 @@ def of_dtype(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
         coarse = min((want, got), key=lambda t: -torch.finfo(t.dtype).eps).dtype
         step = 4 * torch.finfo(coarse).eps
         if torch.allclose(got.double(), want.double(), step, step, equal_nan=True):
-            told = f"The numbers are right, but {sentence[:1].lower()}{sentence[1:]}"
+            told = _but(sentence)
             if torch.finfo(got.dtype).bits < torch.finfo(want.dtype).bits:
-                return Mistake("generic.dtype", f"{told} Somewhere it is cast down: keep {asked} all the way.")
+                return Mistake(
+                    "generic.dtype",
+                    _("{sentence} Somewhere it is cast down: keep {dtype} all the way.").format(
+                        sentence=told, dtype=asked
+                    ),
+                )
     elif torch.equal(got.double(), want.double()):
-        told = f"The numbers are right, but {sentence[:1].lower()}{sentence[1:]}"
-    return Mistake("generic.dtype", f"{told} Cast it to {asked} before you return it.")
+        told = _but(sentence)
+    return Mistake(
+        "generic.dtype", _("{sentence} Cast it to {dtype} before you return it.").format(sentence=told, dtype=asked)
+    )
+
+
+def _but(sentence: str) -> str:
+    return _("The numbers are right, but {sentence}").format(sentence=sentence[:1].lower() + sentence[1:])
 
 
 def of_shape(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
@@ -71,42 +86,52 @@ def of_shape(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
     if got.ndim == want.ndim and sorted(theirs) == sorted(right):
         return Mistake(
             "generic.axes",
-            f"The axes are in another order: {theirs} instead of {right}. Look at "
-            "transpose, permute and the order of reshape.",
+            _(
+                "The axes are in another order: {got} instead of {expected}. Look at transpose, permute and the order "
+                "of reshape."
+            ).format(got=theirs, expected=right),
         )
     if got.numel() == want.numel():
         return Mistake(
             "generic.reshape",
-            f"The right number of values in the wrong shape: {theirs} instead of {right}." + _ones(theirs, right),
+            _("The right number of values in the wrong shape: {got} instead of {expected}.").format(
+                got=theirs, expected=right
+            )
+            + _ones(theirs, right),
         )
     return Mistake("generic.shape", f"{sentence} {_axes(got, want)}")
 
 
 def _axes(got: torch.Tensor, want: torch.Tensor) -> str:
     if got.ndim == 0:
-        return "One number is left: does a sum or mean run over all axes? Say which: dim=-1."
+        return _("One number is left: does a sum or mean run over all axes? Say which: dim=-1.")
     if got.ndim == want.ndim - 1:
-        return "One axis was lost: in a sum, a mean or an index. keepdim=True keeps it."
+        return _("One axis was lost: in a sum, a mean or an index. keepdim=True keeps it.")
     if got.ndim > want.ndim:
         more = got.ndim - want.ndim
-        return (
-            f"It has {more} {'axis' if more == 1 else 'axes'} too many: broadcasting adds axes on the left. "
-            "Print the shapes at each line."
-        )
+        return ngettext(
+            "It has {n} axis too many: broadcasting adds axes on the left. Print the shapes at each line.",
+            "It has {n} axes too many: broadcasting adds axes on the left. Print the shapes at each line.",
+            more,
+        ).format(n=more)
     differ = [i for i in range(got.ndim) if got.ndim == want.ndim and got.shape[i] != want.shape[i]]
     if len(differ) == 1:
         have, asked = got.shape[differ[0]], want.shape[differ[0]]
-        much = {1: "one too many", -1: "one too few"}.get(have - asked, f"{have} in place of {asked}")
-        return f"Axis {differ[0]} alone is wrong, it has {much}: which line gives it its length?"
-    return "Print the shapes at each line."
+        told = _("Axis {axis} alone is wrong, it has {got} in place of {expected}: which line gives it its length?")
+        if have - asked == 1:
+            told = _("Axis {axis} alone is wrong, it has one too many: which line gives it its length?")
+        elif have - asked == -1:
+            told = _("Axis {axis} alone is wrong, it has one too few: which line gives it its length?")
+        return told.format(axis=differ[0], got=have, expected=asked)
+    return _("Print the shapes at each line.")
 
 
 def _ones(theirs: tuple[int, ...], right: tuple[int, ...]) -> str:
     """What to do where only axes of length 1 differ."""
     if [n for n in theirs if n != 1] != [n for n in right if n != 1]:
-        return " Look at the order of reshape and transpose."
+        return _(" Look at the order of reshape and transpose.")
     return (
-        " An axis of length 1 is too many: squeeze it, or leave out keepdim or None."
+        _(" An axis of length 1 is too many: squeeze it, or leave out keepdim or None.")
         if len(theirs) > len(right)
-        else " An axis of length 1 is missing: keepdim=True, unsqueeze or None puts it there."
+        else _(" An axis of length 1 is missing: keepdim=True, unsqueeze or None puts it there.")
     )

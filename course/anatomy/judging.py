@@ -12,12 +12,15 @@ from typing import Any
 
 from . import codec, cost, diagnosis, laws, naming, runner, torch_settings
 from .codec import Memory, Tensors
-from .compare import Difference, difference, show
+from .compare import RESULT, RESULT_OF_CALL, Difference, difference, show
 from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes, Step
 from .spelling import spelled
 from .symbolic import NotAnExpression
+from .translation import N_, _, said
 from .verdict import CaseResult, Mistake, Verdict
+
+ORDINALS = (N_("first"), N_("second"), N_("third"), N_("fourth"))
 
 
 def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> Verdict:
@@ -57,8 +60,8 @@ def _scored(
         call = spelled(record, number, problem.step, problem.gradient)
         if problem.kind == "cost":
             call = f'case("{record.id}", {number}).cost({", ".join(record.targets)})'
-        said = problem.sentence, call, problem.expected, problem.got
-        cases.append(CaseResult(case.name, case.shows, False, points, worth, *said))
+        told = problem.sentence, call, problem.expected, problem.got
+        cases.append(CaseResult(case.name, case.shows, False, points, worth, *told))
     mistakes = [_forbidden(record, used)] if used else []
     passed = not used and all(p is None for p in problems)
     score = record.points if passed else sum(c.points for c in cases)
@@ -76,7 +79,7 @@ def passes(record: ExerciseRecord, outcomes: Outcomes) -> bool:
 def _forbidden_used(record: ExerciseRecord, outcomes: Outcomes) -> list[str]:
     """Which forbidden names ran, as the outcomes say; they may say anything."""
     forbidden = runner.forbidden_names(record.forbidden)
-    readable = [outcome for outcome, _ in outcomes if isinstance(outcome, dict)]
+    readable = [outcome for outcome, *__ in outcomes if isinstance(outcome, dict)]
     reported = [name for outcome in readable for name in outcome.get("used") or ()]
     return sorted({name for name in reported if isinstance(name, str) and name in forbidden})
 
@@ -86,7 +89,9 @@ def _forbidden(record: ExerciseRecord, used: list[str]) -> Mistake:
     names = [n for n in used if n not in derivatives] + ["autograd"] * any(n in derivatives for n in used)
     return Mistake(
         "forbidden_builtin",
-        f"This exercise asks you to write it yourself, but {', '.join(names)} ran. {record.forbidden_message}".strip(),
+        _("This exercise asks you to write it yourself, but {names} ran. {why}")
+        .format(names=", ".join(names), why=said(record.id, record.forbidden_message))
+        .strip(),
     )
 
 
@@ -95,9 +100,9 @@ def _problem(case: CaseRecord, outcome: Outcome, tensors: Tensors, memory: Memor
     try:
         return outcome_difference(case, case.outcomes["expected"], (outcome, tensors), case.atol, case.rtol, memory)
     except (codec.MalformedTree, NotAnExpression) as error:
-        return Difference("type", f"the result cannot be read: {error}")
+        return Difference("type", _("the result cannot be read: {error}").format(error=error))
     except Exception as error:  # the outcome may be anything that JSON and tensors can say
-        return Difference("type", f"the result cannot be compared ({type(error).__name__})")
+        return Difference("type", _("the result cannot be compared ({error})").format(error=type(error).__name__))
 
 
 def outcome_difference(
@@ -114,7 +119,9 @@ def outcome_difference(
     if have.get("missing"):
         return Difference(
             "missing",
-            f"the notebook defines no {' and no '.join(map(str, have['missing'][:8]))}: was it renamed or deleted?",
+            _("the notebook defines no {names}: was it renamed or deleted?").format(
+                names=_(" and no ").join(map(str, have["missing"][:8]))
+            ),
         )
     if have.get("signature"):
         return Difference("signature", str(have["signature"]))
@@ -131,10 +138,12 @@ def outcome_difference(
             break
     changed = have.get("mutated", [])
     if changed and not want.get("mutated"):
-        which = next((c for c in ("the dict", "the list") if c in changed), "")
-        container = f"your code changes {which} that it was given; work on a copy of it: {which[4:]}(…)"
-        tensor = "your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)"
-        return Difference("mutated", torch_settings.advice(changed) or (container if which else tensor))
+        told = _("your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)")
+        if "the dict" in changed:
+            told = _("your code changes the dict that it was given; work on a copy of it: dict(…)")
+        elif "the list" in changed:
+            told = _("your code changes the list that it was given; work on a copy of it: list(…)")
+        return Difference("mutated", torch_settings.advice(changed) or told)
     return _cost_difference(case.program["steps"], have["results"])
 
 
@@ -154,7 +163,9 @@ def _cost_difference(steps: list[Step], results: list[dict[str, Any]]) -> Differ
 def _where(steps: list[Step], i: int) -> str:
     """What a sentence calls the value of a step: a learner counts calls."""
     calls = [k for k, s in enumerate(steps) if "call" in s]
-    return f"the result of call {calls.index(i) + 1}" if i in calls and len(calls) > 1 else "the result"
+    if i in calls and len(calls) > 1:
+        return _(RESULT_OF_CALL).format(n=calls.index(i) + 1)
+    return _(RESULT)
 
 
 def _step_difference(
@@ -182,17 +193,21 @@ def _step_difference(
     want, have = memory.value(step["grads"], want_tensors), memory.value(theirs["grads"], have_tensors)
     for label, gradient in want.items():
         if not isinstance(have, dict) or label not in have:
-            found = Difference("keys", f"the gradient for {_place(label)} is missing")
+            found = Difference("keys", _("the gradient for {place} is missing").format(place=_place(label)))
         elif have[label] is None and gradient is not None:
             found = Difference(
                 "gradient",
-                f"no gradient reaches {_place(label)}: it does not take part in the result, "
-                "or was cut off (detach, .data, torch.tensor, no_grad)",
+                _(
+                    "no gradient reaches {place}: it does not take part in the result, or was cut off (detach, .data, "
+                    "torch.tensor, no_grad)"
+                ).format(place=_place(label)),
                 show(gradient),
                 "None",
             )
         else:
-            found = difference(gradient, have[label], allowed, rtol, f"the gradient for {_place(label)}")
+            found = difference(
+                gradient, have[label], allowed, rtol, _("the gradient for {place}").format(place=_place(label))
+            )
         if found:
             found.gradient = label
             return found
@@ -206,9 +221,10 @@ def _law_difference(law: laws.Law, want: Any, have: Any, where: str) -> Differen
     if found:
         return found
     for t, asked in zip(runner.floating(have), runner.floating(want), strict=True):
-        said = laws.problem(law, t)
-        if said:
-            return Difference("law", f"{where} is drawn from another distribution: {said}", show(asked), show(t))
+        wrong = laws.problem(law, t)
+        if wrong:
+            told = _("{where} is drawn from another distribution: {what}").format(where=where, what=wrong)
+            return Difference("law", told, show(asked), show(t))
     return None
 
 
@@ -219,23 +235,25 @@ def _cut_off(wanted: Any, carried: Any) -> Difference | None:
     lost = [i for i, (w, c) in enumerate(zip(wanted, carried, strict=True)) if w and c is not True]
     if not lost:
         return None
-    which = f"{_ordinal(lost[0])} of the {len(wanted)} floating results" if len(wanted) > 1 else "result"
-    return Difference(
-        "gradient",
-        f"the numbers are right, but no gradient flows back from the {which}: it was cut off "
-        "(detach, .data, torch.tensor, numpy, no_grad). Stay with torch operations on the inputs themselves",
-        "part of the graph",
-        "cut off",
+    told = _(
+        "the numbers are right, but no gradient flows back from the result: it was cut off (detach, .data, "
+        "torch.tensor, numpy, no_grad). Stay with torch operations on the inputs themselves"
     )
+    if len(wanted) > 1:
+        told = _(
+            "the numbers are right, but no gradient flows back from the {nth} of the {n} floating results: it was cut "
+            "off (detach, .data, torch.tensor, numpy, no_grad). Stay with torch operations on the inputs themselves"
+        ).format(nth=_ordinal(lost[0]), n=len(wanted))
+    return Difference("gradient", told, _("part of the graph"), _("cut off"))
 
 
 def _ordinal(i: int) -> str:
-    return ("first", "second", "third", "fourth")[i] if i < 4 else f"{i + 1}th"
+    return _(ORDINALS[i]) if i < 4 else _("{n}th").format(n=i + 1)
 
 
 def _place(label: str) -> str:
     """A gradient's label in words."""
-    words = {f"argument {i}": f"the {n} argument" for i, n in enumerate(("first", "second", "third", "fourth"))}
+    words = {f"argument {i}": _("the {nth} argument").format(nth=_(n)) for i, n in enumerate(ORDINALS)}
     return words.get(label, label)
 
 
@@ -243,17 +261,30 @@ def _raise_difference(
     step: dict[str, Any], theirs: dict[str, Any], want_tensors: Tensors, memory: Memory
 ) -> Difference | None:
     if "raises" in step:
-        should = f"{'an' if step['raises'][0][:1] in 'AEIOU' else 'a'} {step['raises'][0]} should be raised here"
+        should = _("a {error} should be raised here")
+        if step["raises"][0][:1] in "AEIOU":
+            should = _("an {error} should be raised here")
+        should = should.format(error=step["raises"][0])
         if "raises" not in theirs:
-            return Difference("raises", should, step["raises"][0], "no error")
+            return Difference("raises", should, step["raises"][0], _("no error"))
     name, message, line = (str(p) for p in theirs["raises"])
     if "raises" not in step:
-        expected = show(memory.value(step["value"], want_tensors)) if step["value"] is not None else "no error"
+        expected = show(memory.value(step["value"], want_tensors)) if step["value"] is not None else _("no error")
         if name == "NotImplementedError":
-            return Difference("not_written", "", expected, "nothing yet")
+            return Difference("not_written", "", expected, _("nothing yet"))
         at = f" (at: {line})" if line else ""
         first_line = f"{name}: {message}".split("\n")[0][:200]
-        return Difference("raised", f"Your code raised {name}: {message}{at}", expected, first_line)
+        return Difference(
+            "raised",
+            _("Your code raised {name}: {message}{at}").format(name=name, message=message, at=at),
+            expected,
+            first_line,
+        )
     if name != step["raises"][0]:
-        return Difference("raises", f"{should}, not {name}", step["raises"][0], f"{name}: {message}"[:200])
+        return Difference(
+            "raises",
+            _("{sentence}, not {error}").format(sentence=should, error=name),
+            step["raises"][0],
+            f"{name}: {message}"[:200],
+        )
     return None

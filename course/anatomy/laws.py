@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .translation import _
+
 FALSE_ALARM = 1e-7  # how often a right answer may fail
 LAWS = ("normal",)
 
@@ -33,7 +35,7 @@ def problem(law: Law, t: Tensor) -> str | None:
     if not x.numel():
         return None
     if not x.isfinite().all():
-        return "some of the entries are not finite"
+        return _("some of the entries are not finite")
     mean, std = law["mean"], law["std"]
     x = x.sort().values
     n = len(x)
@@ -42,13 +44,14 @@ def problem(law: Law, t: Tensor) -> str | None:
     distance = torch.maximum((steps[1:] - below).max(), (below - steps[:-1]).max()).item()
     if distance <= math.sqrt(math.log(2 / FALSE_ALARM) / (2 * n)):
         return None
-    asked = f"a normal distribution of mean {mean:g} and standard deviation {std:g}"
+    asked = _("a normal distribution of mean {mean:g} and standard deviation {std:g}").format(mean=mean, std=std)
     seen_mean, seen_std = x.mean().item(), x.std(correction=0).item()
     if seen_std < 1e-3 * std:
-        return f"all entries are about {seen_mean:.3g}: draw them from {asked}"
+        return _("all entries are about {mean:.3g}: draw them from {law}").format(mean=seen_mean, law=asked)
     if abs(seen_mean - mean) < 0.1 * std and abs(seen_std / std - 1) < 0.05:
-        return f"mean and standard deviation fit, the shape does not: draw each entry from {asked}"
-    return f"the entries have mean {_plain(seen_mean)} and standard deviation {seen_std:.3g}: draw them from {asked}"
+        return _("mean and standard deviation fit, the shape does not: draw each entry from {law}").format(law=asked)
+    told = _("the entries have mean {mean} and standard deviation {std:.3g}: draw them from {law}")
+    return told.format(mean=_plain(seen_mean), std=seen_std, law=asked)
 
 
 def _plain(mean: float) -> str:

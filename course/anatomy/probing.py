@@ -22,6 +22,7 @@ from .codec import Tree
 from .naming import expects_error, functions_of
 from .records import CaseRecord, ExerciseRecord
 from .runner import Functions
+from .translation import N_, _
 from .verdict import Mistake, Verdict
 
 SECONDS = 0.15  # of processor time, for all calls together: on a busy machine too
@@ -56,10 +57,8 @@ def _ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool
     names = ignored(record, functions, passed, end)
     if not names:
         return None
-    said = (
-        f"Your result does not depend on {' or '.join(names)} at all: other values change nothing, in any of the cases."
-    )
-    return Mistake("generic.ignored", said)
+    told = _("Your result does not depend on {names} at all: other values change nothing, in any of the cases.")
+    return Mistake("generic.ignored", told.format(names=_(" or ").join(names)))
 
 
 def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool], end: float = math.inf) -> list[str]:
@@ -143,7 +142,7 @@ def _arguments(case: CaseRecord, functions: Functions) -> list[_Argument]:
     for number, step in enumerate(case.program["steps"]):
         name, defaults = _called(case.program["steps"], step, functions)
         given = [(p, "args", i) for i, p in zip(range(len(step["args"]["list"])), defaults, strict=False)]
-        given += [(k, "kwargs", i) for i, (k, _) in enumerate(step["kwargs"]["dict"])]
+        given += [(k, "kwargs", i) for i, (k, *__) in enumerate(step["kwargs"]["dict"])]
         given += [(f"its parameter {k}", "state", k) for k in step.get("state") or {}]
         for parameter, kind, i in given:
             tree = _at(step, kind, i)
@@ -180,7 +179,7 @@ def _other_values(argument: _Argument, others: Sequence[Any]) -> Iterator[Change
         seen = {v for v in others if type(v) is type(value)} - set(argument.values)
         near = sorted((v for v in seen if abs(v) <= 2 * abs(value) + 4), key=lambda v: abs(v - value))
         for other in near[:2]:
-            yield lambda _, other=other: other  # type: ignore[misc]  # mypy sees no default
+            yield lambda value, other=other: other  # type: ignore[misc]  # mypy sees no default
 
 
 def _other_entries(t: torch.Tensor) -> torch.Tensor:
@@ -223,8 +222,10 @@ def _exchanged(
         if time.process_time() > end:
             return None
         if all(_comes_out_right(c, changed, functions) for c in cases):
-            where = "" if len(cases) == len(_same_function(record, passed)) else "Where it fails, your"
-            return Mistake("generic.exchanged", f"{where or 'Your'} code behaves as if {words}.")
+            told = _("Where it fails, your code behaves as if {what}.")
+            if len(cases) == len(_same_function(record, passed)):
+                told = _("Your code behaves as if {what}.")
+            return Mistake("generic.exchanged", told.format(what=words))
     return None
 
 
@@ -249,7 +250,7 @@ def _exchanges(case: CaseRecord, functions: Functions) -> Iterator[tuple[str, Ca
             def changed(c: CaseRecord, name: str = argument.name, change: Change = change) -> CaseRecord:
                 return next(a for a in _arguments(c, functions) if a.name == name).changed(c, change)
 
-            yield words.format(argument.name), changed
+            yield _(words).format(name=argument.name), changed
     for i, first in enumerate(arguments):
         for second in arguments[:i]:
             if _alike(first, second):
@@ -259,9 +260,10 @@ def _exchanges(case: CaseRecord, functions: Functions) -> Iterator[tuple[str, Ca
                     if not _alike(a, b):
                         raise _Unchangeable
                     theirs, ours = iter(b.values), iter(a.values)
-                    return b.changed(a.changed(c, lambda _: next(theirs)), lambda _: next(ours))
+                    return b.changed(a.changed(c, lambda value: next(theirs)), lambda value: next(ours))
 
-                yield f"{second.name} and {first.name} had changed places", swapped
+                told = _("{name} and {other} had changed places")
+                yield told.format(name=second.name, other=first.name), swapped
 
 
 def _alike(a: _Argument, b: _Argument) -> bool:
@@ -307,15 +309,15 @@ def _of_squares(t: Any) -> Any:
 
 # What the code takes an argument for, and the argument with which it is right then.
 _CHANGES: list[tuple[str, Change]] = [
-    ("True and False had changed places in {0}", _of_masks(torch.logical_not)),
-    ("{0} were the other way round", _of_flags(lambda v: not v)),
-    ("{0} were one larger", _of_counts(lambda v: v - 1)),
-    ("{0} were one smaller", _of_counts(lambda v: v + 1)),
-    ("{0} had the other sign", _of_counts(lambda v: -v)),
-    ("{0} had the other sign", lambda v: -v if isinstance(v, float) and v else None),
-    ("{0} were its square root", _of_numbers(lambda v: v**2)),
-    ("{0} were its square", _of_numbers(lambda v: v**0.5)),
-    ("{0} were 1 − {0}", _of_numbers(lambda v: 1 - v)),
-    ("{0} were 1/{0}", _of_numbers(lambda v: 1 / v)),
-    ("the last two axes of {0} had changed places", _of_squares),
+    (N_("True and False had changed places in {name}"), _of_masks(torch.logical_not)),
+    (N_("{name} were the other way round"), _of_flags(lambda v: not v)),
+    (N_("{name} were one larger"), _of_counts(lambda v: v - 1)),
+    (N_("{name} were one smaller"), _of_counts(lambda v: v + 1)),
+    (N_("{name} had the other sign"), _of_counts(lambda v: -v)),
+    (N_("{name} had the other sign"), lambda v: -v if isinstance(v, float) and v else None),
+    (N_("{name} were its square root"), _of_numbers(lambda v: v**2)),
+    (N_("{name} were its square"), _of_numbers(lambda v: v**0.5)),
+    (N_("{name} were 1 − {name}"), _of_numbers(lambda v: 1 - v)),
+    (N_("{name} were 1/{name}"), _of_numbers(lambda v: 1 / v)),
+    (N_("the last two axes of {name} had changed places"), _of_squares),
 ]

@@ -16,6 +16,7 @@ from safetensors import safe_open
 
 from .codec import Tensors
 from .runner import Outcome, Program
+from .translation import _
 
 
 class MissingRecording(RuntimeError):
@@ -84,16 +85,18 @@ def known_exercises(unit: str | None = None) -> list[str]:
     index = _index(str(folder))
     if not index:
         raise MissingRecording(
-            f"No recordings in {folder}. In the course's repository run `make record`; "
-            "in a student package, unpack the zip again."
+            _(
+                "No recordings in {folder}. In the course's repository run `make record`; in a student package, "
+                "unpack the zip again."
+            ).format(folder=folder)
         )
-    return [i for i, (_, e) in index.items() if unit in (None, e["unit"])]
+    return [i for i, (__, e) in index.items() if unit in (None, e["unit"])]
 
 
 @cache
 def _asked(folder: str) -> dict[str, str]:
     asked: dict[str, str] = {}
-    for exercise_id, (_, entry) in _index(folder).items():
+    for exercise_id, (__, entry) in _index(folder).items():
         for target in entry["targets"]:
             asked.setdefault(target, exercise_id)
     return asked
@@ -128,7 +131,9 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     tensor_file = path.with_suffix(".safetensors")
     if not tensor_file.exists():
         raise MissingRecording(
-            f"{tensor_file.name} is missing beside {path.name}. Run `make record`, or unpack the student package again."
+            _("{name} is missing beside {name2}. Run `make record`, or unpack the student package again.").format(
+                name=tensor_file.name, name2=path.name
+            )
         )
     data = dict(data)
     cases = data.pop("cases")
@@ -183,9 +188,15 @@ def _not_recorded(exercise_id: str, known: list[str]) -> str:
     from . import units  # at the top it would import this module in turn
 
     try:
-        unit, _ = units.exercise(exercise_id)
+        unit = units.exercise(exercise_id)[0]
     except KeyError:
         near = difflib.get_close_matches(str(exercise_id), known, n=3, cutoff=0.4)
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known[:8])}, …"
-        return f"There is no exercise {exercise_id!r}.{hint}"
-    return f"{exercise_id} has no recording yet: run `make record UNIT={unit}`, or unpack the student package again."
+        hint = (
+            _(" Did you mean {names}?").format(names=" or ".join(map(repr, near)))
+            if near
+            else f" Known: {', '.join(known[:8])}, …"
+        )
+        return _("There is no exercise {exercise_id!r}.{hint}").format(exercise_id=exercise_id, hint=hint)
+    return _(
+        "{exercise_id} has no recording yet: run `make record UNIT={unit}`, or unpack the student package again."
+    ).format(exercise_id=exercise_id, unit=unit)

@@ -7,20 +7,23 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from .translation import N_, _, ngettext
+
 Pairs = Sequence[tuple[Tensor, Tensor]]  # (expected, got) of each failed case
 
+_ORDINALS = (N_("first"), N_("second"), N_("third"), N_("fourth"))
 _FUNCTIONS = (
-    ("the square of", torch.square),
-    ("the square root of", torch.sqrt),
-    ("one over", torch.reciprocal),
-    ("one over the square root of", torch.rsqrt),
-    ("the exponential of", torch.exp),
-    ("the logarithm of", torch.log),
-    ("one minus", lambda x: 1 - x),
-    ("the absolute value of", torch.abs),
-    ("the softmax (over the last axis) of", lambda x: x.softmax(-1) if x.ndim else x),
-    ("the logarithm to base 10 of", torch.log10),
-    ("the running sum (along the last axis) of", lambda x: x.cumsum(-1) if x.ndim else x),
+    (N_("the square of"), torch.square),
+    (N_("the square root of"), torch.sqrt),
+    (N_("one over"), torch.reciprocal),
+    (N_("one over the square root of"), torch.rsqrt),
+    (N_("the exponential of"), torch.exp),
+    (N_("the logarithm of"), torch.log),
+    (N_("one minus"), lambda x: 1 - x),
+    (N_("the absolute value of"), torch.abs),
+    (N_("the softmax (over the last axis) of"), lambda x: x.softmax(-1) if x.ndim else x),
+    (N_("the logarithm to base 10 of"), torch.log10),
+    (N_("the running sum (along the last axis) of"), lambda x: x.cumsum(-1) if x.ndim else x),
 )
 
 
@@ -36,16 +39,18 @@ def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str
         return None
     if not all(e.isfinite().all() and g.isfinite().all() for e, g in pairs):
         return _function(pairs)
-    entries = torch.cat([e.flatten() for e, _ in pairs])
+    entries = torch.cat([e.flatten() for e, __ in pairs])
     if len(entries) < 2:  # one number is related to any other in many ways
         return None
     if all((g == 0).all() for _, g in pairs) and (entries != 0).any():
-        return "zeros", "Every entry of your result is 0. Was a tensor made and never filled, or was all masked away?"
+        return "zeros", _(
+            "Every entry of your result is 0. Was a tensor made and never filled, or was all masked away?"
+        )
     if all(
         any(_close(g, t.double()) for t in ts if t.is_floating_point() and t.shape == g.shape)
-        for (_, g), ts in zip(pairs, inputs, strict=True)
+        for (__, g), ts in zip(pairs, inputs, strict=True)
     ):
-        return "unchanged", "The result equals an input: nothing was done to it."
+        return "unchanged", _("The result equals an input: nothing was done to it.")
     if flags:
         return _flags(pairs) or _transposed(pairs) or _shifted(pairs)
     if rounded:
@@ -67,13 +72,13 @@ def _close(a, b):
 
 def _sign(pairs):
     if all(_close(g, -e) for e, g in pairs):
-        return "sign", "Every entry has the wrong sign."
+        return "sign", _("Every entry has the wrong sign.")
     return None
 
 
 def _varies(pairs):
     """Is there more than one expected number? Of one alone, every factor is an offset too."""
-    entries = torch.cat([e.flatten() for e, _ in pairs])
+    entries = torch.cat([e.flatten() for e, __ in pairs])
     return (entries.max() - entries.min()).item() > 1e-3 * _scale(entries)
 
 
@@ -81,7 +86,7 @@ def _factor(pairs):
     if not _varies(pairs):
         return None
     # Of entries near zero nothing can be said: their ratio is the ratio of two roundings.
-    solid = [(e.abs() > 1e-3 * _scale(e)) & (e.abs() > 1e-9) for e, _ in pairs]
+    solid = [(e.abs() > 1e-3 * _scale(e)) & (e.abs() > 1e-9) for e, __ in pairs]
     if sum(int(s.sum()) for s in solid) * 2 < sum(s.numel() for s in solid) or not any(s.any() for s in solid):
         return None
     ratios = torch.cat([(g[s] / e[s]) for (e, g), s in zip(pairs, solid, strict=True)])
@@ -90,15 +95,17 @@ def _factor(pairs):
         torch.allclose(g, factor * e, 1e-3, 1e-4 * abs(factor) * _scale(e)) for e, g in pairs
     ):
         return None
-    what = "entry" if any(e.ndim for e, _ in pairs) else "result"
-    return "factor", f"Every {what} is {factor:.4g} times the expected one{_known(factor)}."
+    told = _("Every result is {factor:.4g} times the expected one{known}.")
+    if any(e.ndim for e, __ in pairs):
+        told = _("Every entry is {factor:.4g} times the expected one{known}.")
+    return "factor", told.format(factor=factor, known=_known(factor))
 
 
 def _known(factor):
     for value in (factor, 1 / factor):
         for n in (2, 3, 4, 5, 6, 8, 12, 16, 32, 64):
             if math.isclose(value, math.sqrt(n), rel_tol=1e-3) and n not in (4, 16, 64):
-                return f" (that is {'' if value == factor else '1/'}√{n})"
+                return (_(" (that is √{n})") if value == factor else _(" (that is 1/√{n})")).format(n=n)
     return ""
 
 
@@ -110,65 +117,68 @@ def _offset(pairs):
         abs(offset) > 1e-3 * _scale(e) and torch.allclose(g - e, torch.full_like(e, offset), 1e-3, 1e-5 * _scale(e))
         for e, g in pairs
     ):
-        return "offset", f"Every entry is off by the same {offset:.4g}."
+        return "offset", _("Every entry is off by the same {offset:.4g}.").format(offset=offset)
     return None
 
 
 def _transposed(pairs):
     if all(e.ndim >= 2 and e.shape[-1] == e.shape[-2] and _close(g, e.transpose(-1, -2)) for e, g in pairs):
-        return "transposed", "This is the transpose of the expected result: the last two axes are swapped."
+        return "transposed", _("This is the transpose of the expected result: the last two axes are swapped.")
     return None
 
 
 def _shifted(pairs):
     """The right numbers, one place off along one axis (counted from the end, so that all pairs mean the same)."""
-    for axis in range(-1, -1 - min(e.ndim for e, _ in pairs), -1):
-        if not all(e.shape[axis] >= 3 for e, _ in pairs):
+    for axis in range(-1, -1 - min(e.ndim for e, __ in pairs), -1):
+        if not all(e.shape[axis] >= 3 for e, __ in pairs):
             continue
-        n = [e.shape[axis] - 1 for e, _ in pairs]
+        n = [e.shape[axis] - 1 for e, __ in pairs]
         late = all(_close(g.narrow(axis, 1, k), e.narrow(axis, 0, k)) for (e, g), k in zip(pairs, n, strict=True))
         early = all(_close(g.narrow(axis, 0, k), e.narrow(axis, 1, k)) for (e, g), k in zip(pairs, n, strict=True))
         if late != early:
-            where = "late" if late else "early"
-            return "shifted", f"The right numbers stand one place too {where} along the {axis_name(axis)}."
+            told = _("The right numbers stand one place too early along the {axis}.")
+            if late:
+                told = _("The right numbers stand one place too late along the {axis}.")
+            return "shifted", told.format(axis=axis_name(axis))
     return None
 
 
 def axis_name(axis: int) -> str:
     """An axis counted from the end, in words."""
-    return {-1: "last axis", -2: "second to last axis", -3: "third to last axis"}.get(axis, f"axis {axis}")
+    names = {-1: _("last axis"), -2: _("second to last axis"), -3: _("third to last axis")}
+    return names.get(axis) or _("axis {n}").format(n=axis)
 
 
 def _order(pairs):
     if not all(_close(g.flatten().sort().values, e.flatten().sort().values) for e, g in pairs):
         return None
-    ndim = min(e.ndim for e, _ in pairs)
+    ndim = min(e.ndim for e, __ in pairs)
     for axis in range(-1, -1 - ndim, -1):
         if all(e.shape[axis] > 1 and _close(g, e.flip(axis)) for e, g in pairs):
-            return "order", f"The right numbers in reverse order along the {axis_name(axis)}."
+            return "order", _("The right numbers in reverse order along the {axis}.").format(axis=axis_name(axis))
     for first, second in itertools.combinations(range(-ndim, 0), 2):
         # What a reshape makes of swapped axes: the numbers of the one order, cut into the shape of the other.
         made = [(e.transpose(first, second), e.shape, g) for e, g in pairs]
-        axes = f"the {axis_name(first)} and the {axis_name(second)}"
+        axes = _("the {axis} and the {other}").format(axis=axis_name(first), other=axis_name(second))
         if all(_close(g, t.reshape(shape)) for t, shape, g in made):
-            return "order", (
-                f"The right numbers in the wrong places: {axes} are swapped by a reshape, without a transpose. "
+            return "order", _(
+                "The right numbers in the wrong places: {axes} are swapped by a reshape, without a transpose. "
                 "reshape keeps the order of the numbers; transpose moves the axes."
-            )
+            ).format(axes=axes)
         back = [(e.reshape(_swapped(e.shape, first, second)).transpose(first, second), g) for e, g in pairs]
         if all(_close(g, t) for t, g in back):
-            return "order", (
-                f"The right numbers in the wrong places: {axes} are swapped once too often, or after a reshape "
+            return "order", _(
+                "The right numbers in the wrong places: {axes} are swapped once too often, or after a reshape "
                 "in the other order."
-            )
+            ).format(axes=axes)
     for axis in range(-1, -1 - ndim, -1):
         order = _moved([(e.movedim(axis, 0), g.movedim(axis, 0)) for e, g in pairs])
         if order:
-            return "order", (
-                f"The right slices in the wrong places along the {axis_name(axis)}"
-                f" (in the largest failed case {order}): the order of that axis is off."
-            )
-    return "order", "The right numbers in the wrong places: the order of an axis, a reshape or an index is off."
+            return "order", _(
+                "The right slices in the wrong places along the {axis} (in the largest failed case {places}): the "
+                "order of that axis is off."
+            ).format(axis=axis_name(axis), places=order)
+    return "order", _("The right numbers in the wrong places: the order of an axis, a reshape or an index is off.")
 
 
 def _swapped(shape: Sequence[int], a: int, b: int) -> list[int]:
@@ -186,7 +196,7 @@ def _moved(pairs: Pairs) -> str:
             return ""
     e, g = max(pairs, key=lambda pair: pair[0].numel())
     places = [next(k for k, right in enumerate(e) if _close(mine, right)) for mine in g]
-    told = [f"place {i} holds slice {k}" for i, k in enumerate(places) if i != k]
+    told = [_("place {i} holds slice {k}").format(i=i, k=k) for i, k in enumerate(places) if i != k]
     return ", ".join(told[:2])
 
 
@@ -195,15 +205,17 @@ def _function(pairs):
         return None
     for words, f in _FUNCTIONS:
         if all(_close(g, f(e)) for e, g in pairs):
-            return "relation", f"Your result is {words} the expected one."
+            return "relation", _("Your result is {function} the expected one.").format(function=_(words))
         if all(_close(f(g), e) for e, g in pairs):
-            return "relation", f"The expected result is {words} yours: is a last step missing?"
+            return "relation", _("The expected result is {function} yours: is a last step missing?").format(
+                function=_(words)
+            )
     return None
 
 
 def _flags(pairs):
     if all(torch.equal(g, 1 - e) for e, g in pairs):
-        return "relation", "True stands where False belongs and False where True belongs, everywhere."
+        return "relation", _("True stands where False belongs and False where True belongs, everywhere.")
     return None
 
 
@@ -214,18 +226,18 @@ def _rounding(pairs, inputs):
     gaps = [((g.double() - e.double()).abs().max() / max(_scale(e.double()), 1e-300)).item() for e, g in pairs]
     if not all(0 < gap < 1e-3 for gap in gaps):
         return None
-    if all(e.dtype == torch.float64 for e, _ in pairs) and max(gaps) < 1e-5:
-        return "rounding", (
-            f"This looks like rounding: the numbers miss by {max(gaps):.1g} of the largest, the precision of float32, "
+    if all(e.dtype == torch.float64 for e, __ in pairs) and max(gaps) < 1e-5:
+        return "rounding", _(
+            "This looks like rounding: the numbers miss by {gap:.1g} of the largest, the precision of float32, "
             "and float64 is asked for. Leave out .float(), or make new tensors with the input's dtype."
-        )
+        ).format(gap=max(gaps))
     floats = [[t.double() for t in ts if t.is_floating_point() and t.numel() > 1] for ts in inputs]
     large = [any((t.mean().abs() > 50 * t.std()).item() for t in ts if t.isfinite().all()) for ts in floats]
     if large and all(large):
-        return "rounding", (
-            f"This looks like rounding: the numbers miss by {max(gaps):.1g} of the largest, and the input is far "
+        return "rounding", _(
+            "This looks like rounding: the numbers miss by {gap:.1g} of the largest, and the input is far "
             "from 0 for its spread. Differences of large numbers lose digits: subtract the mean first, then square."
-        )
+        ).format(gap=max(gaps))
     return None
 
 
@@ -248,11 +260,11 @@ def _factors(pairs, inputs):
         sizes = [ts[number].shape[axis] for ts in inputs]
         for words, power in (("n", 1), ("1/n", -1), ("√n", 0.5), ("1/√n", -0.5)):
             if all(n and math.isclose(f, n**power, rel_tol=1e-3) for f, n in zip(found, sizes, strict=True)):
-                tensor = ("first", "second", "third", "fourth")[number] if number < 4 else f"{number + 1}th"
-                return "factors", (
-                    f"In each case every entry is off by one factor ({_numbers(found)}): it is {words}, n the length "
-                    f"of the {axis_name(axis)} of the {tensor} tensor. Is it forgotten, or used twice?"
-                )
+                tensor = _(_ORDINALS[number]) if number < 4 else _("{n}th").format(n=number + 1)
+                return "factors", _(
+                    "In each case every entry is off by one factor ({factors}): it is {power}, n the length of the "
+                    "{axis} of the {nth} tensor. Is it forgotten, or used twice?"
+                ).format(factors=_numbers(found), power=words, axis=axis_name(axis), nth=tensor)
     return None
 
 
@@ -263,19 +275,19 @@ def _numbers(values):
 def _nearly(pairs):
     gaps = [((g - e).abs().max() / _scale(e)).item() for e, g in pairs if _scale(e) > 0]
     if gaps and len(gaps) == len(pairs) and max(gaps) < 5e-3:
-        return "nearly", (
-            f"The numbers are nearly right: they miss by at most {100 * max(gaps):.2g} % of the largest. "
+        return "nearly", _(
+            "The numbers are nearly right: they miss by at most {percent:.2g} % of the largest. "
             "Look for a small constant such as ε, a rounded number, or a lower precision on the way."
-        )
+        ).format(percent=100 * max(gaps))
     return None
 
 
 def _slices(pairs):
-    if any((e.abs() <= 1e-6 * _scale(e)).any() or not _scale(e) for e, _ in pairs):
+    if any((e.abs() <= 1e-6 * _scale(e)).any() or not _scale(e) for e, __ in pairs):
         return None
     if not any(((g / e).max() - (g / e).min()).item() > 1e-3 * _scale(g / e) for e, g in pairs):
         return None  # one factor for all slices
-    for axis in range(-1, -1 - min(e.ndim for e, _ in pairs), -1):
+    for axis in range(-1, -1 - min(e.ndim for e, __ in pairs), -1):
         if all(
             e.ndim >= 2
             and e.shape[axis] > 1
@@ -283,10 +295,10 @@ def _slices(pairs):
             and torch.allclose(g / e, (g / e).mean(axis, keepdim=True).expand_as(e), 1e-3)
             for e, g in pairs
         ):
-            return "slices", (
-                f"Along the {axis_name(axis)} all entries are off by the same factor, and each slice has "
-                "a factor of its own: look at the sum, mean or norm that divides it."
-            )
+            return "slices", _(
+                "Along the {axis} all entries are off by the same factor, and each slice has a factor of its own: "
+                "look at the sum, mean or norm that divides it."
+            ).format(axis=axis_name(axis))
     return None
 
 
@@ -296,13 +308,14 @@ def where(expected: Tensor, got: Tensor) -> str | None:
     if wrong.ndim == 0 or wrong.all() or not wrong.any():
         return None
     zero = expected == 0
-    found = "only where 0 is expected" if torch.equal(wrong, zero) and expected.dtype != torch.bool else None
+    found = _("only where 0 is expected") if torch.equal(wrong, zero) and expected.dtype != torch.bool else None
     found = found or _diagonal(wrong)
     if not found:
         parts = [p for a in range(wrong.ndim) for p in [_along(wrong, a)] if p]
-        found = " and ".join(parts[:2])
+        found = _(" and ").join(parts[:2])
     if found and expected.dtype == torch.bool and len(set(got[wrong].tolist())) == 1:
-        found += f", where it is {got[wrong][0].item()} and should be {expected[wrong][0].item()}"
+        told = _(", where it is {got} and should be {expected}")
+        found += told.format(got=got[wrong][0].item(), expected=expected[wrong][0].item())
     return found or None
 
 
@@ -313,8 +326,10 @@ def first_wrong(expected: Tensor, got: Tensor, of: str = "") -> str:
         return ""
     number, place = int(wrong.sum()), ", ".join(map(str, wrong.nonzero()[0].tolist()))
     if number == 1:
-        return f"One of {wrong.numel()} entries is wrong, at [{place}]{of}."
-    return f"{number} of {wrong.numel()} entries are wrong, the first at [{place}]{of}."
+        told = _("One of {all} entries is wrong, at [{place}]{case}.")
+    else:
+        told = _("{n} of {all} entries are wrong, the first at [{place}]{case}.")
+    return told.format(n=number, all=wrong.numel(), place=place, case=of)
 
 
 def _wrong(expected, got):
@@ -332,9 +347,13 @@ def _diagonal(wrong):
     flat = wrong.reshape(-1, n, n).any(0)
     on = torch.eye(n, dtype=torch.bool)
     above = torch.ones(n, n, dtype=torch.bool).triu(1)
-    for words, there in (("on the diagonal", on), ("above the diagonal", above), ("below the diagonal", above.T)):
+    for words, there in (
+        (_("only on the diagonal"), on),
+        (_("only above the diagonal"), above),
+        (_("only below the diagonal"), above.T),
+    ):
         if not (flat & ~there).any() and 2 * int(flat.sum()) >= int(there.sum()):
-            return f"only {words}"
+            return words
     return None
 
 
@@ -348,17 +367,18 @@ def _along(wrong, axis):
         return None
     steps = {b - a for a, b in zip(places, places[1:], strict=False)}
     if places == [0]:
-        at = "only at index 0"
+        at = _("only at index 0")
     elif places == [n - 1]:
-        at = "only at the last index"
+        at = _("only at the last index")
     elif places == list(range(places[0], n)):
-        at = f"only from index {places[0]} on"
+        at = _("only from index {n} on").format(n=places[0])
     elif places == list(range(places[-1] + 1)):
-        at = f"only up to index {places[-1]}"
+        at = _("only up to index {n}").format(n=places[-1])
     elif steps == {2} and len(places) == len(range(places[0], n, 2)):
-        at = f"only at {'odd' if places[0] % 2 else 'even'} indices"
+        at = _("only at odd indices") if places[0] % 2 else _("only at even indices")
     elif len(places) <= 4:
-        at = f"only at {'index' if len(places) == 1 else 'indices'} {', '.join(map(str, places))}"
+        at = ngettext("only at index {places}", "only at indices {places}", len(places))
+        at = at.format(places=", ".join(map(str, places)))
     else:
         return None
-    return f"{at} of axis {axis}" if wrong.ndim > 1 else at
+    return _("{where} of axis {axis}").format(where=at, axis=axis) if wrong.ndim > 1 else at

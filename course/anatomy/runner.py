@@ -37,6 +37,7 @@ from torch.overrides import TorchFunctionMode
 from . import codec, symbolic, torch_settings, toys
 from .codec import Tensors
 from .cost import Account
+from .translation import _
 
 Step = dict[str, Any]  # one step of a program, in the form above
 Program = dict[str, Any]  # {"steps": [step], "strides": …}
@@ -365,30 +366,35 @@ def signature_problem(function: Any, signature: str) -> str | None:
         return None
     if name[:1].isupper() != inspect.isclass(function):
         if inspect.isclass(function):
-            return f"{name} should be a function (def {signature}: …), yours is a class"
-        return (
-            f"{name} should be a class, yours is a function"
-            if inspect.isfunction(function)
-            else f"pass the class {name} itself, without parentheses: you passed an object made from it"
-        )
+            said = _("{name} should be a function (def {signature}: …), yours is a class")
+            return said.format(name=name, signature=signature)
+        said = _("pass the class {name} itself, without parentheses: you passed an object made from it")
+        if inspect.isfunction(function):
+            said = _("{name} should be a class, yours is a function")
+        return said.format(name=name)
     missing = [n for n in names if n not in parameters]
     extra = [n for n, p in parameters.items() if n not in names and p.default is p.empty]
     if not missing and not extra:
         return None
     if len(missing) == len(extra):
-        what = "rename " + " and ".join(f"{e} to {m}" for e, m in zip(extra, missing, strict=True))
+        names = [_("{old} to {new}").format(old=e, new=m) for e, m in zip(extra, missing, strict=True)]
+        what = _("rename {names}").format(names=_(" and ").join(names))
     else:
-        what = " and ".join([f"{m} is missing" for m in missing] + [f"nothing is passed for {e}" for e in extra])
-    return f"the signature should be {signature}, yours takes ({', '.join(parameters)}): {what}"
+        parts = [_("{name} is missing").format(name=m) for m in missing]
+        parts += [_("nothing is passed for {name}").format(name=e) for e in extra]
+        what = _(" and ").join(parts)
+    said = _("the signature should be {signature}, yours takes ({names}): {what}")
+    return said.format(signature=signature, names=", ".join(parameters), what=what)
 
 
 def _not_callable(function, name):
     if callable(function):
         return None
     if function is None:
-        return f"{name} is None: pass the function itself, {name} without parentheses"
-    kind = "a tensor" if isinstance(function, torch.Tensor) else f"a {type(function).__name__}"
-    return f"expected a function or class, got {kind}: pass its name without parentheses ({name}, not {name}(…))"
+        return _("{name} is None: pass the function itself, {name} without parentheses").format(name=name)
+    kind = "tensor" if isinstance(function, torch.Tensor) else type(function).__name__
+    said = _("expected a function or class, got a {kind}: pass its name without parentheses ({name}, not {name}(…))")
+    return said.format(kind=kind, name=name)
 
 
 def serve(payload: bytes, namespace: Mapping[str, Any]) -> bytes:

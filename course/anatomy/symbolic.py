@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .formula import Node, text_of
+from .translation import _
 
 Number = complex | float
 Point = dict[str, float]  # a number for each symbol
@@ -47,16 +48,19 @@ def to_tree(value: Any) -> Node:
         nonlocal left
         left -= 1
         if left < 0 or depth > MAX_DEPTH:  # parts can be shared: written out they may be far more than they seem
-            return ["?", "a formula of too many parts"]
+            return ["?", _("a formula of too many parts")]
         if isinstance(value, sympy.MatrixBase):
             return ["Matrix", *value.shape, *[tree(v, depth + 1) for v in value]]
         if isinstance(value, sympy.Symbol):
             # To SymPy a θ that is not declared real is another symbol than a notebook's.
-            return ["Symbol", (value.name if value.is_real else f"{value.name} (not real)")[:MAX_NAME]]
+            return [
+                "Symbol",
+                (value.name if value.is_real else _("{name} (not real)").format(name=value.name))[:MAX_NAME],
+            ]
         if isinstance(value, sympy.Rational):
             # Cut off it would be another number, and Python refuses to print the longest ones at all.
             if max(abs(value.p), value.q) >= 10**30:
-                return ["?", "a number of more than 30 digits"]
+                return ["?", _("a number of more than 30 digits")]
             return ["Rational", str(value.p), str(value.q)]
         if isinstance(value, sympy.Float):
             return ["Float", float(value)]
@@ -85,9 +89,9 @@ class Expression:
     def _check(self, node, depth):
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
-            raise NotAnExpression("the expression is too large")
+            raise NotAnExpression(_("the expression is too large"))
         if not isinstance(node, list) or not node or not isinstance(node[0], str):
-            raise NotAnExpression("not an expression")
+            raise NotAnExpression(_("not an expression"))
         name, args = node[0], node[1:]
         if name == "Symbol" and len(args) == 1 and isinstance(args[0], str) and len(args[0]) <= MAX_NAME:
             self.symbols.add(args[0])
@@ -97,7 +101,7 @@ class Expression:
             pass
         elif name == "Matrix" and depth == 0 and len(args) >= 2 and all(isinstance(a, int) for a in args[:2]):
             if args[0] * args[1] != len(args) - 2 or args[0] < 1:
-                raise NotAnExpression("a matrix whose size does not fit its entries")
+                raise NotAnExpression(_("a matrix whose size does not fit its entries"))
             for a in args[2:]:
                 self._check(a, depth + 1)
         elif name in _SUMS and args or name in _FUNCTIONS and len(args) == 1 or name == "Pow" and len(args) == 2:
@@ -105,7 +109,7 @@ class Expression:
                 self._check(a, depth + 1)
         else:
             odd = str(args[0] if name == "?" and args else name)[:40]
-            raise NotAnExpression(f"uses {odd}, which is not needed here")
+            raise NotAnExpression(_("uses {odd}, which is not needed here").format(odd=odd))
 
     def at(self, point: Point) -> Number | list[Number]:
         """Value (or list of values, for a matrix) with the symbols replaced by the numbers in ``point``."""
@@ -188,7 +192,7 @@ def counterexample(
     """
     rng = random.Random(seed)
     names = sorted(got.symbols | expected.symbols)
-    for _ in range(tries):
+    for __ in range(tries):
         point = {n: round(rng.uniform(0.2, 2.9), 3) for n in names}
         want = expected.at(point)
         try:
@@ -197,5 +201,5 @@ def counterexample(
             if any(not abs(h - w) <= 1e-9 * (1 + abs(w)) for h, w in pairs):
                 return point, have, want
         except (ArithmeticError, ValueError):  # divided by zero, or beyond all floats
-            return point, "not defined here", want
+            return point, _("not defined here"), want
     return None

@@ -6,20 +6,22 @@ from typing import Any
 
 import torch
 
+from .translation import N_, _
+
 # Kind → (reads it, sets it, what an answer does instead).
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
-    "the default device": (torch.get_default_device, torch.set_default_device, "a block under torch.device(…)"),
-    "the default dtype": (torch.get_default_dtype, torch.set_default_dtype, "dtype=… where a tensor is made"),
+    N_("the default device"): (torch.get_default_device, torch.set_default_device, N_("a block under torch.device(…)")),
+    N_("the default dtype"): (torch.get_default_dtype, torch.set_default_dtype, N_("dtype=… where a tensor is made")),
 }
 
 
 @contextlib.contextmanager
 def kept() -> Iterator[Callable[[], set[str]]]:
     """Gives a function that says which kinds were changed inside; afterwards all are as before."""
-    before = {kind: read() for kind, (read, _, _) in _SETTINGS.items()}
+    before = {kind: read() for kind, (read, *__) in _SETTINGS.items()}
 
     def changed() -> set[str]:
-        return {kind for kind, (read, _, _) in _SETTINGS.items() if read() != before[kind]}
+        return {kind for kind, (read, *__) in _SETTINGS.items() if read() != before[kind]}
 
     try:
         yield changed
@@ -30,7 +32,8 @@ def kept() -> Iterator[Callable[[], set[str]]]:
 
 def advice(kinds: list[str]) -> str | None:
     """One sentence to a learner whose answer changed one of these kinds; None where none is a setting."""
-    for kind, (_, _, instead) in _SETTINGS.items():
+    for kind, (*__, instead) in _SETTINGS.items():
         if kind in kinds:
-            return f"your code changes {kind} for all that comes after it; use {instead}"
+            said = _("your code changes {setting} for all that comes after it; use {instead}")
+            return said.format(setting=_(kind), instead=_(instead))
     return None

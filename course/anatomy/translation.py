@@ -79,6 +79,11 @@ def N_(english: str) -> str:
     return english
 
 
+def one_or_many(one: str, many: str) -> tuple[str, str]:
+    """Marks a sentence for a count for the catalogues; ``ngettext`` translates it when it is shown."""
+    return one, many
+
+
 def ngettext(one: str, many: str, n: float) -> str:
     """The sentence for a count: ``ngettext("{n} point", "{n} points", 3).format(n=3)``."""
     # Catalogues have rules for whole numbers; half a point is no single one.

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .records import MissingRecording, assets_dir
+from .translation import _
 
 Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds
 
@@ -46,11 +47,13 @@ def load(unit: str) -> dict[str, Any]:
     try:
         return _read(path)
     except FileNotFoundError:
-        known = ", ".join(names()) or "none: the folder assets/units is missing"
-        raise MissingRecording(f"There is no unit {unit!r}. Units: {known}") from None
+        known = ", ".join(names()) or _("none: the folder assets/units is missing")
+        raise MissingRecording(_("There is no unit {unit!r}. Units: {known}").format(unit=unit, known=known)) from None
     except ValueError:
         raise MissingRecording(
-            f"{path.name} in assets/units is damaged. Unpack the course again; your own notebooks are elsewhere."
+            _("{name} in assets/units is damaged. Unpack the course again; your own notebooks are elsewhere.").format(
+                name=path.name
+            )
         ) from None
 
 
