@@ -53,8 +53,10 @@ def said_in(path: Path) -> Iterator[tuple[str, str]]:
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         if name in ("_", "N_") and call.args:
             yield from ((text, "") for text in _literals(call.args[0]))
-        elif name == "ngettext":
-            yield call.args[0].value, call.args[1].value  # type: ignore[attr-defined]  # mypy sees their types at the call
+        elif name in ("ngettext", "one_or_many"):
+            both = [text for argument in call.args[:2] for text in _literals(argument)]
+            if len(both) == 2:  # names stand for what ``one_or_many`` marks elsewhere
+                yield both[0], both[1]
         elif name == "Step":
             for argument in call.args[:STEP_WORDS]:
                 yield from ((text, "") for text in _literals(argument))

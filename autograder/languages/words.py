@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from anatomy.cost import REASON
 from anatomy.units import cell_id
 
 from autograder import ROOT
@@ -109,5 +110,8 @@ def _add_recorded(found: Found, exercise: dict[str, Any], where: str) -> None:
         found.add(name, exercise["forbidden_message"], where, "why something is not allowed", True)
     for case in exercise["cases"]:
         found.add(name, case["shows"], where, "what a case shows", True)
+        for step in case["program"]["steps"]:
+            if "cost" in step:
+                found.add(REASON, step["cost"]["because"], where, "why a limit is enough", True)
     for message in exercise["mistakes"].values():
         found.add(name, message, where, "mistake", True)
