@@ -4,14 +4,21 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
+.PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
 	@touch $@
 
-build: $(VENV)/.ready-staff ## write the notebooks in solutions/ and course/ from solutions/*.py (ARGS=--replace over changes)
-	$(BIN)/python -m autograder.build $(ARGS)
+# LANG is the system's locale too, and make takes it from there: only one from the command line counts.
+LANGUAGE = $(if $(filter command line,$(origin LANG)),$(LANG))
+
+build: $(VENV)/.ready-staff ## write the notebooks in solutions/ and course/ (ARGS=--replace over changes; LANG=zh_CN: build/zh_CN)
+	$(if $(LANGUAGE),LANG=C.UTF-8 $(BIN)/python -m autograder.languages.notebooks "$(LANGUAGE)" $(if $(UNIT),--unit "$(UNIT)"), \
+	  $(BIN)/python -m autograder.build $(ARGS))
+
+catalogs: $(VENV)/.ready-staff ## bring locale/ up to date, say how much is translated (ARGS=--check; ARGS="--begin de 00-start-here")
+	$(BIN)/python -m autograder.languages $(ARGS)
 
 exercise: $(VENV)/.ready-staff ## begin an exercise; again: what it lacks, then record, build, test (ID= UNIT= AFTER=)
 	@$(BIN)/python -m autograder.authoring "$(ID)" $(if $(UNIT),--unit "$(UNIT)") $(if $(AFTER),--after "$(AFTER)")

@@ -27,7 +27,7 @@ LEARNER_FILES = ("Makefile", "environment.yml", "requirements.lock", "LICENSE", 
 # What these two folders hold, so that a source archive makes the package too; a test compares it with what git tracks.
 LEARNER_FOLDERS = (
     *("course/README.md", "course/pyproject.toml", "course/[0-9a-z]*/*.ipynb"),
-    *(f"course/anatomy/**/*.{kind}" for kind in ("py", "js", "css", "json", "j2")),
+    *(f"course/anatomy/**/*.{kind}" for kind in ("py", "js", "css", "json", "j2", "mo")),
     *(f"assets/{folder}/*.json" for folder in ("experiments", "figures", "recordings", "recordings/widgets", "units")),
     *("assets/figures/*.png", "assets/figures/*.svg", "assets/drawings/*.svg", "assets/recordings/**/*.safetensors"),
     *("assets/text/*/*.txt", "assets/text/*/*.json", "assets/text/*/README.md"),

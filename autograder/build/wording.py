@@ -20,6 +20,7 @@ BUILD = "build"  # the context of words that are the build's own and the same in
 _OPEN, _CLOSE = "\ue000", "\ue001"  # of Unicode's private use area: no text has them
 _MARK = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.S)
 _BETWEEN = re.compile(r"(\n[ \t]*(?:\n[ \t]*)+)")
+_FIRST, _LAST = '<div lang="en">\n\n', "\n\n<sup>EN</sup>\n\n</div>"  # around what is not translated yet
 _HEADING = re.compile(r"(#+ +)(.+)")
 _FOLDED = re.compile(r"(?:</?details>|\n)+")
 
@@ -119,12 +120,12 @@ def translated(marked: str, lookup: Lookup, filled: Callable[[str], str] = fill)
             text = as_it_is(text)
         return in_english(text) if missing and mark.is_block else text
 
-    return _MARK.sub(shown, marked)
+    return _MARK.sub(shown, marked).replace(_LAST + "\n\n" + _FIRST, "\n\n")
 
 
 def in_english(paragraph: str) -> str:
     """A paragraph that is not translated yet, marked so for eyes and for screen readers."""
-    return f'<div lang="en">\n\n{paragraph}\n\n<sup>EN</sup>\n\n</div>'
+    return f"{_FIRST}{paragraph}{_LAST}"
 
 
 def as_it_is(text: str) -> str:

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import nbformat
+from anatomy import translation
 from anatomy.texts import escaped, printable, short
+from anatomy.translation import _, said
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
@@ -17,7 +19,7 @@ from . import pictures
 from .grade import GradedNotebook
 from .inert import as_typed
 from .masters import master
-from .rebuild import MARK
+from .rebuild import MARK, language_of
 from .standing import Standing
 from .stored import Attempt, untouched
 from .words import amount, number
@@ -35,7 +37,14 @@ def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequen
         graded: GradedNotebook of the attempt that counts.
         standing: what the gradebook says of the submission: points that count, comments, lateness.
         attempts: all files that the student handed in for the unit.
+
+    It is in the language of the submitted notebook.
     """
+    with translation.speaking(language_of(graded.notebook)):
+        return _page(graded, standing, attempts)
+
+
+def _page(graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt]) -> str:
     esc = escaped
     points = {v.exercise: standing.points.get(grade_id(v.exercise), v.score) for v in graded.verdicts}
     written = _written(graded)
@@ -45,21 +54,29 @@ def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequen
     late = standing.penalty
     # What is taken off for lateness is taken off the whole; it is shown with the core path as long as that has enough.
     core, extra = (core - late, extra) if core >= late else (0.0, max(0.0, core + extra - late))
-    beyond = f", and {number(extra)} extra" if extra else ""
     # An answer that nobody has read yet has lost no points.
     open_ = sum(standing.most[name] for name in written if _is_open(name, standing))
-    so_far = " so far" if open_ else ""
+    score = _of(core, amount(most - open_, "point"))
+    score = _("{score} so far").format(score=score) if open_ else score
+    score = _("{score}, and {n} extra").format(score=score, n=number(extra)) if extra else score
+    by = _("Submitted by {student}.").format(student=esc(graded.student))
+    if standing.submitted:
+        by = _("Submitted by {student} on {day} at {time} UTC.").format(
+            student=esc(graded.student), day=f"{standing.submitted:%Y-%m-%d}", time=f"{standing.submitted:%H:%M}"
+        )
     out = [
-        head(f"{graded.unit}: feedback"),
-        f"<h1>{esc(graded.unit)}: {number(core)} of {amount(most - open_, 'point')}{so_far}{beyond}"
-        f"</h1><p>Submitted by {esc(graded.student)}{_when(standing)}.</p>",
+        head(_("{unit}: feedback").format(unit=graded.unit)),
+        f"<h1>{esc(graded.unit)}: {score}</h1><p>{by}</p>",
     ]
     if open_:
-        out.append(f"<p>Waiting for your instructor: your written answer, for up to {amount(open_, 'point')} more.</p>")
+        more = _("Waiting for your instructor: your written answer, for up to {points} more.")
+        out.append(f"<p>{more.format(points=amount(open_, 'point'))}</p>")
     if extra:
-        out.append(f"<p>For extensions: {amount(extra, 'extra point')}, {number(core + extra)} in all.</p>")
+        more = _("For extensions: {points}, {n} in all.")
+        out.append(f"<p>{more.format(points=amount(extra, 'extra point'), n=number(core + extra))}</p>")
     if late:
-        out.append(f"<p>Taken off for a late submission: {amount(late, 'point')}.</p>")
+        taken = _("Taken off for a late submission: {points}.")
+        out.append(f"<p>{taken.format(points=amount(late, 'point'))}</p>")
     out += [f'<p class="note">{esc(remark)}</p>' for remark in _remarks(attempts)]
     out += [f'<p class="note">{esc(n.sentence)}</p>' for n in graded.notes if not n.exercise]
     out += _table(graded, points, standing)
@@ -72,14 +89,14 @@ def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequen
         out += _of_a_person(name, cell, standing)
     own = [c for c in graded.notebook.cells if _role(c) == "extra"] if graded.notebook else []
     if own:
-        out.append(f"<h2>Your own cells ({len(own)})</h2>")
+        out.append(f"<h2>{_('Your own cells ({n})').format(n=len(own))}</h2>")
         for cell in own:
             out += code.of(cell)
     return "".join(out) + END
 
 
-def _when(standing: Standing) -> str:
-    return f" on {standing.submitted:%Y-%m-%d at %H:%M} UTC" if standing.submitted else ""
+def _of(points: float, most: str) -> str:
+    return _("{n} of {points}").format(n=number(points), points=most)
 
 
 def _remarks(attempts: Sequence[Attempt]) -> list[str]:
@@ -90,35 +107,33 @@ def _remarks(attempts: Sequence[Attempt]) -> list[str]:
     last = max(attempts, key=lambda a: a.graded_at)
     best = max(attempts, key=lambda a: (a.score, a.graded_at))
     if counted is not last:
-        return [
-            f"The submission of {counted.when} counts, which has the most points. The last one, of {last.when}, had "
-            f"{number(last.score)}."
-        ]
+        told = _("The submission of {time} counts, which has the most points. The last one, of {last}, had {n}.")
+        return [told.format(time=counted.when, last=last.when, n=number(last.score))]
     if best.score > counted.score:
-        return [
-            f"An earlier submission, of {best.when}, had {amount(best.score, 'point')}, and this one has "
-            f"{number(counted.score)}: the last one counts."
-        ]
+        told = _("An earlier submission, of {time}, had {points}, and this one has {n}: the last one counts.")
+        return [told.format(time=best.when, points=amount(best.score, "point"), n=number(counted.score))]
     return []
 
 
 def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> list[str]:
     """The written answer: what was written, its points, and what was said about it."""
     most, waits = standing.most.get(name, 0.0), name in standing.waiting
-    if most:
-        points = (
-            f"not graded yet, {amount(most, 'point')}"
-            if waits
-            else f"{number(standing.points[name])} of {amount(most, 'point')}"
-        )
-    title = f"Your written answer: {points}" if most else "Your written answer"
-    said = _comments([standing.comments[name]] if standing.comments.get(name) else [])
+    title = _("Your written answer")
+    if most and waits:
+        title = _("Your written answer: not graded yet, {points}").format(points=amount(most, "point"))
+    elif most:
+        title = _("Your written answer: {score}").format(score=_of(standing.points[name], amount(most, "point")))
+    told = _comments([standing.comments[name]] if standing.comments.get(name) else [])
     text = code_block(short(as_typed(cell.source), MAX_CODE))
     images = [
-        f'<p><img alt="{name}, from your answer" src="data:{kind};base64,{data}"></p>'
+        f'<p><img alt="{_image(name)}" src="data:{kind};base64,{data}"></p>'
         for name, kind, data in pictures.taken_from(cell)
     ]
-    return [f'<h2 id="{escaped(name)}">{title}</h2>', *said, text, *images]
+    return [f'<h2 id="{escaped(name)}">{title}</h2>', *told, text, *images]
+
+
+def _image(name: str) -> str:
+    return html.escape(_("{name}, from your answer").format(name=name))
 
 
 def _is_open(name: str, standing: Standing) -> bool:
@@ -138,41 +153,42 @@ def _role(cell: nbformat.NotebookNode) -> str:
 
 def _table(graded: GradedNotebook, points: Mapping[str, float], standing: Standing) -> list[str]:
     out = [
-        '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Result</th>'
-        '<th scope="col" class="n">Points</th></tr></thead><tbody>'
+        f'<table class="scores"><thead><tr><th scope="col">{_("Exercise")}</th><th scope="col">{_("Result")}</th>'
+        f'<th scope="col" class="n">{_("Points")}</th></tr></thead><tbody>'
     ]
     for v in graded.verdicts:
-        result = "passed" if v.passed else (v.mistakes[0].message if v.mistakes else "not yet")
+        result = _("passed") if v.passed else _("not yet")
+        if v.mistakes and not v.passed:
+            result = said(v.exercise, v.mistakes[0].message)
         # What is wrong with the file as a whole stands above the table, once.
-        result = "not graded" if graded.problem else result
+        result = _("not graded") if graded.problem else result
         if v.exercise in graded.followed:
-            result += ", with the course's own function in the place of an earlier answer"
+            result += _(", with the course's own function in the place of an earlier answer")
         name = _title(graded, v)
         link = name if graded.problem else f'<a href="#{grade_id(v.exercise)}">{name}</a>'
         out.append(
             f"<tr><td>{link}</td><td>{escaped(result)}</td>"
-            f'<td class="n">{number(points[v.exercise])} of {_most(graded, v)}</td></tr>'
+            f'<td class="n">{_of(points[v.exercise], _most(graded, v))}</td></tr>'
         )
     for name, cell in _written(graded).items():
         if standing.most.get(name):
-            result = "waits for your instructor" if name in standing.waiting else "read by your instructor"
-            result = result if cell.source.strip() and name not in untouched(graded) else "not written"
+            result = _("waits for your instructor") if name in standing.waiting else _("read by your instructor")
+            result = result if cell.source.strip() and name not in untouched(graded) else _("not written")
+            got = "–" if _is_open(name, standing) else number(standing.points[name])
+            score = _("{n} of {points}").format(n=got, points=number(standing.most[name]))
             out.append(
-                f'<tr><td><a href="#{escaped(name)}">Your written answer</a></td><td>{result}</td>'
-                f'<td class="n">{"–" if _is_open(name, standing) else number(standing.points[name])} of '
-                f"{number(standing.most[name])}</td></tr>"
+                f'<tr><td><a href="#{escaped(name)}">{_("Your written answer")}</a></td><td>{result}</td>'
+                f'<td class="n">{score}</td></tr>'
             )
     return [*out, "</tbody></table>"]
 
 
 def _exercise(v: Verdict, graded: GradedNotebook, points: float, standing: Standing) -> list[str]:
     most = amount(v.max_score, "extra point" if v.exercise in graded.extensions else "point")
-    out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {number(points)} of {most}</h2>']
+    out = [f'<h2 id="{grade_id(v.exercise)}">{_title(graded, v)}: {_of(points, most)}</h2>']
     if not math.isclose(points, v.score, abs_tol=1e-9):
-        out.append(
-            f'<p class="comment">Your instructor gave {amount(points, "point")}; the computed score was '
-            f"{number(v.score)}.</p>"
-        )
+        gave = _("Your instructor gave {points}; the computed score was {n}.")
+        out.append(f'<p class="comment">{gave.format(points=amount(points, "point"), n=number(v.score))}</p>')
     names = grade_id(v.exercise), grade_id(v.exercise, "solve")
     remarks = [standing.comments[n] for n in names if standing.comments.get(n)]
     if not graded.problem:
@@ -194,17 +210,19 @@ def _comments(remarks: Sequence[str]) -> list[str]:
 
 
 def _title(graded: GradedNotebook, verdict: Verdict) -> str:
-    return escaped(next(e.title for e in master(graded.unit).exercises if e.id == verdict.exercise))
+    title = next(e.title for e in master(graded.unit).exercises if e.id == verdict.exercise)
+    return escaped(said(verdict.exercise, title))
 
 
 def _most(graded: GradedNotebook, verdict: Verdict) -> str:
-    return number(verdict.max_score) + (" extra" if verdict.exercise in graded.extensions else "")
+    most = number(verdict.max_score)
+    return _("{n} extra").format(n=most) if verdict.exercise in graded.extensions else most
 
 
 def head(title: str) -> str:
     """Start of a page, to be closed by ``END``."""
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'<!doctype html><html lang="{translation.tag()}"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width"><title>{html.escape(printable(title))}</title><style>{STYLE}</style></head><body><main>'
     )
 
@@ -229,10 +247,10 @@ class _Code:
         """A cell with its output, folded up."""
         parts = list[str]()
         if cell.source.strip():
-            parts.append(f"<details><summary>Your code</summary>{self._pre(cell.source)}</details>")
+            parts.append(f"<details><summary>{_('Your code')}</summary>{self._pre(cell.source)}</details>")
         for output in cell.get("outputs", ()):
             if output.output_type == "stream" and output.text.strip():
-                parts.append(f"<details><summary>What it printed</summary>{self._pre(output.text)}</details>")
+                parts.append(f"<details><summary>{_('What it printed')}</summary>{self._pre(output.text)}</details>")
             elif output.output_type == "error":
                 parts.append(self._pre(f"{output.ename}: {output.evalue}"))
         return parts

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import nbformat
 from anatomy.texts import escaped
+from anatomy.translation import _, speaking
 from anatomy.verdict import Mistake, Verdict
 
 from autograder.judge.drawing import student_key, submission_key
@@ -17,7 +18,7 @@ from autograder.sandbox import Session
 from .execution import ROLES_RUN, Output, run_notebook
 from .holding import Held, hold
 from .masters import UnknownUnit, master
-from .rebuild import MARK, BadSubmission, Note, Rebuilt, read_submission, rebuild
+from .rebuild import MARK, BadSubmission, Note, Rebuilt, language_of, read_submission, rebuild
 from .signs import Sign, signs_of
 from .words import amount, number
 from .work import PAGES, SOURCE, Followed, Work
@@ -138,6 +139,13 @@ def grade_in(
     session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, follow: bool, work: Work
 ) -> GradedNotebook:
     """The same in an open session that has seen nothing yet. work: is told of each step."""
+    with speaking(language_of(rebuilt.notebook)):
+        return _graded_in(session, rebuilt, unit, student, key, follow, work)
+
+
+def _graded_in(
+    session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, follow: bool, work: Work
+) -> GradedNotebook:
     began = time.perf_counter()
     exercises = master(unit).exercises
     ran = run_notebook(rebuilt.notebook, exercises, session, key, work, follow)
@@ -203,10 +211,11 @@ def _explain_missing(graded: GradedNotebook, rebuilt: Rebuilt) -> None:
             continue
         output = graded.outputs.get(by_exercise[verdict.exercise].id)
         if verdict.exercise in rebuilt.absent:
-            sentence = "The answer cell is not in the submission."
+            sentence = _("The answer cell is not in the submission.")
         elif output and output.error:
-            name, text, _ = output.error
-            sentence = f"The answer cell itself raised {name}{': ' + text.split(chr(10))[0][:200] if text else ''}."
+            name, text = output.error[:2]
+            said = name + (f": {text.splitlines()[0][:200]}" if text.strip() else "")
+            sentence = _("The answer cell itself raised {error}.").format(error=said)
         else:
             continue
         verdict.mistakes[0] = Mistake(
@@ -252,7 +261,9 @@ def score_outputs(verdict: Verdict, notes: Iterable[str] = (), extension: bool =
     if extension:
         notes = [
             *notes,
-            f"Extension: {number(verdict.score)} of {amount(verdict.max_score, 'point')}, as extra credit.",
+            _("Extension: {n} of {points}, as extra credit.").format(
+                n=number(verdict.score), points=amount(verdict.max_score, "point")
+            ),
         ]
     text = "\n".join([verdict.text(), *notes])
     page = verdict.html() + "".join(f"<p>{escaped(n)}</p>" for n in notes)

@@ -13,7 +13,10 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import nbformat
+from anatomy import translation
 from nbformat import NotebookNode
+
+from autograder.build import wording
 
 from . import pictures
 from .absences import absences
@@ -33,6 +36,7 @@ MAX_OWN = 1_000_000  # characters of all cells of the student's own
 MAX_EXTRA = 500  # code cells of the student's own
 MAX_TRIES = 9_999  # more is a made-up number
 MAX_WRITTEN = 20_000  # characters of the written answer, which is some sentences
+LANGUAGE = "anatomy_language"  # in the rebuilt notebook's metadata: the language of the submitted one
 
 
 @dataclass
@@ -136,6 +140,9 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
     for number, (cell, name) in enumerate(zip(cells, matched.names, strict=True)):
         source = source_of(cell)
         if name is None:
+            if translation.spoken_by(source):  # the first cell of a notebook in another language
+                result.notebook.metadata[LANGUAGE] = translation.spoken_by(source)
+                continue
             result.notes += _alien(cell, known)
             if number not in matched.dropped and cell.get("cell_type") == "code" and squeezed(source) not in courses:
                 if source.strip():
@@ -159,7 +166,7 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
         elif mark["role"] == "setup" and name not in seen and squeezed(source) != squeezed(target.source):
             # An import added to the course's import cell is the most natural thing to do: run it, after the original.
             owns.add(owns.behind, name, _Own(_limited(source, result)), counts=False)
-        elif mark["role"] == "written" and source.strip() and squeezed(source) != squeezed(_given(name, trusted)):
+        elif mark["role"] == "written" and source.strip() and not _is_stub(source, name, trusted):
             target.source = as_text(_limited(source, result, MAX_WRITTEN))
             result.notes += pictures.take(cell, target)
         seen.add(name)
@@ -177,6 +184,20 @@ def _alien(cell: RawCell, known: Container[str | None]) -> Iterator[Note]:
 def _given(name: str, trusted: Master) -> str:
     """A cell's text as the course gave it out."""
     return next(c.source for c in trusted.notebook.cells if grade_id_of(c) == name)
+
+
+def _is_stub(source: str, name: str, trusted: Master) -> bool:
+    """Whether a written answer is what was given out, in whatever language."""
+    given = {squeezed(_given(name, trusted))}
+    for language in translation.languages():
+        with translation.speaking(language):
+            given.add(squeezed(translation.said(wording.BUILD, wording.WRITE_HERE)))
+    return squeezed(source) in given
+
+
+def language_of(notebook: NotebookNode | None) -> str:
+    """The language in which a student reads what is said of a rebuilt notebook: that of the submitted one."""
+    return str((notebook.metadata if notebook is not None else {}).get(LANGUAGE, translation.ENGLISH))
 
 
 def _tries(cell: RawCell, exercise: str) -> dict[str, int]:

@@ -1,5 +1,12 @@
 """Numbers in sentences for people."""
 
+from anatomy.translation import ngettext, one_or_many
+
+_KNOWN = {  # what students read; other words are for the staff alone
+    "point": one_or_many("{n} point", "{n} points"),
+    "extra point": one_or_many("{n} extra point", "{n} extra points"),
+}
+
 
 def number(points: float) -> str:
     """Points: two decimals at most (the tables keep them all)."""
@@ -12,4 +19,5 @@ def amount(how_many: float, what: str) -> str:
     >>> amount(1, "submission"), amount(0.5, "point")
     ('1 submission', '0.5 points')
     """
-    return f"{number(how_many)} {what}{'' if number(how_many) == '1' else 's'}"
+    one, several = _KNOWN.get(what, (f"{{n}} {what}", f"{{n}} {what}s"))
+    return ngettext(one, several, 1 if number(how_many) == "1" else 2).format(n=number(how_many))

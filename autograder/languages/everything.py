@@ -26,7 +26,8 @@ def entries() -> dict[str, list[Entry]]:
         units[unit], found = words.of_unit(unit)
         for mark in found:
             phrases.add(wording.BUILD, mark.says, "notebooks", "")
-    phrases.add(wording.BUILD, wording.WRITE_HERE, "notebooks", "in the place of a written answer")
+    # Grading has to know an answer that nobody has written.
+    phrases.add(wording.BUILD, wording.WRITE_HERE, "notebooks", "in the place of a written answer", runs=True)
     return {
         "notebooks": list(phrases.entries.values()),
         "messages": extract.of_package(),

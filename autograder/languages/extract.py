@@ -17,12 +17,15 @@ from .words import Entry, Found
 
 PACKAGE = ROOT / "course" / "anatomy"
 WIDGETS = PACKAGE / "widgets"
+# What students read of grading. Its other sentences are for instructors and stay English.
+GRADING = [ROOT / "autograder" / name for name in ("grading/feedback.py", "grading/grade.py", "grading/words.py")]
+GRADING.append(ROOT / "autograder" / "judge" / "reasons.py")
 STEP_WORDS = 6  # arguments of a Step that are words; its state comes after them
 
 
 def of_package() -> list[Entry]:
-    """Entries of ``messages.po``: the package but for its widgets."""
-    return _entries((p for p in _sources(PACKAGE) if not p.is_relative_to(WIDGETS)), "")
+    """Entries of ``messages.po``: the package but for its widgets, and a student's page of feedback."""
+    return _entries([*(p for p in _sources(PACKAGE) if not p.is_relative_to(WIDGETS)), *GRADING], "")
 
 
 def of_widgets() -> list[Entry]:
@@ -34,12 +37,16 @@ def _sources(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.suffix in (".py", ".js"))
 
 
-def _entries(paths: Iterator[Path] | list[Path], context: str) -> list[Entry]:
+def _entries(paths: list[Path], context: str) -> list[Entry]:
     found = Found()
     for path in paths:
         for english, plural in said_in(path):
-            found.add(context, english, path.relative_to(PACKAGE).as_posix(), "", True, plural)
+            found.add(context, english, _shown(path), "", True, plural)
     return list(found.entries.values())
+
+
+def _shown(path: Path) -> str:
+    return path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT).as_posix()
 
 
 def said_in(path: Path) -> Iterator[tuple[str, str]]:

@@ -53,10 +53,15 @@ class CatalogueMissing(catalogues.CatalogueError):
     """No such language; the message names those that there are."""
 
 
-def notebook(unit: str, language: str, lookup: wording.Lookup, config: Config | None = None) -> NotebookNode:
-    """The released notebook of a unit in another language. Raises as ``build.source.read_unit``."""
+def notebook(
+    unit: str, language: str, lookup: wording.Lookup, config: Config | None = None, spelled: bool = False
+) -> NotebookNode:
+    """The released notebook of a unit in another language. spelled: a recorded number may be an English word.
+
+    Raises as ``build.source.read_unit``.
+    """
     book, _, words = read_words(unit)
-    translate(book, words, lookup)
+    translate(book, words, lookup, spelled)
     book.cells.insert(0, speak_cell(language))
     stub = wording.translated(wording.said(wording.WRITE_HERE), lookup)
     made = Config(copy.deepcopy(config) if config else {})
@@ -64,18 +69,18 @@ def notebook(unit: str, language: str, lookup: wording.Lookup, config: Config | 
     return release_notebook(sign(book, unit), made)
 
 
-def translate(book: NotebookNode, words: Words, lookup: wording.Lookup) -> None:
+def translate(book: NotebookNode, words: Words, lookup: wording.Lookup, spelled: bool = False) -> None:
     """Puts a source notebook's words into another language. What learners never see stays: it is the staff's."""
 
     def filled(text: str) -> str:
-        return fill(text, times, spelled=False)
+        return fill(text, times, spelled)
 
     times = {}
     times = {k: wording.translated(v, lookup, filled) if isinstance(v, str) else v for k, v in words.times.items()}
     for cell in book.cells:
         if words.cells.get(cell["id"]):
             cell["source"] = wording.translated(words.cells[cell["id"]], lookup, filled)
-        elif cell.cell_type == "code":
+        elif cell.cell_type == "code" and "setup" not in cell.metadata.get("tags", []):  # grading compares these
             cell["source"] = code_words.replaced(
                 cell.source, lambda piece: lookup(wording.Mark(words.unit, piece.text, piece.kind, {}))
             )
@@ -97,7 +102,7 @@ def outputs(language: str, units: Sequence[str] | None = None, config: Config | 
     for unit in units or exercises.units():
         exercises.unit_module(unit)
         lookup = lookup_of(language, unit)
-        book = notebook(unit, language, lookup or (lambda mark: mark.says), config)
+        book = notebook(unit, language, lookup or (lambda mark: mark.says), config, spelled=lookup is None)
         made[f"course/{unit}/{unit}.ipynb"] = to_json(book)
     return made
 

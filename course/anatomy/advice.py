@@ -80,8 +80,8 @@ _ADVICE = [
         (
             r"([\w.<>]+)\(\) takes (?:from )?\d+.* positional arguments? but \d+ w",
             N_(
-                "{1}() is called with more arguments than it takes without their names. Compare the call with the first "
-                "line of {1} (self too)."
+                "{1}() is called with more arguments than it takes without their names. Compare the call with the "
+                "first line of {1} (self too)."
             ),
         ),
         (

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,7 @@ ENGLISH = "en"
 _NAME = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})*")
 
 _spoken: list[str] = []  # what ``speak`` was told last
-_forced: list[str] = []  # what ``speaking`` says at the moment, the innermost last
+_forced: ContextVar[str] = ContextVar("language", default="")  # what ``speaking`` says at the moment
 
 
 def languages() -> list[str]:
@@ -37,11 +38,7 @@ def speak(name: str) -> None:
 
 def language() -> str:
     """The language in use, e.g. ``"en"`` or ``"zh_CN"``."""
-    asked = ENGLISH
-    if _forced:
-        asked = _forced[-1]
-    elif _spoken or os.environ.get("ANATOMY_LANGUAGE"):
-        asked = os.environ.get("ANATOMY_LANGUAGE") or _spoken[-1]
+    asked = _forced.get() or os.environ.get("ANATOMY_LANGUAGE") or (_spoken[-1] if _spoken else ENGLISH)
     return asked if asked == ENGLISH or _path(asked) else ENGLISH
 
 
@@ -67,6 +64,12 @@ def _catalogue(name: str) -> _gettext.NullTranslations:
             return _gettext.GNUTranslations(file)
     except (OSError, UnicodeDecodeError, ValueError):
         return _gettext.NullTranslations()  # a damaged catalogue costs the language and no lesson
+
+
+def spoken_by(source: str) -> str:
+    """The language that a cell says (a notebook in another language begins with one); "" for any other cell."""
+    found = re.fullmatch(r'from anatomy import speak\s+speak\("(\w+)"\)', source.strip())
+    return found[1] if found and found[1] in languages() else ""
 
 
 def _(english: str) -> str:
@@ -139,8 +142,8 @@ def speaking(name: str) -> Iterator[None]:
 
     A language that there is not is English.
     """
-    _forced.append(name)
+    before = _forced.set(name)
     try:
         yield
     finally:
-        _forced.pop()
+        _forced.reset(before)
