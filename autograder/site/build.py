@@ -148,9 +148,15 @@ def _picture_of(box: str) -> str:
 def _toctrees(headings: Iterable[tuple[str, list[str]]]) -> str:
     parts = []
     for heading, paths in headings:
-        listed = "\n".join(paths)
+        listed = "\n".join(map(_entry, paths))
         parts.append(f"\n\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n{listed}\n```\n")
     return "".join(parts)
+
+
+def _entry(path: str) -> str:
+    """A line of a toctree; units have their number before the title."""
+    name = path.removeprefix("units/")
+    return f"{name[:2]} {units.load(name)['title']} <{path}>" if name in units.names() else path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

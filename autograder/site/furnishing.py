@@ -13,7 +13,7 @@ SECTIONS = {
     "ta-is-extension": re.compile(r"^(?:\d+\. )?Extension\b"),
     "ta-is-trial": re.compile(r"claims? on trial", re.I),
 }
-_ANCHOR = re.compile(r'<span class="ta-anchor" id="([^"]+)">')
+_ANCHOR = re.compile(r'<div class="ta-anchor" id="([^"]+)">')
 # Before the theme's own script sets the theme: widgets and figures look at JupyterLab's attribute.
 WATCH = """<script>
 new MutationObserver(() => {
@@ -44,6 +44,9 @@ def furnished(page: str) -> str:
     page = page.replace('<aside class="toc-drawer"', '<aside class="toc-drawer" aria-label="On this page"')
     # Until the script can tell which boxes scroll, all that may be wide can be reached: so it is without scripts too.
     page = page.replace('<div id="search-results"></div>', '<h1>Search</h1>\n<div id="search-results"></div>')
+    if 'class="ta-live"' in page:  # last, when all that it looks for stands there
+        root = re.search(r'data-content_root="([^"]*)"', page)
+        page = page.replace("</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>')
     return page
 
 

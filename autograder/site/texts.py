@@ -11,7 +11,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 _LEADING_BOLD = re.compile(r"^\*\*[^*]+\*\* *")
-_VERDICT = re.compile(r"^\*\*(Verdict[^*]*)\*\* *")
+_VERDICT = re.compile(r"^\*\*(Verdict[^*]*)\*\* *", re.M)
 _OPTION = re.compile(r"\*((?:\\.|[^*\\])+)\*(?: · |$)")
 _META = re.compile(r"^`[^`]+` · .*$", re.M)
 
@@ -27,7 +27,7 @@ def shown(cell: NotebookNode) -> str:
         return _statement(source)
     if name.startswith(("hint-", "compare-written-")):
         return _box("ta-hints", source)
-    if _VERDICT.match(source):
+    if _VERDICT.search(source):
         return _verdict(source)
     return source
 
@@ -73,14 +73,14 @@ def _prediction(source: str) -> str:
 
 
 def _verdict(source: str) -> str:
-    """A verdict as an admonition; what comes after it under a heading of its own stays outside."""
-    found = _VERDICT.match(source)
+    """A verdict as an admonition; what stands before it, or after it under a heading of its own, stays outside."""
+    found = _VERDICT.search(source)
     assert found
-    body = source[found.end() :]
+    before, body = source[: found.start()], source[found.end() :]
     heading = re.search(r"^#+ ", body, re.M)
     inside, after = (body[: heading.start()], body[heading.start() :]) if heading else (body, "")
     title = found[1].strip().rstrip(".:")
-    return f":::::{{admonition}} {title}\n:class: ta-verdict\n{inside.strip()}\n:::::\n\n{after}"
+    return f"{before}:::::{{admonition}} {title}\n:class: ta-verdict\n{inside.strip()}\n:::::\n\n{after}"
 
 
 def quiz(quizzes: list[dict[str, Any]]) -> str:

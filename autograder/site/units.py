@@ -55,7 +55,7 @@ class Unit:
         for cell in self._released.cells:
             new = self._text(cell) if cell.cell_type == "markdown" else self._code(cell)
             if new and cells:  # so that other pages can link to a cell; before the first nothing may stand
-                anchor = f'<span class="ta-anchor" id="{cell["id"]}"></span>'
+                anchor = f'<div class="ta-anchor" id="{cell["id"]}"></div>'
                 cells.append(nbformat.v4.new_markdown_cell(anchor))
             cells += new
         first = cells[0].source
