@@ -1,0 +1,7 @@
+"""``python -m autograder.site`` (make site)."""
+
+import sys
+
+from .build import main
+
+sys.exit(main())

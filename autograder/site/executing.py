@@ -1,0 +1,102 @@
+"""Executed notebooks, with the state of their widgets, kept in build/ so that a second build of the site is quick."""
+
+import hashlib
+import importlib.metadata
+import os
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import nbformat
+from anatomy import files
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from autograder import ROOT
+
+CACHE = ROOT / "build" / "site" / "executed"
+AT_ONCE = 2
+TIMEOUT = 600  # seconds for a cell, on a machine that does other things too
+STAYS_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info")
+
+
+class NotExecuted(RuntimeError):
+    """A notebook failed; the message names it and holds its traceback."""
+
+
+def executed(notebooks: Iterable[Path]) -> dict[str, NotebookNode]:
+    """dict name → executed notebook, for solved notebooks. Runs those that changed since they were last run, a few at
+    a time. Raises NotExecuted.
+    """
+    paths = list(notebooks)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        # No more of the others is begun when one has failed: list() raises, and what has not begun is cancelled.
+        jobs = [pool.submit(_one, path) for path in paths]
+        try:
+            books = [job.result() for job in jobs]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return {path.stem: book for path, book in zip(paths, books, strict=True)}
+
+
+def _one(path: Path) -> NotebookNode:
+    kept = CACHE / f"{path.stem}.{key(path)}.ipynb"
+    if not kept.exists():
+        book = run(path)
+        files.replace(kept, (nbformat.writes(book) + "\n").encode())
+        for old in CACHE.glob(f"{path.stem}.*.ipynb"):
+            if old != kept:
+                old.unlink(missing_ok=True)
+    return nbformat.read(kept, as_version=4)
+
+
+def run(path: Path) -> NotebookNode:
+    """The notebook run from a clean kernel, in a folder and with a memory of its own. Raises NotExecuted."""
+    book = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as place:
+        client = NotebookClient(
+            book,
+            timeout=TIMEOUT,
+            kernel_name="python3",
+            store_widget_state=True,
+            resources={"metadata": {"path": place}},
+        )
+        # Nobody is there to predict, and parts of earlier units come from where the answers stand.
+        own = {"ANATOMY_RUN_ALL": "1", "ANATOMY_HOME": f"{place}/home", "ANATOMY_NOTEBOOKS": str(path.parents[1])}
+        print(f"running {path.stem}", flush=True)
+        try:
+            client.execute(env={**os.environ, **own, "OMP_NUM_THREADS": "1"})
+        except Exception as error:
+            raise NotExecuted(f"{path} does not run:\n{error}") from error
+    return book
+
+
+def key(path: Path) -> str:
+    """Short hash of all that an executed notebook depends on."""
+    digest = hashlib.sha256(path.read_bytes())
+    # Of earlier units only the answers count: they are imported as parts.
+    for earlier in sorted(path.parents[1].glob("*/*.ipynb")):
+        if earlier.stem < path.stem and earlier.stem == earlier.parent.name:
+            digest.update("\0".join(_answers(earlier)).encode())
+    digest.update(_surroundings().encode())
+    return digest.hexdigest()[:16]
+
+
+def _answers(path: Path) -> list[str]:
+    cells = nbformat.read(path, as_version=4).cells
+    return [c.source for c in cells if c.cell_type == "code" and c.metadata.get("nbgrader", {}).get("solution")]
+
+
+@cache
+def _surroundings() -> str:
+    """Hash of the package, its data and the library that computes."""
+    digest = hashlib.sha256(importlib.metadata.version("torch").encode())
+    for folder in (ROOT / "course" / "anatomy", ROOT / "assets"):
+        for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+            name = file.relative_to(ROOT).as_posix()
+            if not any(out in name for out in STAYS_OUT):
+                digest.update(f"\0{name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()

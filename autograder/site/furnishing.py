@@ -1,0 +1,56 @@
+"""What the theme's pages lack: names for what a screen reader lists, ids of cells to link to, classes for what a
+section is, and the page's theme told to widgets and figures.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+# Where a section says by its title what it is. English stays in the titles of every language (CONTRIBUTING, A language).
+SECTIONS = {
+    "ta-is-extension": re.compile(r"^(?:\d+\. )?Extension\b"),
+    "ta-is-trial": re.compile(r"claims? on trial", re.I),
+}
+_ANCHOR = re.compile(r'<div class="ta-anchor" id="([^"]+)">')
+# Before the theme's own script sets the theme: widgets and figures look at JupyterLab's attribute.
+WATCH = """<script>
+new MutationObserver(() => {
+  const { theme } = document.body.dataset;
+  if (theme === "light" || theme === "dark") document.body.dataset.jpThemeLight = String(theme === "light");
+  else delete document.body.dataset.jpThemeLight;
+}).observe(document.body, { attributes: true, attributeFilter: ["data-theme"] });
+</script>
+"""
+
+
+def _sections(app: Sphinx, tree: nodes.document) -> None:
+    slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for raw in tree.findall(nodes.raw):
+        for anchor in _ANCHOR.findall(raw.astext()):
+            slugs.setdefault(anchor, (0, anchor, ""))
+    for section in tree.findall(nodes.section):
+        title = section[0].astext()
+        section["classes"] += [kind for kind, pattern in SECTIONS.items() if pattern.search(title)]
+        if section.next_node(lambda n: isinstance(n, nodes.container) and "ta-statement" in n["classes"]) in section:
+            section["classes"].append("ta-is-exercise")
+
+
+def furnished(page: str) -> str:
+    """The theme's HTML with what it lacks."""
+    page = page.replace("<body>", f"<body>\n{WATCH}", 1)
+    page = page.replace('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Site">')
+    page = page.replace('<aside class="toc-drawer"', '<aside class="toc-drawer" aria-label="On this page"')
+    # Until the script can tell which boxes scroll, all that may be wide can be reached: so it is without scripts too.
+    page = page.replace('<div id="search-results"></div>', '<h1>Search</h1>\n<div id="search-results"></div>')
+    if 'class="ta-live"' in page:  # last, when all that it looks for stands there
+        root = re.search(r'data-content_root="([^"]*)"', page)
+        page = page.replace("</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>')
+    return page
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.connect("doctree-read", _sections)
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

@@ -1,0 +1,159 @@
+"""What a widget needs to live in a page without a kernel: its script, its state, its tables, a picture until then.
+
+All are classic scripts, because a page that is opened from disk may load neither modules nor data, and each is a file
+of its own, named by its content: pages share what is the same, and nothing is loaded before it is scrolled to.
+"""
+
+import base64
+import gzip
+import hashlib
+import html
+import io
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from anatomy import files
+from anatomy.widgets import REGISTERED, TableWidget
+from anatomy.widgets.tools import base
+from PIL import Image
+
+FOLDER = "live"  # under the site's static files
+_NAMED = re.compile(r"^(?:async )?(?:const|let|function|class) +([A-Za-z_$][\w$]*)", re.M)
+# Page-only traits of every Jupyter widget; nothing of ours reads them.
+_NOT_OURS = ("layout", "tabbable", "tooltip", "tables")
+
+
+def widget_of(model: dict[str, Any]) -> type[TableWidget] | None:
+    """The widget that a model of a notebook's saved state belongs to; None if it is none of ours that draw."""
+    name = model["state"].get("_anywidget_id", "").rpartition(".")[2]
+    return next((kind for kind in REGISTERED.values() if kind.__name__ == name), None)
+
+
+class Shelf:
+    """Collects the instances of all pages; ``write`` puts their files on the shelf, each once.
+
+    static: the site's folder of static files.
+    """
+
+    def __init__(self, static: Path) -> None:
+        self._folder = static / FOLDER
+        self._states: dict[str, dict[str, Any]] = {}  # name → state, its tables as hashes
+        self._tables: dict[str, str] = {}  # hash → base64
+        self._lengths: dict[str, int] = {}
+
+    def box(self, model: dict[str, Any], png: str, alt: str, root: str, eager: bool = False) -> str:
+        """HTML of one instance: the picture, which gives way to the widget.
+
+        Args:
+            model: of the notebook's saved state.
+            png: the picture, base64. alt: the picture in words.
+            root: relative address of the site's root, "../" or "".
+            eager: it stands where a page begins, so its picture is wanted at once.
+        """
+        kind = widget_of(model)
+        assert kind is not None
+        state = {k: v for k, v in model["state"].items() if not k.startswith("_") and k not in _NOT_OURS}
+        state["tables"] = {}
+        for buffer in model.get("buffers", ()):
+            where, name = buffer["path"]
+            if where != "tables":
+                raise ValueError(f"{kind.__name__} keeps bytes in {where}, and only its tables are known here")
+            state["tables"][name] = self._keep(buffer["data"])
+        told = json.dumps(state, sort_keys=True)
+        name = f"{kind.recording}-{hashlib.sha256(told.encode()).hexdigest()[:10]}"
+        self._states[name] = state
+        picture, width, height = self._picture(base64.b64decode(png))
+        loading = "" if eager else ' loading="lazy"'
+        return (
+            f'<div class="ta-live" data-widget="{kind.recording}" data-state="{name}">'
+            f'<img src="{root}_static/{FOLDER}/{picture}" width="{width}" height="{height}"{loading} decoding="async" '
+            f'alt="{html.escape(alt, quote=True)}"></div>'
+        )
+
+    def _keep(self, data: str) -> str:
+        name = hashlib.sha256(data.encode()).hexdigest()[:12]
+        self._tables[name] = data
+        return name
+
+    def _picture(self, png: bytes) -> tuple[str, int, int]:
+        """(file name, width, height in CSS pixels)."""
+        image = Image.open(io.BytesIO(png)).convert("RGB")
+        out = io.BytesIO()
+        image.save(out, "WEBP", lossless=True, quality=80, method=4)
+        name = f"{hashlib.sha256(png).hexdigest()[:12]}.webp"
+        files.replace(self._folder / name, out.getvalue())
+        return name, *image.size
+
+    def write(self) -> None:
+        """Writes scripts, styles, states and tables."""
+        files.replace(self._folder / "core.js", core().encode())
+        files.replace(self._folder / "widgets.css", styles().encode())
+        packs = self._packed()
+        for kind in {name.rpartition("-")[0] for name in self._states}:
+            files.replace(self._folder / f"{kind}.js", own_script(REGISTERED[kind]).encode())
+        for name, state in self._states.items():
+            wanted = sorted({packs[table] for table in state["tables"].values()})
+            text = json.dumps({**state, "packs": wanted}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+            files.replace(self._folder / f"{name}.js", f"TA.states[{json.dumps(name)}]={text};\n".encode())
+
+    def _packed(self) -> dict[str, str]:
+        """table → the file that it is in. Tables that the same instances need lie in one: each table stands in one
+        file, and no instance loads a table of others."""
+        users: dict[str, set[str]] = defaultdict(set)
+        for name, state in self._states.items():
+            for table in state["tables"].values():
+                users[table].add(name)
+        together: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for table, names in sorted(users.items()):
+            together[tuple(sorted(names))].append(table)
+        found = {}
+        for tables in together.values():
+            name = f"tables-{hashlib.sha256(''.join(tables).encode()).hexdigest()[:10]}"
+            found |= dict.fromkeys(tables, name)
+            files.replace(self._folder / f"{name}.js", self._pack(name, tables))
+        return found
+
+    def _pack(self, name: str, tables: list[str]) -> bytes:
+        # Compressed here and not only by the host: from disk, and from hosts that don't compress, it is small too.
+        raw = [base64.b64decode(self._tables[table]) for table in tables]
+        text = base64.b64encode(gzip.compress(b"".join(raw), 9, mtime=0)).decode()
+        index = [[table, len(data)] for table, data in zip(tables, raw, strict=True)]
+        return f"TA.packs[{json.dumps(name)}]={json.dumps({'index': index, 'gzip': text})};\n".encode()
+
+
+def core() -> str:
+    """What all widgets share and what brings them to life, as one classic script."""
+    shared = _shared()
+    loader = (Path(__file__).parent / "static" / "live.js").read_text(encoding="utf-8")
+    names = ",".join(_NAMED.findall(shared))
+    return (
+        "window.TA={widgets:{},states:{},packs:{}};\n"
+        f'(function(){{"use strict";\n{shared}\nTA.common={{{names}}};\n}})();\n{loader}'
+    )
+
+
+def own_script(kind: type[TableWidget]) -> str:
+    """A widget's own script, which finds what all share in ``TA.common``."""
+    shared = _shared()
+    if not kind._esm.startswith(shared):
+        raise ValueError(f"The script of {kind.__name__} does not begin with what all widgets share")
+    own, count = re.subn(
+        r"^export default (\w+);", f"TA.widgets[{json.dumps(kind.recording)}]=\\1;", kind._esm[len(shared) :], flags=re.M
+    )
+    if count != 1:
+        raise ValueError(f"The script of {kind.__name__} has {count} default exports, and needs one")
+    names = ",".join(_NAMED.findall(shared))
+    return f'(function(){{"use strict";\nconst {{{names}}}=TA.common;\n{own}\n}})();\n'
+
+
+def styles() -> str:
+    """The styles of all widgets, without what they have in common repeated."""
+    common = base._source("widgets.css")
+    return common + "".join(sorted({kind._css.removeprefix(common) for kind in REGISTERED.values()}))
+
+
+def _shared() -> str:
+    return "".join(map(base._source, base.SCRIPTS))

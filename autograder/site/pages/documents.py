@@ -1,0 +1,44 @@
+"""docs/*.md and CONTRIBUTING.md as they are; links between them become links between pages."""
+
+import posixpath
+import re
+from pathlib import Path
+
+from autograder import ROOT
+
+from ..open_in_links import repository
+
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^()\s]+)\)")
+_FENCE = re.compile(r"^ *(```+|~~~+)", re.M)
+
+
+def pages() -> dict[str, str]:
+    """``docs/instructors.md`` is the page ``docs/instructors``; CONTRIBUTING.md is ``docs/contributing``."""
+    sources = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").glob("*.md"))}
+    sources["CONTRIBUTING.md"] = ROOT / "CONTRIBUTING.md"
+    names = {source: f"docs/{Path(source).stem.lower()}" for source in sources}
+    return {names[source]: _linked(path.read_text(encoding="utf-8"), source, names) for source, path in sources.items()}
+
+
+def _linked(text: str, source: str, names: dict[str, str]) -> str:
+    """The text with its links resolved: to a page, else to the file in the repository, else shown as code."""
+
+    def resolved(found: re.Match[str]) -> str:
+        label, target = found[1], found[2]
+        if re.match(r"[a-z]+:|#", target):
+            return found[0]
+        path, _, anchor = target.partition("#")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if path in names:
+            there = posixpath.relpath(f"{names[path]}.md", "docs")
+            return f"[{label}]({there}{f'#{anchor}' if anchor else ''})"
+        if repository():
+            return f"[{label}]({repository()}/blob/main/{path}{f'#{anchor}' if anchor else ''})"
+        return f"{label} (`{path}`)" if label.strip("`") != path else f"`{path}`"
+
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        lines.append(line if fenced else _LINK.sub(resolved, line))
+    return "\n".join(lines)

@@ -1,0 +1,74 @@
+"""A page for each widget: what it shows, the widget with its story, the unit it lives in. The index shows them all."""
+
+import re
+from functools import cache
+
+import nbformat
+from anatomy import units
+from anatomy.widgets import REGISTERED
+
+from autograder import ROOT
+
+_CALL = re.compile(r"^widgets\.(\w+)\(\)$", re.M)
+_WHERE = re.compile(r" *\(units? [^)]*\)$")
+
+
+def pages() -> dict[str, str]:
+    """The index and a page for each widget, in the order of the gallery's notebook."""
+    about = described()
+    cards = "".join(
+        f'<li><a href="{name}.html">{{{{picture:{name}}}}}<strong>{title}</strong></a><span>{_plain(says)}</span></li>\n'
+        for name, (title, says) in about.items()
+    )
+    listed = "\n".join(about)
+    index = (
+        "# Gallery\n\nEvery widget of the course, alive: no kernel, nothing to install. Each begins with a story; do what it "
+        "says, answer its question, go on with ›. Point at anything to see its number and formula, click to keep it, and "
+        "press Escape to let go. Tab and the arrow keys do the same.\n\n"
+        f'<ul class="ta-cards">\n{cards}</ul>\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n'
+    )
+    return {"gallery/index": index, **{f"gallery/{name}": _page(name, *about[name]) for name in about}}
+
+
+@cache
+def described() -> dict[str, tuple[str, str]]:
+    """dict widget's folder → (title, what to try in Markdown), from the gallery's notebook."""
+    cells = nbformat.read(ROOT / "course" / "gallery" / "gallery.ipynb", as_version=4).cells
+    by_class = {kind.__name__: name for name, kind in REGISTERED.items()}
+    found, heading, says = {}, "", ""
+    for cell in cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            heading, _, says = cell.source.removeprefix("## ").partition("\n")
+        elif call := _CALL.search(cell.source):
+            found[by_class[call[1]]] = (_WHERE.sub("", heading), says.strip())
+    return found
+
+
+@cache
+def lives_in() -> dict[str, list[str]]:
+    """dict widget's folder → units whose notebooks make one."""
+    found: dict[str, list[str]] = {name: [] for name in REGISTERED}
+    for unit in units.names():
+        code = [
+            c.source
+            for c in nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4).cells
+            if c.cell_type == "code"
+        ]
+        for name, kind in REGISTERED.items():
+            if any(re.search(rf"\b{kind.__name__}\(", source) for source in code):
+                found[name].append(unit)
+    return found
+
+
+def _page(name: str, title: str, says: str) -> str:
+    homes = [f"[{units.load(u)['title']}](../units/{u}.ipynb)" for u in lives_in()[name]]
+    lives = f"It lives in {' and in '.join(homes)}, where it runs your own functions. " if homes else ""
+    kind = REGISTERED[name].__name__
+    return (
+        f"# {title}\n\n{says}\n\n{{{{widget:{name}}}}}\n\n"
+        f"{lives}In a notebook of your own: `from anatomy.widgets import {kind}`, then `{kind}()`.\n"
+    )
+
+
+def _plain(markdown: str) -> str:
+    return re.sub(r"[*`]", "", markdown.split("\n\n")[0]).replace("\n", " ")

@@ -1,0 +1,83 @@
+// Brings the widgets of a page to life when they are scrolled to; until then, and without this script, their pictures
+// stand there. Script elements alone work from a host and from disk: a page on disk may not fetch, nor import modules.
+(function () {
+  "use strict";
+  const base = document.currentScript.src.replace(/core\.js.*$/, "");
+  const NEAR = "300px"; // how far below the window a widget begins to load
+
+  // The model that a widget talks to, where no kernel is: what is set stays in the page.
+  class PageModel {
+    constructor(state) {
+      this.state = state;
+      this.listeners = {};
+    }
+    get(name) { return this.state[name]; }
+    set(name, value) {
+      this.state[name] = value;
+      (this.listeners[`change:${name}`] || []).forEach((action) => action());
+    }
+    save_changes() {}
+    on(event, action) { (this.listeners[event] ||= []).push(action); }
+    off(event, action) { this.listeners[event] = (this.listeners[event] || []).filter((other) => other !== action); }
+  }
+
+  const asked = {};
+  const load = (name) => (asked[name] ||= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = `${base}${name}.js`;
+    script.onload = done;
+    script.onerror = failed;
+    document.head.append(script);
+  }));
+
+  const opened = {};
+  const open = (name) => (opened[name] ||= load(name).then(async () => {
+    const { index, gzip } = TA.packs[name];
+    delete TA.packs[name];
+    const packed = Uint8Array.from(atob(gzip), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const bytes = await new Response(stream).arrayBuffer();
+    const tables = {};
+    let at = 0;
+    for (const [table, length] of index) {
+      tables[table] = new DataView(bytes, at, length);
+      at += length;
+    }
+    return tables;
+  }));
+
+  async function start(box) {
+    const begun = performance.now();
+    const { widget, state: name } = box.dataset;
+    try {
+      await Promise.all([load(widget), load(name)]);
+      const { packs, ...state } = TA.states[name];
+      const tables = Object.assign({}, ...(await Promise.all(packs.map(open))));
+      state.tables = Object.fromEntries(Object.entries(state.tables).map(([key, hash]) => [key, tables[hash]]));
+      const place = document.createElement("div");
+      const picture = box.firstElementChild;
+      box.append(place);
+      picture.hidden = true;
+      try {
+        TA.widgets[widget].render({ model: new PageModel(state), el: place });
+        picture.remove();
+      } catch (error) {
+        place.remove();
+        picture.hidden = false;
+        throw error;
+      }
+      box.dataset.ms = Math.round(performance.now() - begun);
+    } catch (error) {
+      box.dataset.failed = String(error); // the picture stays
+    }
+  }
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      seen.unobserve(entry.target);
+      start(entry.target);
+    }
+  }, { rootMargin: NEAR });
+  document.querySelectorAll(".ta-live").forEach((box) => seen.observe(box));
+})();

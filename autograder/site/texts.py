@@ -1,0 +1,100 @@
+"""Text cells of a released notebook as a page shows them: exercises, predictions, hints, claims and verdicts in dress.
+
+What a cell is, its id says (``autograder/build``); nothing here reads English words, except for ``**Verdict``, which
+stays English in every language.
+"""
+
+import html
+import re
+from typing import Any
+
+from nbformat import NotebookNode
+
+_LEADING_BOLD = re.compile(r"^\*\*[^*]+\*\* *")
+_VERDICT = re.compile(r"^\*\*(Verdict[^*]*)\*\* *", re.M)
+_OPTION = re.compile(r"\*((?:\\.|[^*\\])+)\*(?: · |$)")
+_META = re.compile(r"^`[^`]+` · .*$", re.M)
+
+
+def shown(cell: NotebookNode) -> str:
+    """MyST Markdown of a text cell; "" where a page has nothing to show."""
+    name, source = cell.get("id", ""), cell.source
+    if name.startswith(("written-", "questions")):
+        return ""
+    if name.startswith("ask-"):
+        return _prediction(source)
+    if name.startswith(("say-written-", "say-")):
+        return _statement(source)
+    if name.startswith(("hint-", "compare-written-")):
+        return _box("ta-hints", source)
+    if _VERDICT.search(source):
+        return _verdict(source)
+    return source
+
+
+def _box(kind: str, source: str) -> str:
+    # More colons than any box inside has.
+    return f"::::::{{container}} {kind}\n{source}\n::::::"
+
+
+def _statement(source: str) -> str:
+    """The heading stays one; below it, what the exercise asks, with difficulty, minutes and points as a line of signs."""
+    heading, _, body = source.partition("\n")
+    meta = _META.search(body)
+    if meta and not body[: meta.start()].strip():
+        signs = "".join(f"<span>{_sign(part)}</span>" for part in meta[0].split(" · "))
+        body = f'\n<p class="ta-signs-line">{signs}</p>\n\n' + body[meta.end() :].lstrip("\n")
+    return f"{heading}\n\n{_box('ta-statement', body.strip())}"
+
+
+def _sign(part: str) -> str:
+    if part.startswith("`"):
+        return f"<code>{html.escape(part.strip('`'))}</code>"
+    # Five dots are read out one by one; what they say is a number.
+    dots = part.count("●")
+    if not dots:
+        return html.escape(part)
+    word = part.partition("●")[0].strip()
+    return (
+        f'{html.escape(word)} <span aria-hidden="true">{"●" * dots}{"○" * part.count("○")}</span>'
+        f'<span class="ta-unseen">{dots} / {dots + part.count("○")}</span>'
+    )
+
+
+def _prediction(source: str) -> str:
+    """A question with its options as a list."""
+    *above, last = source.strip().split("\n\n")
+    options = [m[1] for m in _OPTION.finditer(last)] if last.startswith("*") and not last.startswith("**") else []
+    title = re.match(r"\*\*([^*]+?)\.?\*\*", source)
+    body = "\n\n".join(above if options else [*above, last])
+    body = _LEADING_BOLD.sub("", body)
+    listed = "".join(f"- {option}\n" for option in options)
+    return f":::::{{admonition}} {title[1] if title else 'Predict first'}\n:class: ta-predict\n{body}\n\n{listed}:::::"
+
+
+def _verdict(source: str) -> str:
+    """A verdict as an admonition; what stands before it, or after it under a heading of its own, stays outside."""
+    found = _VERDICT.search(source)
+    assert found
+    before, body = source[: found.start()], source[found.end() :]
+    heading = re.search(r"^#+ ", body, re.M)
+    inside, after = (body[: heading.start()], body[heading.start() :]) if heading else (body, "")
+    title = found[1].strip().rstrip(".:")
+    return f"{before}:::::{{admonition}} {title}\n:class: ta-verdict\n{inside.strip()}\n:::::\n\n{after}"
+
+
+def quiz(quizzes: list[dict[str, Any]]) -> str:
+    """HTML of a unit's recap questions: each choice unfolds to say whether it is right, and why. It needs no script."""
+    parts = []
+    for number, question in enumerate(quizzes, 1):
+        choices = "".join(
+            f"<details><summary>{html.escape(choice['text'])}</summary>"
+            f'<p data-right="{str(choice["right"]).lower()}"><strong>{"Right." if choice["right"] else "Not quite."}'
+            f"</strong> {html.escape(choice['why'])}</p></details>"
+            for choice in question["choices"]
+        )
+        parts.append(
+            f'<div class="ta-quiz" role="group" aria-labelledby="quiz-{number}">'
+            f'<p id="quiz-{number}">{html.escape(question["question"])}</p>{choices}</div>'
+        )
+    return "\n".join(parts)
