@@ -4,6 +4,8 @@ It needs no package of the course, so that it costs nothing at home, and leaves 
 use. All else is in ``anatomy.elsewhere``, which is there as soon as the course is installed. Grading never runs it.
 """
 
+import re
+
 import nbformat
 from nbformat import NotebookNode
 
@@ -48,6 +50,24 @@ def first_cell(unit: str, address: Address) -> NotebookNode:
     cell.metadata["jupyter"] = {"source_hidden": True}
     cell.metadata |= {"cellView": "form", "_kg_hide-input": True, "tags": ["remove-cell"]}
     return cell
+
+
+def is_first_cell(source: str) -> bool:
+    """Whether a cell's source is a first cell of any release, whatever its switch says: for where ids were lost.
+
+    White space does not matter. A cell with anything else in it is none.
+    """
+    return _ANY.fullmatch(" ".join(source.split())) is not None
+
+
+def _any_release() -> re.Pattern[str]:
+    parts = re.split("(True|{[a-z]+})", " ".join(TEXT.replace("{{", "\0").replace("}}", "\1").split()))
+    wild = {"True": "(?:True|False)"}
+    made = "".join(wild.get(p, r'[^"\n]*' if p.startswith("{") else re.escape(p)) for p in parts)
+    return re.compile(made.replace("\0", re.escape("{")).replace("\1", re.escape("}")))
+
+
+_ANY = _any_release()
 
 
 def put_in(cells: list[NotebookNode], unit: str, address: Address) -> None:

@@ -17,6 +17,7 @@ from anatomy import translation
 from nbformat import NotebookNode
 
 from autograder.build import wording
+from autograder.build.first_cell import is_first_cell
 
 from . import pictures
 from .absences import absences
@@ -145,7 +146,7 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
                 continue
             result.notes += _alien(cell, known)
             if number not in matched.dropped and cell.get("cell_type") == "code" and squeezed(source) not in courses:
-                if source.strip():
+                if source.strip() and not is_first_cell(source):  # it asks pip for the course, which is suspicious here
                     own = _Own(_limited(source, result), matched.found.get(number, ""))
                     owns.add(owns.behind, before, own)
             continue

@@ -14,9 +14,13 @@ function keepKeys(element) {
   return element;
 }
 
+/** The page's theme as JupyterLab, VS Code or Colab (colabtools #1214) says it; the system's where none does. */
 const isDark = () => {
-  const lab = document.body.dataset.jpThemeLight;
-  return lab === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : lab === "false";
+  const { jpThemeLight: lab, vscodeThemeKind: code } = document.body.dataset;
+  const colab = document.documentElement.getAttribute("theme");
+  if (lab !== undefined) return lab === "false";
+  if (code !== undefined) return !code.endsWith("light");
+  return colab === null ? matchMedia("(prefers-color-scheme: dark)").matches : colab === "dark";
 };
 
 /** The words of the page's language; Python hands them over, and English stands here. */
@@ -129,7 +133,8 @@ function render({ model, el }) {
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   scheme.addEventListener("change", theme);
   const lab = new MutationObserver(theme);
-  lab.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+  lab.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-vscode-theme-kind"] });
+  lab.observe(document.documentElement, { attributes: true, attributeFilter: ["theme"] });
   theme();
   el.append(root);
   // The plain question, for a page without a kernel, would be read twice.

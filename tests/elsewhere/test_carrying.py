@@ -10,7 +10,7 @@ from anatomy.fingerprint import mark, parse, plain, sign, text_of
 
 from autograder import ROOT
 from autograder.build.address import Address
-from autograder.build.first_cell import FIRST_CELL, first_cell
+from autograder.build.first_cell import FIRST_CELL, first_cell, is_first_cell
 from autograder.grading import rebuild
 
 UNIT = "00-start-here"
@@ -100,6 +100,28 @@ def test_grading_runs_neither_it_nor_what_was_made_of_it(old, new):
     assert cell.metadata[rebuild.MARK]["role"] == "demo" and mark(cell) == mark(RELEASE["cells"][1])
     assert not [c for c in rebuilt.notebook.cells if c.metadata[rebuild.MARK]["role"] == "extra"]
     assert not rebuilt.notes and not rebuilt.absent
+
+
+@pytest.mark.parametrize("version", [None, "8.0.0"])
+def test_grading_knows_it_where_a_program_lost_ids_and_marks(version):
+    """As Colab saves a notebook; the learner switched, or has the cell of another release."""
+    work = edited(released(version) if version else RELEASE, "= True  # @param", "= False  # @param")
+    next(c for c in work["cells"] if c["id"].startswith("solve-"))["source"] = ANSWER
+    for cell in work["cells"]:
+        del cell["id"]
+        cell["metadata"] = {}
+    work["metadata"], work["nbformat_minor"] = {}, 0
+    rebuilt = rebuild.rebuild(json.dumps(work).encode(), UNIT)
+    ran = [c.source for c in rebuilt.notebook.cells if c.metadata[rebuild.MARK]["role"] in ("answer", "extra")]
+    assert ran == [ANSWER], "neither run nor held against anybody"
+
+
+def test_a_cell_with_more_in_it_is_a_learners_own():
+    text = text_of(RELEASE["cells"][1])
+    assert is_first_cell(text) and is_first_cell(text.replace("\n", "\r\n") + "\n")
+    for more in (f"{text}\nx = 1", f"x = 1\n{text}", text.replace("True  # @param", "f()  # @param"), ANSWER, ""):
+        assert not is_first_cell(more), more
+    assert not is_first_cell(text.replace('_os.system("pip', '_os.system("x"); f("pip'))
 
 
 def test_it_counts_in_no_minutes_and_stands_in_no_description_of_the_unit():

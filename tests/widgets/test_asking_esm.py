@@ -6,7 +6,7 @@ import pytest
 from anatomy.asking import Question
 
 from .conftest import STAGE
-from .test_promises import CONTRAST
+from .test_promises import CONTRAST, THEMES
 
 pytestmark = pytest.mark.browser
 
@@ -222,3 +222,11 @@ def test_the_plain_question_gives_way_and_cleanup_leaves_nothing(ask):
     page.wait_for_timeout(600)
     assert page.evaluate("() => Object.values(model.listeners).every((list) => list.length === 0)")
     assert page.evaluate("() => [held.media, held.observers, document.querySelectorAll('.ta-ask').length]") == [0, 0, 0]
+
+
+@pytest.mark.parametrize("place, name, light, dark", THEMES, ids=["VS Code", "high contrast", "Colab"])
+def test_it_takes_the_theme_of_vs_code_and_colab(ask, place, name, light, dark):
+    for system, word, want in (("dark", light, "light"), ("light", dark, "dark")):
+        page = ask(TURN, color_scheme=system)
+        page.evaluate("([place, name, word]) => document[place].setAttribute(name, word)", [place, name, word])
+        page.locator(f".ta-ask[data-theme={want}]").wait_for()

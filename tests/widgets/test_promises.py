@@ -194,6 +194,23 @@ def test_lab_theme_wins_over_the_systems(stage, name):
     assert page.locator(".ta").screenshot() != before
 
 
+THEMES = [  # where a page says its theme, the word for light, the word for dark
+    ("body", "data-vscode-theme-kind", "vscode-light", "vscode-dark"),
+    ("body", "data-vscode-theme-kind", "vscode-high-contrast-light", "vscode-high-contrast"),
+    ("documentElement", "theme", "light", "dark"),
+]
+
+
+@pytest.mark.parametrize("place, name, light, dark", THEMES, ids=["VS Code", "high contrast", "Colab"])
+def test_other_pages_themes_win_over_the_systems_too(stage, place, name, light, dark):
+    """They frame outputs by themselves; a dark system says nothing of a light page around them."""
+    for system, word, want in (("dark", light, "light"), ("light", dark, "dark")):
+        page = stage(CASES["MixExplorer"].usual, color_scheme=system)
+        page.evaluate("([place, name, word]) => document[place].setAttribute(name, word)", [place, name, word])
+        settle(page)
+        assert page.evaluate("() => document.querySelector('.ta').dataset.theme") == want
+
+
 @pytest.mark.parametrize("name", ["MaskExplorer", "ObjectiveLab"])
 def test_every_setting_is_drawn_and_said(stage, name):
     """The list from end to end, each with the last value of the other controls: no error, no missing word."""

@@ -78,9 +78,13 @@ function niceScale(low, high) {
 
 // ---- colors ----------------------------------------------------------------------------------------------
 
+/** The page's theme as JupyterLab, VS Code or Colab (colabtools #1214) says it; the system's where none does. */
 const isDark = () => {
-  const lab = document.body.dataset.jpThemeLight;
-  return lab === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : lab === "false";
+  const { jpThemeLight: lab, vscodeThemeKind: code } = document.body.dataset;
+  const colab = document.documentElement.getAttribute("theme");
+  if (lab !== undefined) return lab === "false";
+  if (code !== undefined) return !code.endsWith("light");
+  return colab === null ? matchMedia("(prefers-color-scheme: dark)").matches : colab === "dark";
 };
 
 const mix = (a, b, t) => a.map((x, i) => Math.round(x + (b[i] - x) * t));

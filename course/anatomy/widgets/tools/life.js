@@ -209,7 +209,8 @@ function open(model, root, build, room, later) {
   scheme.addEventListener("change", stale);
   undo.push(() => scheme.removeEventListener("change", stale));
   const theme = new MutationObserver(stale);
-  theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+  theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-vscode-theme-kind"] });
+  theme.observe(document.documentElement, { attributes: true, attributeFilter: ["theme"] });
   undo.push(() => theme.disconnect());
 
   stale();
