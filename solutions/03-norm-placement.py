@@ -300,7 +300,7 @@ def watch(layers, x):
 # 3. `def hook(gradient, i=i): norms[i] = …` and then `x.register_hook(…)`, both inside `for i, layer in enumerate(layers)`.
 
 # %% [markdown] worth="placement.hooks"
-# A hook that returns a tensor puts it in the gradient's place for everything earlier. `lambda g: -g` reverses the gradient: so networks learn features that don't tell which data set an example came from ([Ganin et al. 2015](https://arxiv.org/abs/1505.07818)).
+# A hook that returns a tensor puts it in the gradient's place for everything earlier. `lambda g: -g` reverses the gradient: so networks learn features that don't tell which dataset an example came from ([Ganin et al. 2015](https://arxiv.org/abs/1505.07818)).
 
 # %% [markdown]
 # ### See it
@@ -1025,7 +1025,7 @@ print(*named_models.table(["gpt1", "bert-base", "opt-350m", "opt-1.3b", "gpt2", 
                           ["norm", "norm_kind", "layers"]), sep="\n")
 
 # %% [markdown] evidence="models: gpt1, bert-base, opt-350m, gpt2, llama-3-8b, gemma2-9b, olmo2-7b"
-# **Verdict: most do, but BERT is not the only exception, and OLMo 2 did drop the pre-norm.** GPT-1 and OPT-350M are Post-LN, though OPT-1.3B is not. OLMo 2 (2024) has no norm before its sublayers: a fingerprint that pre-norm cannot have. Gemma 2 has a pre-norm, and one more. By their papers the original Transformer is Post-LN, and GLM-130B DeepNorm.
+# **Verdict: most do, but BERT is not the only exception, and OLMo 2 did drop the pre-norm.** GPT-1 and OPT-350M are Post-LN, though OPT-1.3B is not. OLMo 2 (2024) has no norm before its sublayers: a fingerprint that Pre-LN cannot have. Gemma 2 has norms there, and more behind. By their papers the original Transformer is Post-LN, and GLM-130B DeepNorm.
 
 # %% [markdown] written="question"
 # A Post-LN model of 12 layers, trained with Adam, stays at the loss of guessing from the beginning. Three repairs are proposed: multiply the loss by 0.01, begin with a warm-up, move the norms (Pre-LN). Predict what each one does, and why. Which result would show you that your reason is wrong?

@@ -543,7 +543,7 @@ def encoder_decoder_bytes(n_decoder, n_heads, head_dim, source, target, itemsize
 # 3. `return 2 * n_layers * n_kv_heads * …`, and `kv_bytes_per_token(…) * (source + …)`.
 
 # %% [markdown] worth="cache.bytes"
-# Mistral 7B and Mixtral 8x7B ([2401.04088](https://arxiv.org/abs/2401.04088)) have the same 32 layers, 8 key-value heads and head size 128. So a token adds the same bytes in both, though Mixtral has more than six times the parameters.
+# Mistral 7B and Mixtral 8x7B ([2401.04088](https://arxiv.org/abs/2401.04088)) have the same 32 layers, 8 key-value heads and head dim 128. So a token adds the same bytes in both, though Mixtral has more than six times the parameters.
 
 # %% [markdown]
 # ### Claim on trial

@@ -104,7 +104,7 @@ for name, counts in published.items():
 # %% [markdown]
 # ### The shape of real models
 #
-# Three ratios describe a shape: $d_{ff} / d_{model}$, heads · head size over $d_{model}$, and $d_{model}$ over layers, the *aspect ratio*.
+# Three ratios describe a shape: $d_{ff} / d_{model}$, heads · head dim over $d_{model}$, and $d_{model}$ over layers, the *aspect ratio*.
 
 # %%
 shapes = {name: m for name, m in named_models.recorded().items() if m.get("decoder_stacks", 1) == 1}

@@ -5,7 +5,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-WIDTH, HEIGHT, GAP = 360, 62, 32  # of the picture, of a box, of the space between two rows
+WIDTH, HEIGHT, GAP = 360, 70, 30  # of the picture, of a box, of the space between two rows
 WIDEST, LETTER, LANE = 100, 5.8, 7  # a box, a letter of its title, from one arrow to the next where several pass
 Places = Mapping[str, tuple[float, int, float]]  # unit → middle of its box, row, width of its box
 
@@ -47,9 +47,9 @@ def svg(needs: Mapping[str, Sequence[str]], titles: Mapping[str, str], hrefs: Ma
         f"{titles[name]} needs {', '.join(titles[n] for n in wanted) or 'nothing'}." for name, wanted in needs.items()
     )
     return (
-        f'<svg class="course-map" viewBox="0 0 {WIDTH} {height}" role="group" aria-labelledby="course-map-says" '
+        f'<svg class="course-map" viewBox="0 0 {WIDTH} {height}" role="group" '
+        f'aria-label="Which unit needs which, from the top down. {html.escape(said, quote=True)}" '
         'style="width: 100%; max-width: 560px; height: auto; color: inherit" xmlns="http://www.w3.org/2000/svg">'
-        f'<title id="course-map-says">Which unit needs which, from the top down. {html.escape(said)}</title>'
         '<defs><marker id="course-map-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
         'orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor"/></marker></defs>'
         f'<g fill="none" stroke="currentColor" stroke-opacity=".65">'

@@ -274,7 +274,7 @@ EXERCISE = Exercise(
         Mutant(
             "truncated",
             (_quantize(rounding=torch.trunc), DQ),
-            "The codes are cut off towards zero. Round to the nearest integer, so that the error is at most half a "
+            "The codes are cut off toward zero. Round to the nearest integer, so that the error is at most half a "
             "scale.",
         ),
         Mutant(

@@ -144,12 +144,12 @@ EXERCISE = Exercise(
         Mutant(
             "layer_norm",
             (_LAYER, ref.qk_norm_bound),
-            "The mean is subtracted, as in LayerNorm. RMS-norm only divides by the root of the mean square.",
+            "The mean is subtracted, as in LayerNorm. RMSNorm only divides by the root of the mean square.",
         ),
         Mutant(
             "unit_length",
             (_UNIT, ref.qk_norm_bound),
-            "The vectors have length 1. RMS-norm divides by the root of "
+            "The vectors have length 1. RMSNorm divides by the root of "
             "the mean of the squares, so that the length is √D.",
         ),
         Mutant(
@@ -330,12 +330,12 @@ EXERCISE = Exercise(
                 ),
                 ref.qk_norm_bound,
             ),
-            "This is LayerNorm, by mean and variance. RMS-norm subtracts no mean, and takes the mean of the squares.",
+            "This is LayerNorm, by mean and variance. RMSNorm subtracts no mean, and takes the mean of the squares.",
         ),
         Mutant(
             "by_deviation",
             (_normed(lambda x, gain, eps: x * torch.rsqrt(x.var(-1, keepdim=True) + eps) * gain), ref.qk_norm_bound),
-            "The variance divides, which is taken around the mean. RMS-norm takes the mean of the squares: "
+            "The variance divides, which is taken around the mean. RMSNorm takes the mean of the squares: "
             "(x**2).mean(-1).",
         ),
         Mutant(
@@ -344,7 +344,7 @@ EXERCISE = Exercise(
                 _normed(lambda x, gain, eps: x * torch.rsqrt(x.var(-1, keepdim=True, correction=0) + eps) * gain),
                 ref.qk_norm_bound,
             ),
-            "The mean is subtracted before the squares are averaged. RMS-norm takes the mean of the squares "
+            "The mean is subtracted before the squares are averaged. RMSNorm takes the mean of the squares "
             "of x itself.",
         ),
         Mutant(

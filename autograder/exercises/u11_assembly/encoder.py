@@ -19,7 +19,7 @@ TOYS = (Fn("toy_attention"), Fn("toy_ffn"))
 
 
 def bert(**changes: Any) -> Config:
-    """A small BERT: post-LN, segments, a norm after the embeddings, biases everywhere."""
+    """A small BERT: Post-LN, segments, a norm after the embeddings, biases everywhere."""
     small = {"kind": "encoder", "placement": "post", "n_segments": 2, "embedding_norm": True, "activation": "gelu"}
     return gpt(**{**small, **changes})
 
@@ -214,7 +214,7 @@ EXERCISE = Exercise(
     reference=Encoder,
     alternatives=[ByCycle, ByBranch],
     cases=[
-        Case("BERT", "two texts with segments, two blocks, post-LN: no norm at the end", _plain, weight=2),
+        Case("BERT", "two texts with segments, two blocks, Post-LN: no norm at the end", _plain, weight=2),
         Case("padding", "three texts padded right, left and in the middle: nobody looks at padding", _padded, weight=2),
         Case("left out", "without segments all tokens belong to text 0; without real all are real", _left_out),
         Case("other placements", "RoPE and RMSNorm, with the bare stream normed at the end", _bare),
@@ -285,7 +285,7 @@ EXERCISE = Exercise(
         Mutant(
             "always_normed",
             built(always_normed),
-            "There is a final_norm in a post-LN model as well. Its last step is a norm already: nn.Identity().",
+            "There is a final_norm in a Post-LN model as well. Its last step is a norm already: nn.Identity().",
         ),
         Mutant(
             "never_normed",

@@ -21,7 +21,9 @@ def pages() -> dict[str, str]:
     every = [claim for found in by_unit.values() for claim in found]
     counts = {kind: sum(kind in c.kinds for c in every) for kind in KINDS}
     legend = "\n".join(
-        f"- **{text.split(':')[0]}** ({counts[kind]}):{text.split(':')[1]}" for kind, text in KINDS.items()
+        f"- **{text.split(':')[0]}** ({counts[kind]}):{text.split(':')[1]}"
+        for kind, text in KINDS.items()
+        if counts[kind]
     )
     text = f"""# Claims on trial
 
@@ -46,7 +48,8 @@ def _of(name: str, found: list[facts.Claim]) -> str:
 
 
 def _evidence(claim: facts.Claim) -> str:
-    words = claim.evidence.removeprefix("Evidence: ")
+    words = claim.evidence.removeprefix("Evidence: ").replace("computed above", "computed in the unit")
+    words = words.replace("the argument above", "an argument")
     return words[:1].upper() + words[1:]
 
 

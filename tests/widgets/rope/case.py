@@ -12,7 +12,7 @@ CASE = Case(
         ("slider", "query position m", "m", "ArrowRight"),
         ("slider", "key position n", "n", "ArrowLeft"),
         ("slider", "base of the angles", "base", "ArrowRight"),
-        ("slider", "head dimension D", "dim", "ArrowLeft"),
+        ("slider", "head dim D", "dim", "ArrowLeft"),
     ],
     drawn=UNLABELED,
 )

@@ -11,7 +11,7 @@ CASE = Case(
     [
         ("slider", "context length", "context", "PageUp"),
         ("slider", "base", "base", "ArrowUp"),
-        ("slider", "head dimension D", "dim", "ArrowLeft"),
+        ("slider", "head dim D", "dim", "ArrowLeft"),
         ("slider", "plane to read i", "plane", "ArrowRight"),
     ],
     drawn=UNLABELED,

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 def test_wavelength_plane_beyond_a_smaller_dimension(stage):
     page = stage(CASE.make(plane=127, dim=256))
-    find(page, "slider", "head dimension D").press("Home")
+    find(page, "slider", "head dim D").press("Home")
     settle(page)
     assert "plane 15:" in said(page)
     assert page.get_by_role("slider", name="plane to read i").get_attribute("max") == "15"

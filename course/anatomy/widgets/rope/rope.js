@@ -11,7 +11,7 @@ function ropeWidget(ui) {
   slider(ui, { trait: "m", name: "query position m", max: N - 1, kind: "ta-one" });
   slider(ui, { trait: "n", name: "key position n", max: N - 1, kind: "ta-two" });
   slider(ui, { trait: "base", name: "base of the angles", values: spec.bases, show: whole });
-  slider(ui, { trait: "dim", name: "head dimension D", values: spec.dims });
+  slider(ui, { trait: "dim", name: "head dim D", values: spec.dims });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
   motion(ui, bar, N);

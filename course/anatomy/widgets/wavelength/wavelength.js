@@ -9,7 +9,7 @@ function wavelengthWidget(ui) {
   const last = () => ui.get("dim") / 2 - 1;
   slider(ui, { trait: "context", name: "context length", values: spec.contexts, show: whole });
   slider(ui, { trait: "base", name: "base", values: spec.bases, show: whole });
-  slider(ui, { trait: "dim", name: "head dimension D", values: spec.dims });
+  slider(ui, { trait: "dim", name: "head dim D", values: spec.dims });
   slider(ui, { trait: "plane", name: "plane to read i", max: last });
   ui.root.append(ui.readout);
 
