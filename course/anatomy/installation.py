@@ -4,8 +4,12 @@ There are three kinds. A *project* is a checkout with everything in it, a *packa
 a *wheel* what pip, pipx or uv installed. Whatever a learner reads about commands or about missing files is worded here.
 """
 
+import importlib.metadata
+import json
 import os
 import sys
+import urllib.parse
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,6 +162,19 @@ def installer() -> str:
     return "uv" if (prefix / "uv-receipt.toml").exists() else "pip"
 
 
+def given_to_pip() -> str:
+    """What this wheel was installed from: the name of the distribution, or the path of a file that lay on the disk."""
+    try:
+        noted = importlib.metadata.distribution(NAME).read_text("direct_url.json")
+        url = urllib.parse.urlsplit(json.loads(noted or "{}").get("url", ""))
+    except (importlib.metadata.PackageNotFoundError, OSError, ValueError):
+        return NAME
+    if url.scheme != "file" or not url.path.endswith(".whl"):
+        return NAME
+    path = urllib.request.url2pathname(url.path)
+    return f'"{path}"' if " " in path else path
+
+
 def pip_install(words: str) -> str:
     """The command that has pip install something into this very environment, ready to be typed."""
     by = installer()
@@ -184,10 +201,11 @@ def how_to_repair(made_by: str = "make record") -> str:
         return f"Run `{made_by}`, or put the file back with `git checkout assets`."
     if what == "package":
         return "In a student package, unpack the zip again; your own notebooks are elsewhere."
+    given = given_to_pip()
     again = {
         "pipx": f"`pipx reinstall {NAME}`",
-        "uv": f"`uv tool install --reinstall {NAME}`",
-        "pip": pip_install(f"--force-reinstall --no-deps {NAME}"),
+        "uv": f"`uv tool install --reinstall {given}`",
+        "pip": pip_install(f"--force-reinstall --no-deps {given}"),
     }
     return f"Install the course again: {again[installer()]}. Your own notebooks are elsewhere."
 
@@ -196,10 +214,11 @@ def how_to_get_newer() -> str:
     """One sentence: how a newer release comes to a learner who has this one."""
     if kind() != "wheel":
         return "To take a newer one: make update FROM=path-to-the-zip"
+    by_name = given_to_pip() == NAME  # else whoever handed out a file hands out the next one
     newer = {
-        "pipx": f"`pipx upgrade {NAME}`",
-        "uv": f"`uv tool upgrade {NAME}`",
-        "pip": pip_install(f"--upgrade {NAME}"),
+        "pipx": f"`pipx upgrade {NAME}`" if by_name else "`pipx install --force path-to-the-newer.whl`",
+        "uv": f"`uv tool upgrade {NAME}`" if by_name else "`uv tool install path-to-the-newer.whl`",
+        "pip": pip_install(f"--upgrade {NAME}" if by_name else "path-to-the-newer.whl"),
     }
     return f"A newer release comes with {newer[installer()]}; then run `anatomy update` again."
 
