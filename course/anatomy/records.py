@@ -183,4 +183,6 @@ def _not_recorded(exercise_id: str, known: list[str]) -> str:
         near = difflib.get_close_matches(str(exercise_id), known, n=3, cutoff=0.4)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known[:8])}, …"
         return f"There is no exercise {exercise_id!r}.{hint}"
-    return f"{exercise_id} has no recording yet. {installation.how_to_repair(f'make record UNIT={unit}')}"
+    if installation.kind() == "project":
+        return f"{exercise_id} has no recording yet: run `make record UNIT={unit}`"
+    return f"{exercise_id} has no recording. {installation.how_to_repair()}"
