@@ -63,7 +63,7 @@ def course_root() -> Path | None:
     A wheel uses none that it happens to stand in: notebooks and recordings have to be of one release.
     """
     around = _HERE.parents[1]
-    if not (around / "course" / FIRST).is_dir() and (DATA / "notebooks").is_dir():
+    if not (around / "course" / FIRST).is_dir():
         return None
     here = Path.cwd()
     return here if (here / "course" / FIRST).is_dir() else around
@@ -132,12 +132,14 @@ def remember(own: Path) -> None:
 def foreign(place: Place) -> str:
     """One sentence where the learner's folder cannot be one: a file, the release itself, or full of other things."""
     own = place.own
+    if not place.released.is_dir():
+        return f"This installation holds no notebooks. {how_to_repair()}"
     if own.exists() and not own.is_dir():
         return f"{own} is a file, and your notebooks need a folder."
     if own.resolve().is_relative_to(place.released.resolve()):
         return f"{own} holds the notebooks as they were released. Your own need another folder."
     entries = [path.name for path in own.iterdir() if not path.name.startswith(".")] if own.is_dir() else []
-    units = {path.name for path in place.released.iterdir()} if place.released.is_dir() else set()
+    units = {path.name for path in place.released.iterdir()}
     if entries and not units & set(entries):
         return (
             f"{own} holds other things and no notebook of the course. Name a folder that is new or empty, "

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import tomllib
 import urllib.request
 import zipfile
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ import pytest
 from anatomy.fingerprint import parse, sign, to_bytes
 
 from autograder import ROOT
-from autograder.build import wheel
+from autograder.build import lock, wheel
 
 from .learners_folder import answers, cell_of, own_cell
 from .toy import texts
@@ -264,6 +265,30 @@ def test_a_newer_wheel_and_update_bring_the_text_and_keep_every_answer(machine, 
     before = path.read_bytes()
     assert "Your notebooks are those of the release that is here" in machine.anatomy("update")
     assert path.read_bytes() == before
+
+
+def test_a_package_without_its_notebooks_says_so(machine):
+    """As `pip install ./course` makes one: nothing is written anywhere."""
+    released = machine.packages / "anatomy/_data/notebooks"
+    released.rename(machine.folder / "aside")
+    try:
+        for words in (["lab", "--no-browser"], ["update"]):
+            assert "holds no notebooks. Install the course again" in machine.anatomy(*words, status=2)
+    finally:
+        (machine.folder / "aside").rename(released)
+    assert not (machine.packages.parent / "work").exists()
+
+
+def test_what_a_wheel_needs_is_what_is_locked(built):
+    """Every package that learners have by name, none of a certain build, and no floor above what is tested."""
+    project = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text())["project"]
+    floors = dict(re.fullmatch(r"([a-z]+)>=([\d.]+)", line).groups() for line in project["dependencies"])
+    pins = dict(re.findall(r"^([a-z0-9-]+)==([\d.]+)$", (ROOT / "requirements.lock").read_text(), re.M))
+    assert set(floors) == set(lock.LEARNER) - {"setuptools", "nbconvert"}, (
+        "those two come with JupyterLab or not at all"
+    )
+    parts = lambda version: [int(n) for n in version.split(".")]
+    assert all(parts(floors[name]) <= parts(pins[name]) for name in floors)
 
 
 def test_a_stale_file_is_named_and_no_wheel_is_made(tmp_path, monkeypatch, capsys):
