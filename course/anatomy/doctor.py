@@ -139,7 +139,9 @@ def _about(name, problem):
     if re.search(r"WinError 126|DLL load failed", problem):
         return "Install Microsoft's Visual C++ Redistributable (x64) and try again."
     if problem.startswith("ModuleNotFoundError") and f"'{name}'" in problem:
-        return f"To install it, {installation.how_to_install(name)}."
+        large = name == "torch" and sys.platform == "linux"
+        more = " PyTorch's installation page has a command for the CPU alone, which is far smaller." * large
+        return f"To install it, {installation.how_to_install(name)}.{more}"
     if name == "torch" and re.search(r"cuda|cudnn|cublas|nccl|nvidia", problem, re.I):
         return "This is a build for NVIDIA cards that does not fit here: install PyTorch's build for the CPU."
     if re.search(r"numpy", problem, re.I) and name != "numpy":

@@ -4,8 +4,12 @@ There are three kinds. A *project* is a checkout with everything in it, a *packa
 a *wheel* what pip, pipx or uv installed. Whatever a learner reads about commands or about missing files is worded here.
 """
 
+import importlib.metadata
+import json
 import os
 import sys
+import urllib.parse
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +63,7 @@ def course_root() -> Path | None:
     A wheel uses none that it happens to stand in: notebooks and recordings have to be of one release.
     """
     around = _HERE.parents[1]
-    if not (around / "course" / FIRST).is_dir() and (DATA / "notebooks").is_dir():
+    if not (around / "course" / FIRST).is_dir():
         return None
     here = Path.cwd()
     return here if (here / "course" / FIRST).is_dir() else around
@@ -128,12 +132,14 @@ def remember(own: Path) -> None:
 def foreign(place: Place) -> str:
     """One sentence where the learner's folder cannot be one: a file, the release itself, or full of other things."""
     own = place.own
+    if not place.released.is_dir():
+        return f"This installation holds no notebooks. {how_to_repair()}"
     if own.exists() and not own.is_dir():
         return f"{own} is a file, and your notebooks need a folder."
     if own.resolve().is_relative_to(place.released.resolve()):
         return f"{own} holds the notebooks as they were released. Your own need another folder."
     entries = [path.name for path in own.iterdir() if not path.name.startswith(".")] if own.is_dir() else []
-    units = {path.name for path in place.released.iterdir()} if place.released.is_dir() else set()
+    units = {path.name for path in place.released.iterdir()}
     if entries and not units & set(entries):
         return (
             f"{own} holds other things and no notebook of the course. Name a folder that is new or empty, "
@@ -156,6 +162,19 @@ def installer() -> str:
     if (prefix / "pipx_metadata.json").exists():
         return "pipx"
     return "uv" if (prefix / "uv-receipt.toml").exists() else "pip"
+
+
+def given_to_pip() -> str:
+    """What this wheel was installed from: the name of the distribution, or the path of a file that lay on the disk."""
+    try:
+        noted = importlib.metadata.distribution(NAME).read_text("direct_url.json")
+        url = urllib.parse.urlsplit(json.loads(noted or "{}").get("url", ""))
+    except (importlib.metadata.PackageNotFoundError, OSError, ValueError):
+        return NAME
+    if url.scheme != "file" or not url.path.endswith(".whl"):
+        return NAME
+    path = urllib.request.url2pathname(url.path)
+    return f'"{path}"' if " " in path else path
 
 
 def pip_install(words: str) -> str:
@@ -184,10 +203,11 @@ def how_to_repair(made_by: str = "make record") -> str:
         return f"Run `{made_by}`, or put the file back with `git checkout assets`."
     if what == "package":
         return "In a student package, unpack the zip again; your own notebooks are elsewhere."
+    given = given_to_pip()
     again = {
         "pipx": f"`pipx reinstall {NAME}`",
-        "uv": f"`uv tool install --reinstall {NAME}`",
-        "pip": pip_install(f"--force-reinstall --no-deps {NAME}"),
+        "uv": f"`uv tool install --reinstall {given}`",
+        "pip": pip_install(f"--force-reinstall --no-deps {given}"),
     }
     return f"Install the course again: {again[installer()]}. Your own notebooks are elsewhere."
 
@@ -196,10 +216,11 @@ def how_to_get_newer() -> str:
     """One sentence: how a newer release comes to a learner who has this one."""
     if kind() != "wheel":
         return "To take a newer one: make update FROM=path-to-the-zip"
+    by_name = given_to_pip() == NAME  # else whoever handed out a file hands out the next one
     newer = {
-        "pipx": f"`pipx upgrade {NAME}`",
-        "uv": f"`uv tool upgrade {NAME}`",
-        "pip": pip_install(f"--upgrade {NAME}"),
+        "pipx": f"`pipx upgrade {NAME}`" if by_name else "`pipx install --force path-to-the-newer.whl`",
+        "uv": f"`uv tool upgrade {NAME}`" if by_name else "`uv tool install path-to-the-newer.whl`",
+        "pip": pip_install(f"--upgrade {NAME}" if by_name else "path-to-the-newer.whl"),
     }
     return f"A newer release comes with {newer[installer()]}; then run `anatomy update` again."
 

@@ -191,5 +191,7 @@ def _not_recorded(exercise_id: str, known: list[str]) -> str:
             return mean.format(name=repr(exercise_id), names=" / ".join(map(repr, near)))
         there = _("There is no exercise {name}. Known: {names}, …")
         return there.format(name=repr(exercise_id), names=", ".join(known[:8]))
-    none = _("{name} has no recording yet. {repair}")
-    return none.format(name=exercise_id, repair=installation.how_to_repair(f"make record UNIT={unit}"))
+    if installation.kind() == "project":
+        return f"{exercise_id} has no recording yet: run `make record UNIT={unit}`"
+    none = _("{name} has no recording. {repair}")
+    return none.format(name=exercise_id, repair=installation.how_to_repair())

@@ -2,12 +2,15 @@
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 
 import anatomy
 import pytest
 from anatomy import command
+
+from autograder import ROOT
 
 
 def run(code, **env):
@@ -76,3 +79,11 @@ def test_every_public_name_is_there_and_no_other():
     assert set(anatomy.__all__) <= set(dir(anatomy))
     with pytest.raises(AttributeError, match="no attribute 'chekc'"):
         importlib.import_module("anatomy").chekc  # noqa: B018
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/students.md", "course/README.md", "CONTRIBUTING.md"])
+def test_pages_name_commands_that_there_are(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"(?:^|[`/\\])anatomy ([a-z]+)", text, re.M)
+    assert set(named) <= set(command.COMMANDS) and (named or page == "CONTRIBUTING.md")
+    assert set(re.findall(r"transformer_anatomy-([\d.]+)-py3", text)) <= {anatomy.__version__}

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import tomllib
 import urllib.request
 import zipfile
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ import pytest
 from anatomy.fingerprint import parse, sign, to_bytes
 
 from autograder import ROOT
-from autograder.build import wheel
+from autograder.build import lock, wheel
 
 from .learners_folder import answers, cell_of, own_cell
 from .toy import texts
@@ -82,6 +83,11 @@ class Machine:
 
     def notebook(self, unit=FIRST):
         return self.here / "transformer-anatomy" / unit / f"{unit}.ipynb"
+
+    def begin(self):
+        """The copies that `anatomy lab` makes, for a test that runs alone."""
+        if not self.notebook().exists():
+            shutil.copytree(self.packages / "anatomy/_data/notebooks", self.here / "transformer-anatomy")
 
     @contextmanager
     def lab(self, *words):
@@ -154,7 +160,7 @@ def test_two_wheels_have_the_same_bytes_whatever_the_umask(built, contents, tmp_
 def test_the_doctor_finds_nothing_wrong(machine):
     said = machine.anatomy("doctor")
     assert "Nothing is wrong" in said and f"wheel, {machine.packages / 'anatomy'}" in said and str(ROOT) not in said
-    assert "`anatomy lab` puts them into" in said and "make" not in said
+    assert "`make" not in said and "zip" not in said
 
 
 def test_the_doctor_finds_a_recording_that_is_cut_short_and_one_that_was_changed(machine):
@@ -166,9 +172,15 @@ def test_the_doctor_finds_a_recording_that_is_cut_short_and_one_that_was_changed
         text.write_bytes(novel.replace(b"Emma", b"Anna"))
         said = machine.anatomy("doctor", status=1)
         assert "recordings/06-rope.safetensors" in said and "text/austen/emma.txt" in said
-        assert "Install the course again" in said and "--force-reinstall --no-deps transformer-anatomy" in said
+        assert "Install the course again" in said and "pip install --force-reinstall --no-deps /" in said
     finally:
         path.write_bytes(whole), text.write_bytes(novel)
+
+
+def test_update_without_notebooks_makes_none(machine):
+    empty = machine.folder / "empty"
+    said = machine.anatomy("update", str(empty), status=2)
+    assert f"there are no notebooks of yours in {empty}" in said and not empty.exists()
 
 
 def test_lab_makes_the_copies_and_shows_the_first_page(machine):
@@ -185,7 +197,8 @@ def test_lab_makes_the_copies_and_shows_the_first_page(machine):
 
 
 def test_later_it_is_found_from_anywhere(machine):
-    machine.anatomy("update")
+    with machine.lab("transformer-anatomy"):
+        pass
     elsewhere, machine.here = machine.here, machine.home
     try:
         assert f"Your notebooks are in {elsewhere / 'transformer-anatomy'}" in machine.anatomy("doctor")
@@ -214,8 +227,9 @@ def test_words_of_the_wheel_are_no_checkouts(machine):
         "print(it.kind(), it.command('lab'), it.how_to_repair(), it.how_to_get_newer())"
     )
     assert said.startswith("wheel `anatomy lab`") and "make " not in said and "zip" not in said
+    machine.begin()
     said = machine.anatomy("update", "--from", "newer.zip", status=2)
-    assert "installed as a Python package" in said and "pip install --upgrade transformer-anatomy" in said
+    assert "installed as a Python package" in said and "pip install path-to-the-newer.whl" in said
 
 
 def newer(contents):
@@ -231,9 +245,7 @@ def newer(contents):
 
 def test_a_newer_wheel_and_update_bring_the_text_and_keep_every_answer(machine, contents, tmp_path):
     path = machine.notebook()
-    if not path.exists():
-        machine.anatomy("update", status=2)  # says that there is nothing yet
-        shutil.copytree(machine.packages / "anatomy/_data/notebooks", machine.here / "transformer-anatomy")
+    machine.begin()
     book = json.loads(path.read_text(encoding="utf-8"))
     answer = answers()["start.weighted_average"]
     cell_of(book, "solve-start-weighted_average")["source"] = answer
@@ -253,6 +265,30 @@ def test_a_newer_wheel_and_update_bring_the_text_and_keep_every_answer(machine, 
     before = path.read_bytes()
     assert "Your notebooks are those of the release that is here" in machine.anatomy("update")
     assert path.read_bytes() == before
+
+
+def test_a_package_without_its_notebooks_says_so(machine):
+    """As `pip install ./course` makes one: nothing is written anywhere."""
+    released = machine.packages / "anatomy/_data/notebooks"
+    released.rename(machine.folder / "aside")
+    try:
+        for words in (["lab", "--no-browser"], ["update"]):
+            assert "holds no notebooks. Install the course again" in machine.anatomy(*words, status=2)
+    finally:
+        (machine.folder / "aside").rename(released)
+    assert not (machine.packages.parent / "work").exists()
+
+
+def test_what_a_wheel_needs_is_what_is_locked(built):
+    """Every package that learners have by name, none of a certain build, and no floor above what is tested."""
+    project = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text())["project"]
+    floors = dict(re.fullmatch(r"([a-z]+)>=([\d.]+)", line).groups() for line in project["dependencies"])
+    pins = dict(re.findall(r"^([a-z0-9-]+)==([\d.]+)$", (ROOT / "requirements.lock").read_text(), re.M))
+    assert set(floors) == set(lock.LEARNER) - {"setuptools", "nbconvert"}, (
+        "those two come with JupyterLab or not at all"
+    )
+    parts = lambda version: [int(n) for n in version.split(".")]
+    assert all(parts(floors[name]) <= parts(pins[name]) for name in floors)
 
 
 def test_a_stale_file_is_named_and_no_wheel_is_made(tmp_path, monkeypatch, capsys):
