@@ -46,7 +46,9 @@ def furnished(page: str) -> str:
     page = page.replace('<div id="search-results"></div>', '<h1>Search</h1>\n<div id="search-results"></div>')
     if 'class="ta-live"' in page:  # last, when all that it looks for stands there
         root = re.search(r'data-content_root="([^"]*)"', page)
-        page = page.replace("</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>')
+        page = page.replace(
+            "</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>'
+        )
     return page
 
 

@@ -23,7 +23,7 @@ def repository() -> str:
 def opening(unit: str) -> str:
     """HTML of the line. JupyterLab has no address: it opens a learner's own copy, so a command stands there."""
     items = "".join(
-        f'<li><a{" download" if where.endswith(".ipynb") and "://" not in where else ""} '
+        f"<li><a{' download' if where.endswith('.ipynb') and '://' not in where else ''} "
         f'href="{html.escape(where if "://" in where else f"../{where}")}">{html.escape(label)}</a></li>'
         for label, where in links(unit)
     )

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..installation import how_to_repair
 from ..models import Config
 from ..records import MissingRecording, assets_dir
+from ..translation import _
 
 NAME = "austen"
 FILES = ("config.json", "manifest.json", "model.safetensors", "tokenizer.json")
@@ -24,7 +25,8 @@ def folder() -> Path:
     found = assets_dir() / "models" / NAME
     missing = [name for name in FILES if not (found / name).is_file()]
     if missing:
-        raise MissingRecording(f"{found} has no {missing[0]}: the trained model is incomplete. {how_to_repair()}")
+        incomplete = _("{folder} has no {file}: the trained model is incomplete. {repair}")
+        raise MissingRecording(incomplete.format(folder=found, file=missing[0], repair=how_to_repair()))
     return found
 
 
