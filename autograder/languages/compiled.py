@@ -17,7 +17,17 @@ from autograder.build.numbers import fill
 from . import catalogues
 from .words import Entry
 
+KEPT = ("Content-Type", "Language", "Plural-Forms")  # of the header; the others say when and by what it was made
 FOLDER = ROOT / "course" / "anatomy" / "locale"
+
+
+class _Dateless(Catalog):
+    """A catalogue whose header says what gettext needs to know."""
+
+    @property
+    def mime_headers(self) -> list[tuple[str, str]]:
+        """(name, value) of each line."""
+        return [(name, value) for name, value in super().mime_headers if name in KEPT]
 
 
 def path_of(language: str) -> Path:
@@ -27,7 +37,7 @@ def path_of(language: str) -> Path:
 
 def to_bytes(parts: Iterable[tuple[list[Entry], Catalog]], language: str) -> bytes:
     """The .mo file of what is translated and shown by the package, with recorded facts filled in."""
-    made = Catalog(locale=catalogues.checked(language), fuzzy=False, charset="utf-8")
+    made = _Dateless(locale=catalogues.checked(language), fuzzy=False, charset="utf-8")
     for entries, catalog in parts:
         for entry in entries:
             if entry.filled is None:

@@ -15,7 +15,6 @@ from .texts import short, written
 from .translation import N_, _
 
 RESULT, RESULT_OF_CALL = N_("the result"), N_("the result of call {n}")
-RETURN_MISSING = N_("{where} is None: is a return missing?")
 MOST_CALLS = 20  # of a case, and more
 CHARACTERS = 1_200  # of a shown value
 _PART = 300  # of a string, a key or an expression in it
@@ -32,6 +31,7 @@ class Difference:
     sentence: one sentence for the learner.
     expected, got: short texts to be shown side by side.
     step: index of the program's step that differs; gradient: label of the gradient that does (where it is known).
+    is_nothing: nothing at all was returned.
     """
 
     kind: str
@@ -40,6 +40,7 @@ class Difference:
     got: str = ""
     step: int | None = None
     gradient: str | None = None
+    is_nothing: bool = False
 
 
 def show(value: Any, limit: int = 24) -> str:
@@ -111,7 +112,8 @@ def difference(
     if got is None and expected is not None:
         told = _("{where} is None, expected {kind}").format(where=where, kind=_kind(expected))
         if where == _(RESULT) or where in (_(RESULT_OF_CALL).format(n=n) for n in range(1, MOST_CALLS)):
-            told = _(RETURN_MISSING).format(where=where)
+            told = _("{where} is None: is a return missing?").format(where=where)
+            return Difference("type", told, show(expected), "None", is_nothing=True)
         return Difference("type", told, show(expected), "None")
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(expected, got, (atol or {}).get(id(expected), 0.0), rtol, where)

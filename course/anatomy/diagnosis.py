@@ -77,6 +77,8 @@ class _Failure:
             return Mistake("generic.gradient", _but(self.problem.sentence))
         if kind in _PLAIN:
             return Mistake(f"generic.{kind}", _sentence(self.problem.sentence) + self._hint())
+        if self.problem.is_nothing:
+            return forms.of_nothing(_sentence(self.problem.sentence))
         if kind in ("type", "shape", "dtype"):
             want, got = self._pair(self.first)[1:] or (None, None)
             return getattr(forms, f"of_{kind}")(_sentence(self.problem.sentence), want, got)

@@ -6,20 +6,22 @@ from typing import Any
 import torch
 
 from .codec import Opaque
-from .compare import RETURN_MISSING, difference, dtype_name
+from .compare import difference, dtype_name
 from .translation import _, ngettext
 from .verdict import Mistake
 
 
 def of_type(sentence: str, want: Any, got: Any) -> Mistake:
     """A result of another type. sentence: what is wrong; want, got: the values, None where they are not known."""
-    return Mistake("generic.type", sentence + _type_hint(sentence, want, got))
+    return Mistake("generic.type", sentence + _type_hint(want, got))
 
 
-def _type_hint(sentence: str, want: Any, got: Any) -> str:
-    missing = _(RETURN_MISSING).partition("{where}")[2]
-    if missing and sentence.endswith(missing):
-        return _(" print only shows a value, return hands it back.")
+def of_nothing(sentence: str) -> Mistake:
+    """Nothing was returned."""
+    return Mistake("generic.type", sentence + _(" print only shows a value, return hands it back."))
+
+
+def _type_hint(want: Any, got: Any) -> str:
     if isinstance(want, torch.Tensor):
         if isinstance(got, list | tuple) and got and all(isinstance(v, torch.Tensor) for v in got):
             for i, v in enumerate(got[:8]):

@@ -62,7 +62,7 @@ def _catalogue(name: str) -> _gettext.NullTranslations:
     try:
         with path.open("rb") as file:
             return _gettext.GNUTranslations(file)
-    except (OSError, UnicodeDecodeError, ValueError):
+    except Exception:  # gettext raises whatever its parts do
         return _gettext.NullTranslations()  # a damaged catalogue costs the language and no lesson
 
 
