@@ -1,4 +1,4 @@
-"""The package in another language: what is shown is translated, what is kept is English, and English is the fallback."""
+"""The package in another language: what is shown is translated, what is kept is English, and English stands in."""
 
 import json
 
