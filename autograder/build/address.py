@@ -21,6 +21,7 @@ from .cells import SourceError
 
 PUBLIC = re.compile(r"https://github\.com/([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+)")
 BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # Binder's and Colab's addresses have no place for a slash in it
+VERSION = re.compile(r'^__version__ = "([^"]+)"', re.M)
 FILE = ROOT / "course" / "anatomy" / "address.json"
 
 
@@ -74,7 +75,6 @@ def read(root: Path = ROOT) -> Address:
     """The setting. Raises SourceError with one sentence on what to write where it cannot be used."""
     said = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     setting = said.get("tool", {}).get("transformer-anatomy", {})
-    project = tomllib.loads((root / "course" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     repository, branch = setting.get("repository", ""), setting.get("branch", "main")
     found = PUBLIC.fullmatch(repository.removesuffix("/").removesuffix(".git")) if isinstance(repository, str) else None
     if repository != "" and (found is None or found[1] == "OWNER"):
@@ -85,4 +85,15 @@ def read(root: Path = ROOT) -> Address:
     if not isinstance(branch, str) or not BRANCH.fullmatch(branch):
         raise SourceError(f"pyproject.toml: branch = {branch!r} must be one word without a slash, such as main")
     owner, name = found.groups() if found else ("", "")
-    return Address(owner, name, branch, project["version"])
+    return Address(owner, name, branch, _version(root / "course"))
+
+
+def _version(course: Path) -> str:
+    """The learner's package's: where it says it in its project file, or where that file points to, in its code."""
+    project = tomllib.loads((course / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    if "version" in project:
+        return project["version"]
+    found = VERSION.search((course / "anatomy" / "__init__.py").read_text(encoding="utf-8"))
+    if found is None:
+        raise SourceError('course/anatomy/__init__.py: there is no line __version__ = "…"')
+    return found[1]

@@ -38,6 +38,18 @@ def test_the_setting_is_read(tmp_path, end):
     )
 
 
+def test_the_version_may_stand_in_the_package_itself(tmp_path):
+    setting(tmp_path, "")
+    (tmp_path / "course" / "pyproject.toml").write_text('[project]\ndynamic = ["version"]')
+    (tmp_path / "course" / "anatomy").mkdir()
+    code = tmp_path / "course" / "anatomy" / "__init__.py"
+    code.write_text('"""Doc."""\n__version__ = "2.0.0"  # here\n')
+    assert address.read(tmp_path).version == "2.0.0"
+    code.write_text("")
+    with pytest.raises(SourceError, match="there is no line __version__"):
+        address.read(tmp_path)
+
+
 @pytest.mark.parametrize("text", ["", '[tool.transformer-anatomy]\nrepository = ""'])
 def test_without_a_setting_there_is_no_address(tmp_path, text):
     found = setting(tmp_path, text)

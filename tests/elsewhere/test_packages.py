@@ -47,7 +47,7 @@ def test_what_those_need_in_turn_stands_there_too():
 
 
 def test_the_first_cell_brings_what_importing_the_package_needs():
-    code = "import sys, torch; theirs = set(sys.modules); import anatomy; print(*set(sys.modules) - theirs)"
+    code = "import sys, torch; theirs = set(sys.modules); from anatomy import check; print(*set(sys.modules) - theirs)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     known = importlib.metadata.packages_distributions()
     loaded = {named(d) for module in shown for d in known.get(module.split(".")[0], [])}
