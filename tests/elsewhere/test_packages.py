@@ -15,7 +15,8 @@ from autograder.build.first_cell import PACKAGES
 from autograder.build.lock import LEARNER, closure
 
 THEIRS = ("torch", "ipykernel", "ipywidgets", "matplotlib")  # what Colab and Kaggle have, with all that these need
-OPTIONAL = {"transformers"}  # course/pyproject.toml calls it an extra
+# An extra of course/pyproject.toml, and what opens JupyterLab at home.
+OPTIONAL = {"transformers", "jupyterlab_server"}
 
 
 def named(package):
