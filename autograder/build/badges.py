@@ -1,6 +1,7 @@
-"""What README and CITATION.cff take from the course's public address.
+"""What README and CITATION.cff take from the course's public address and version.
 
-README's table of units has a column that opens a unit elsewhere, where there is such an address. Words, no pictures of badges: a page that shows them would fetch each from somebody else's server.
+README's table of units has a column that opens a unit elsewhere, where there is such an address. Words, no pictures of
+badges: a page that shows them would fetch each from somebody else's server.
 """
 
 import re
