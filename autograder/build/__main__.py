@@ -39,6 +39,7 @@ def all_outputs() -> dict[Path, bytes]:
     """The same for every unit that has a source, for the gallery, and what links to the course's public place."""
     public = address.read()
     made = {address.FILE: public.to_json(), ROOT / "README.md": badges.readme(public)}
+    made[ROOT / "CITATION.cff"] = badges.citation(public)
     made |= outputs_of(exercises.units())
     gallery = ROOT / "solutions" / "gallery.py"
     if gallery.exists():

@@ -1,6 +1,7 @@
-"""The column of README's table of units that opens a unit elsewhere: there where the course has a public address.
+"""What README and CITATION.cff take from the course's public address and version.
 
-Words, no pictures of badges: a page that shows them would fetch each from somebody else's server.
+README's table of units has a column that opens a unit elsewhere, where there is such an address. Words, no pictures of
+badges: a page that shows them would fetch each from somebody else's server.
 """
 
 import re
@@ -17,6 +18,20 @@ def readme(address: Address) -> bytes:
     """Bytes of README.md with that column, or without it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return table(text, address).encode()
+
+
+def citation(address: Address) -> bytes:
+    """Bytes of CITATION.cff with the version, and with the repository where it is public."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    return cited(text, address).encode()
+
+
+def cited(text: str, address: Address) -> str:
+    """The text of a CITATION.cff with these two lines as they are now."""
+    lines = [line for line in text.split("\n") if not line.startswith("repository-code:")]
+    at = next(i for i, line in enumerate(lines) if line.startswith("version:"))
+    code = [f'repository-code: "{address.repository}"'] if address.repository else []
+    return "\n".join([*lines[:at], f"version: {address.version}", *code, *lines[at + 1 :]])
 
 
 def table(text: str, address: Address) -> str:

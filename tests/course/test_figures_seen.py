@@ -98,6 +98,8 @@ def shade(tab):
     [
         ('data-jp-theme-light="true"', "dark", LIGHT),  # JupyterLab's theme counts, and not the system's
         ('data-jp-theme-light="false"', "light", DARK),
+        ('data-vscode-theme-kind="vscode-light"', "dark", LIGHT),
+        ('data-vscode-theme-kind="vscode-high-contrast"', "light", DARK),
         ("", "light", LIGHT),
         ("", "dark", DARK),
     ],
@@ -108,6 +110,14 @@ def test_the_paper_is_that_of_the_page(browser, body, scheme, paper):
     assert shade(tab) == paper
     tab.evaluate("() => { document.body.dataset.jpThemeLight = 'false' }")
     assert shade(tab) == DARK, "it changes with the theme, without drawing again"
+    tab.close()
+
+
+@pytest.mark.parametrize("theme, scheme, paper", [("light", "dark", LIGHT), ("dark", "light", DARK)])
+def test_the_paper_is_that_of_colab(browser, theme, scheme, paper):
+    tab = browser.new_page(color_scheme=scheme)
+    tab.set_content(f'<html theme="{theme}"><body>{live()}')
+    assert shade(tab) == paper
     tab.close()
 
 

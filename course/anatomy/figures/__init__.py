@@ -17,13 +17,15 @@ from .tables import Table, as_html
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# An SVG in an <img> sees the color-scheme of its element as the reader's own wish (Media Queries 5). JupyterLab sets
-# an attribute for its theme and no color-scheme; elsewhere the system's wish counts.
+# An SVG in an <img> sees the color-scheme of its element as the reader's own wish (Media Queries 5). JupyterLab, VS
+# Code and Colab set an attribute for their theme and no color-scheme; elsewhere the system's wish counts.
 STYLE = """<style>
 .ta-figure { margin: 0; }
 .ta-figure > img { max-width: 100%; height: auto; color-scheme: light dark; }
-[data-jp-theme-light="true"] .ta-figure > img { color-scheme: only light; }
-[data-jp-theme-light="false"] .ta-figure > img { color-scheme: dark; }
+:is([data-jp-theme-light="true"], [data-vscode-theme-kind$="light"], html[theme="light"]) .ta-figure > img {
+  color-scheme: only light; }
+:is([data-jp-theme-light="false"], [data-vscode-theme-kind]:not([data-vscode-theme-kind$="light"]), html[theme="dark"])
+  .ta-figure > img { color-scheme: dark; }
 .ta-figure summary { cursor: pointer; padding: 3px 0; width: fit-content; }
 .ta-figure .ta-numbers { overflow: auto; max-height: 26em; }
 .ta-figure table { border-collapse: collapse; margin: 4px 0 14px; font-variant-numeric: tabular-nums; }
