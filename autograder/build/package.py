@@ -22,7 +22,7 @@ from . import __main__ as build
 from .source import SourceError
 
 NAME = "transformer-anatomy"
-STUDENTS_PAGE = "docs/students.md"  # lies at the top of the package
+STUDENTS_PAGES = ("docs/students.md", "docs/learners.md")  # lie at the top of the package, and link to one another
 LEARNER_FILES = ("Makefile", "environment.yml", "requirements.lock", "LICENSE", "LICENSE-TEXT", "CITATION.cff")
 # What these two folders hold, so that a source archive makes the package too; a test compares it with what git tracks.
 LEARNER_FOLDERS = (
@@ -51,8 +51,7 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
         raise RuntimeError(f"{root} has no course/README.md: the package is made in the course's own folder")
     made = {n: (root / n).read_bytes() for n in names}
     made["README.md"] = made["course/README.md"]
-    if (root / STUDENTS_PAGE).is_file():
-        made[Path(STUDENTS_PAGE).name] = (root / STUDENTS_PAGE).read_bytes()
+    made |= {Path(page).name: (root / page).read_bytes() for page in STUDENTS_PAGES if (root / page).is_file()}
     return made
 
 

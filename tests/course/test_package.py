@@ -46,7 +46,7 @@ def test_what_is_listed_is_what_git_tracks():
     wing = {n for n in wing if not n.startswith(package.STAYS)}
     listed = set(package.listed())
     assert wing <= listed, f"LEARNER_FOLDERS in autograder/build/package.py leaves out {sorted(wing - listed)}"
-    assert set(package.contents()) == wing | {"README.md", "students.md"}
+    assert set(package.contents()) == wing | {"README.md", "students.md", "learners.md"}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,8 @@ def source_archive(tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     (root / "docs").mkdir()
-    (root / "students.md").rename(root / "docs" / "students.md")  # where a source archive has it
+    for page in ("students.md", "learners.md"):
+        (root / page).rename(root / "docs" / page)  # where a source archive has it
     return root
 
 

@@ -186,3 +186,16 @@ def test_a_letter_is_used_where_the_notation_says(letter):
 def test_contributors_page_has_no_link_out_of_the_site():
     page = PAGES["contributors"]
     assert "examples/widget/README.md" in page and not re.search(r"\]\((?!#|https:|docs/)", page)
+
+
+def test_what_learners_get_links_to_what_they_have():
+    """The two pages of the student package, in the package: there is no docs/ in it."""
+    from autograder.build.package import contents
+
+    given = contents()
+    for name in ("students.md", "learners.md"):
+        text = given[name].decode()
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+            path, _, place = target.partition("#")
+            assert (path or name) in given, target
+            assert not place or place in anchors(given[path or name].decode()), target
