@@ -83,7 +83,7 @@ def known_exercises(unit: str | None = None) -> list[str]:
     folder = assets_dir() / "recordings"
     index = _index(str(folder))
     if not index:
-        raise MissingRecording(f"No recordings in {folder}. {installation.how_to_repair()}")
+        raise MissingRecording(f"No recordings in {folder}. {installation.how_to_repair('make record')}")
     return [i for i, (_, e) in index.items() if unit in (None, e["unit"])]
 
 
@@ -124,7 +124,9 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     path, data = _index(str(assets_dir() / "recordings"))[exercise_id]
     tensor_file = path.with_suffix(".safetensors")
     if not tensor_file.exists():
-        raise MissingRecording(f"{tensor_file.name} is missing beside {path.name}. {installation.how_to_repair()}")
+        raise MissingRecording(
+            f"{tensor_file.name} is missing beside {path.name}. {installation.how_to_repair('make record')}"
+        )
     data = dict(data)
     cases = data.pop("cases")
     with safe_open(str(tensor_file), framework="pt") as store:

@@ -252,6 +252,6 @@ def load_recording(name: str) -> Tables:
     path = assets_dir() / "recordings" / "widgets" / f"{name}.safetensors"
     if not path.exists():
         raise MissingRecording(
-            f"{path} is missing, which holds a widget's inputs and reference curves. {how_to_repair()}"
+            f"{path} is missing, which holds a widget's inputs and reference curves. {how_to_repair('make record')}"
         )
     return load_file(path)
