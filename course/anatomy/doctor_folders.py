@@ -128,7 +128,7 @@ def recordings() -> Iterator[Finding]:
     bad += [name for name in _changed_since_installed() if name not in bad]
     if bad:
         some = ", ".join(bad[:4]) + (f" and {len(bad) - 4} more" if len(bad) > 4 else "")
-        yield Finding("wrong", f"Missing or damaged in {folder}: {some}. {installation.how_to_repair()}")
+        yield Finding("wrong", f"Missing or damaged in {folder}: {some}. {installation.how_to_repair('make record')}")
     else:
         count = len(list((folder / "recordings").rglob("*.safetensors")))
         yield Finding("good", f"Recordings are whole ({len(units)} units, {count} files), in {folder}")

@@ -193,14 +193,15 @@ def how_to_install(package: str) -> str:
     return f"run {pip_install(package)}" if kind() == "wheel" else "run `make lab` in the course folder"
 
 
-def how_to_repair(made_by: str = "make record") -> str:
+def how_to_repair(made_by: str = "") -> str:
     """One sentence: what brings back a file of the course that is missing or damaged.
 
-    made_by: the command that makes it, for those who have the whole project.
+    made_by: the command that makes it where the whole project is, if one does.
     """
     what = kind()
     if what == "project":
-        return f"Run `{made_by}`, or put the file back with `git checkout assets`."
+        back = "`git checkout assets` puts it back."
+        return f"Run `{made_by}`, or {back}" if made_by else back
     if what == "package":
         return "In a student package, unpack the zip again; your own notebooks are elsewhere."
     given = given_to_pip()

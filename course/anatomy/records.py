@@ -85,7 +85,7 @@ def known_exercises(unit: str | None = None) -> list[str]:
     index = _index(str(folder))
     if not index:
         missing = _("No recordings in {folder}. {repair}")
-        raise MissingRecording(missing.format(folder=folder, repair=installation.how_to_repair()))
+        raise MissingRecording(missing.format(folder=folder, repair=installation.how_to_repair("make record")))
     return [i for i, (__, e) in index.items() if unit in (None, e["unit"])]
 
 
@@ -128,7 +128,9 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     if not tensor_file.exists():
         missing = _("{file} is missing beside {description}. {repair}")
         raise MissingRecording(
-            missing.format(file=tensor_file.name, description=path.name, repair=installation.how_to_repair())
+            missing.format(
+                file=tensor_file.name, description=path.name, repair=installation.how_to_repair("make record")
+            )
         )
     data = dict(data)
     cases = data.pop("cases")
@@ -194,4 +196,4 @@ def _not_recorded(exercise_id: str, known: list[str]) -> str:
     if installation.kind() == "project":
         return f"{exercise_id} has no recording yet: run `make record UNIT={unit}`"
     none = _("{name} has no recording. {repair}")
-    return none.format(name=exercise_id, repair=installation.how_to_repair())
+    return none.format(name=exercise_id, repair=installation.how_to_repair("make record"))

@@ -71,7 +71,7 @@ def test_each_novel_has_a_part_of_either():
 
 def test_missing_files_are_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("ANATOMY_ASSETS", str(tmp_path))
-    with pytest.raises(MissingRecording, match="is missing, which holds the novels. .* unpack the zip again"):
+    with pytest.raises(MissingRecording, match="is missing, which holds the novels. `git checkout assets`"):
         corpus.training_text()
 
 

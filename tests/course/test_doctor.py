@@ -268,7 +268,7 @@ def test_the_exit_status_says_whether_anything_is_wrong(monkeypatch, capsys):
 
 
 def test_how_to_repair_says_what_fits(monkeypatch, tmp_path):
-    assert installation.kind() == "project" and "make record" in installation.how_to_repair()
+    assert installation.kind() == "project" and "git checkout" in installation.how_to_repair()
     root = course(tmp_path / "anatomy")
     monkeypatch.chdir(root)
     assert installation.kind() == "package" and "unpack the zip again" in installation.how_to_repair()

@@ -254,7 +254,7 @@ def test_missing_files_are_one_sentence(tmp_path, monkeypatch):
     shutil.copytree(FOLDER, tmp_path / "models" / "austen")
     (tmp_path / "models" / "austen" / "tokenizer.json").unlink()
     for read in (shipped.checkpoint, shipped.tokenizer, shipped.manifest):
-        with pytest.raises(MissingRecording, match="has no tokenizer.json: .* `git checkout assets`"):
+        with pytest.raises(MissingRecording, match="has no tokenizer.json: .* `git checkout assets` puts it back"):
             read()
 
 

@@ -260,5 +260,5 @@ def load_recording(name: str) -> Tables:
     path = assets_dir() / "recordings" / "widgets" / f"{name}.safetensors"
     if not path.exists():
         missing = _("{path} is missing, which holds a widget's inputs and reference curves. {repair}")
-        raise MissingRecording(missing.format(path=path, repair=how_to_repair()))
+        raise MissingRecording(missing.format(path=path, repair=how_to_repair("make record")))
     return load_file(path)
