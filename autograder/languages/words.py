@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anatomy.cost import REASON
+from anatomy.translation import PICTURE
 from anatomy.units import cell_id
 
 from autograder import ROOT
@@ -13,8 +14,6 @@ from autograder.build import code_words, wording
 from autograder.build.numbers import fill
 from autograder.build.release import release_notebook
 from autograder.build.source import read_words
-
-PICTURE = "picture"  # the context of what ``described`` says: it does not know its unit
 
 
 @dataclass

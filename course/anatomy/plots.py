@@ -7,6 +7,7 @@ import matplotlib as mpl
 from cycler import cycler
 
 from . import figures
+from .translation import PICTURE, said
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GRAY = (
     "#0072B2",
@@ -55,6 +56,6 @@ def described(alt: str) -> Iterator[None]:
     from IPython.display import display
 
     yield
-    data, metadata = figures.bundle(plt.gcf(), alt)
+    data, metadata = figures.bundle(plt.gcf(), said(PICTURE, alt))
     plt.close()
     display(data, raw=True, metadata=metadata)

@@ -365,24 +365,21 @@ def signature_problem(function: Any, signature: str) -> str | None:
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         return None
     if name[:1].isupper() != inspect.isclass(function):
+        said = _("pass the class {name} itself, without parentheses: you passed an object made from it")
         if inspect.isclass(function):
             said = _("{name} should be a function (def {signature}: …), yours is a class")
-            return said.format(name=name, signature=signature)
-        said = _("pass the class {name} itself, without parentheses: you passed an object made from it")
-        if inspect.isfunction(function):
+        elif inspect.isfunction(function):
             said = _("{name} should be a class, yours is a function")
-        return said.format(name=name)
+        return said.format(name=name, signature=signature)
     missing = [n for n in names if n not in parameters]
     extra = [n for n, p in parameters.items() if n not in names and p.default is p.empty]
     if not missing and not extra:
         return None
+    parts = [_("{name} is missing").format(name=m) for m in missing]
+    parts += [_("nothing is passed for {name}").format(name=e) for e in extra]
     if len(missing) == len(extra):
-        names = [_("{old} to {new}").format(old=e, new=m) for e, m in zip(extra, missing, strict=True)]
-        what = _("rename {names}").format(names=_(" and ").join(names))
-    else:
-        parts = [_("{name} is missing").format(name=m) for m in missing]
-        parts += [_("nothing is passed for {name}").format(name=e) for e in extra]
-        what = _(" and ").join(parts)
+        parts = [_("rename {old} to {new}").format(old=e, new=m) for e, m in zip(extra, missing, strict=True)]
+    what = _(" and ").join(parts)
     said = _("the signature should be {signature}, yours takes ({names}): {what}")
     return said.format(signature=signature, names=", ".join(parameters), what=what)
 

@@ -21,6 +21,7 @@ from typing import Any
 import filelock
 
 from . import files
+from .translation import _
 
 Entry = dict[str, Any]
 Entries = dict[str, Any]  # of a file: id → Entry
@@ -50,7 +51,11 @@ def read(name: str) -> Entries:
     try:
         data = _parse(name, path)[0]
     except OSError as error:
-        print(f"(your {name} cannot be read just now: {_why(error)}. The file is left as it is.)")
+        print(
+            _("(your {name} cannot be read just now: {why}. The file is left as it is.)").format(
+                name=name, why=_why(error)
+            )
+        )
         data = {}
     except ValueError:
         return update(name, lambda data: None)[0]  # under the lock: another notebook may be writing a good one
@@ -73,7 +78,7 @@ def update(name: str, change: Callable[[Entries], object]) -> tuple[Entries, boo
             locked = _lock(path, held)
             before, sound = _open(name, path)
         except OSError as error:
-            problem = "another notebook is holding the file" if isinstance(error, filelock.Timeout) else _why(error)
+            problem = _("another notebook is holding the file") if isinstance(error, filelock.Timeout) else _why(error)
             with contextlib.suppress(OSError, ValueError):
                 before, sound = _parse(name, path)
         data = copy.deepcopy(before)
@@ -90,7 +95,11 @@ def update(name: str, change: Callable[[Entries], object]) -> tuple[Entries, boo
         _unsaved.pop(path, None)
     elif data != before:
         _unsaved.setdefault(path, []).append(change)
-        print(f"({name} was not saved: {problem}. It is kept while this notebook runs, and nothing else is affected.)")
+        print(
+            _(
+                "({name} was not saved: {problem}. It is kept while this notebook runs, and nothing else is affected.)"
+            ).format(name=name, problem=problem)
+        )
     return data, problem is None
 
 
@@ -126,9 +135,9 @@ def _parse(name, path):
     try:
         data = json.loads(text)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise ValueError(_("nested too deeply")) from error
     if not isinstance(data, dict):
-        raise ValueError("not an object")
+        raise ValueError(_("not an object"))
     tidy = _TIDY.get(name, lambda value: (value, True))
     tidied = {key: tidy(value) for key, value in data.items()}
     return {k: v for k, (v, _) in tidied.items() if v is not None}, all(sound for _, sound in tidied.values())
@@ -151,7 +160,11 @@ def _keep_aside(name, path, how):
             break
         number += 1
     how(path, kept)
-    print(f"(part of your {name} file could not be understood; the file was kept as {kept.name})")
+    print(
+        _("(part of your {name} file could not be understood; the file was kept as {name2})").format(
+            name=name, name2=kept.name
+        )
+    )
 
 
 # What an entry of each file looks like: (the entry in today's form or None, was it sound as it stood).

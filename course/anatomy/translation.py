@@ -15,6 +15,7 @@ from pathlib import Path
 
 LOCALE = Path(__file__).resolve().parent / "locale"
 ENGLISH = "en"
+PICTURE = "picture"  # the context of what ``plots.described`` says: it does not know its unit
 _NAME = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})*")
 
 _spoken: list[str] = []  # what ``speak`` was told last

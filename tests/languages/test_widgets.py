@@ -33,9 +33,11 @@ SAME = {
     "mix": "cat sat mat",
     "permutation": "the dog bites man",
     "attention": "I like him very well pad hope you are quite No indeed it is not He ought he does exp entropy",
-    "anatomy": "RMSNorm RoPE softmax eo NaN",
+    "anatomy": "The She He",
 }
-FORMULA = re.compile(r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b")
+FORMULA = re.compile(
+    r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b"
+)
 SEEN = """() => {
   const found = [];
   const walk = (node) => {

@@ -13,6 +13,7 @@ import torch
 
 from .. import figures
 from ..records import MissingRecording, assets_dir
+from ..translation import _
 
 Recorded = dict[str, Any]  # what a file under assets/experiments holds
 P = ParamSpec("P")
@@ -27,7 +28,9 @@ def recorded(name: str) -> Recorded:
     path = assets_dir() / "experiments" / f"{name}.json"
     if not path.exists():
         raise MissingRecording(
-            f"{path} is missing, which holds recorded measurements. In a student package, unpack the zip again."
+            _(
+                "{path} is missing, which holds recorded measurements. In a student package, unpack the zip again."
+            ).format(path=path)
         )
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -53,7 +56,7 @@ def show_large(name: str) -> None:
     alt = json.loads((folder / "alt.json").read_text(encoding="utf-8"))[name]
     numbers = folder / "tables.json"  # a folder that was drawn before figures had tables has none
     tables = json.loads(numbers.read_text(encoding="utf-8"))[name] if numbers.exists() else []
-    caption = f"The same experiment, larger. Recorded on {where(recorded(f'large/{name}'))}."
+    caption = _("The same experiment, larger. Recorded on {where}.").format(where=where(recorded(f"large/{name}")))
     shown = figures.page(path.read_bytes(), alt, [figures.Table.read(t) for t in tables], caption)
     display({"text/plain": f"{caption} {alt}", "text/html": shown}, raw=True)
 

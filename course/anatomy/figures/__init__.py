@@ -11,6 +11,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..translation import _
 from .tables import Table, as_html
 
 if TYPE_CHECKING:
@@ -44,10 +45,11 @@ def page(svg: str | bytes, alt: str, tables: Sequence[Table] = (), caption: str 
     picture = base64.b64encode(svg.encode() if isinstance(svg, str) else svg).decode()
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     if tables:
+        numbers = html.escape(_("The numbers of this figure"))
         # A box that scrolls is reached by keyboard, and JupyterLab leaves the keys in it alone.
         below += (
-            '<details data-lm-suppress-shortcuts="true"><summary>The numbers of this figure</summary>'
-            '<div class="ta-numbers" role="region" aria-label="The numbers of this figure" tabindex="0">'
+            f'<details data-lm-suppress-shortcuts="true"><summary>{numbers}</summary>'
+            f'<div class="ta-numbers" role="region" aria-label="{numbers}" tabindex="0">'
             f"{''.join(map(as_html, tables))}</div></details>"
         )
     return (

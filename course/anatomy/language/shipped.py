@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..models import Config
 from ..records import MissingRecording, assets_dir
+from ..translation import _
 
 NAME = "austen"
 FILES = ("config.json", "manifest.json", "model.safetensors", "tokenizer.json")
@@ -24,7 +25,9 @@ def folder() -> Path:
     missing = [name for name in FILES if not (found / name).is_file()]
     if missing:
         raise MissingRecording(
-            f"{found} has no {missing[0]}: the trained model is incomplete. In a student package, unpack the zip again."
+            _(
+                "{found} has no {missing}: the trained model is incomplete. In a student package, unpack the zip again."
+            ).format(found=found, missing=missing[0])
         )
     return found
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import fingerprint, records, session, units
+from ..translation import _
 from . import statements
 from .statements import Code
 
@@ -77,14 +78,14 @@ def read(path: Path, unit: str) -> Book:
         if path in _kept and _kept[path][0] == stamp:
             return _kept[path][1]
         if not path.is_file() or about.st_size > MAX_BYTES:
-            raise Unreadable("cannot be read, it is no file or too large.")
+            raise Unreadable(_("cannot be read, it is no file or too large."))
         book = _book(fingerprint.parse(path.read_bytes()), records.known_exercises(unit))
     except FileNotFoundError:
-        raise Unreadable("there is no such notebook; the units lie in folders side by side.") from None
+        raise Unreadable(_("there is no such notebook; the units lie in folders side by side.")) from None
     except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror or error}.") from None
+        raise Unreadable(_("cannot be read: {value}.").format(value=error.strerror or error)) from None
     except fingerprint.NotANotebook as error:
-        raise Unreadable(f"cannot be read, {error}.") from None
+        raise Unreadable(_("cannot be read, {error}.").format(error=error)) from None
     _kept[path] = stamp, book
     return book
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import records, session
 from ..checks import _shell
+from ..translation import _
 from .judged import Part, look
 from .statements import Needed, needed, python, read
 from .table import Table
@@ -38,28 +39,31 @@ def bring(*exercise_ids: str) -> None:
     shell = _shell()
     if getattr(shell, "kernel", None) is None or _is_graded():
         print(
-            "parts.bring puts your code into the cell of an open notebook. No notebook is open here: nothing is done."
+            _(
+                "parts.bring puts your code into the cell of an open notebook. No notebook is open here: nothing is "
+                "done."
+            )
         )
         return
     if not exercise_ids:
-        raise TypeError('parts.bring needs the names of exercises, as in parts.bring("norm.rms_norm")')
+        raise TypeError(_('parts.bring needs the names of exercises, as in parts.bring("norm.rms_norm")'))
     # What is still to do comes last: then nothing moves when it is asked for again.
     found = sorted(map(look, dict.fromkeys(exercise_ids)), key=lambda p: bool(p.why and not p.own))
     table, cell = Table(found), _source(shell)
     code = code_of(found, _around_here(shell.user_ns))
     made = replaced(cell, exercise_ids, code, found)
     if made is None:
-        _say(table, "This call is no statement of its own in its cell. Copy the code from here.", code)
+        _say(table, _("This call is no statement of its own in its cell. Copy the code from here."), code)
     elif made == cell:
-        _say(table, "Nothing new to bring. Solve what is still to do, save that notebook, and run this cell again.")
+        _say(table, _("Nothing new to bring. Solve what is still to do, save that notebook, and run this cell again."))
     else:
         is_copied = cell in _asked or "google.colab" in sys.modules
         _asked.add(cell)
         shell.set_next_input(made, replace=True)
         if is_copied:
-            _say(table, "If this cell is still as it was, put the following in place of all that it holds.", made)
+            _say(table, _("If this cell is still as it was, put the following in place of all that it holds."), made)
         else:
-            _say(table, "Your code stands in this cell now. Read it, and run the cell once more.")
+            _say(table, _("Your code stands in this cell now. Read it, and run the cell once more."))
 
 
 def _is_graded() -> bool:

@@ -19,6 +19,7 @@ import torch
 from .. import records, store, units
 from ..checks import _shell, evaluate
 from ..texts import short
+from ..translation import _
 from . import books
 from .statements import Needed, needed
 from .torchs_own import OWN, Own
@@ -109,7 +110,7 @@ def _judged(part: Part, book: books.Book) -> tuple[str, tuple[Any, ...], Needed]
     if answer is None or part.id in book.released:
         return STUB, (), Needed([])
     if book.codes[answer].error:
-        return f"its cell cannot run: {book.codes[answer].error}.", (), Needed([])
+        return _("its cell cannot run: {error}.").format(error=book.codes[answer].error), (), Needed([])
     at, said = max(answer, book.place.get(part.id, 0)), ""
     # First what the functions need, then their whole cells: a few answers work by what a cell does beside defining.
     for whole in ((), [*book.answers.values(), *book.own]):
@@ -127,13 +128,13 @@ def _tried(part: Part, code: Needed) -> tuple[str, tuple[Any, ...]]:
     """(why it is not right or "", values): the code is run in a module of its own, and what it defines is checked."""
     missing = [t for t in part.targets if t in code.unknown]
     if missing:
-        return f"it defines no {' and no '.join(missing)}.", ()
+        return _("it defines no {names}.").format(names=" and no ".join(missing)), ()
     with _watched(part), _quietly():
         try:
             names = _run(part, "\n".join(s.text for s in code.statements))
         except (SystemExit, Exception) as error:
             said = short(f"{type(error).__name__}: {error}", _TOO_LONG)
-            return f"its cell stops with {said}.", ()
+            return _("its cell stops with {said}.").format(said=said), ()
         values = tuple(names[t] for t in part.targets)
         verdict = evaluate(part.id, *values)
     if verdict.passed:
@@ -142,7 +143,7 @@ def _tried(part: Part, code: Needed) -> tuple[str, tuple[Any, ...]]:
     if mistake.name == "generic.not_written" and "uses your answer to" not in mistake.message:
         return STUB, ()
     said = short(" ".join(mistake.message.split()), _TOO_LONG)
-    return f"does not pass as saved. {said}", ()
+    return _("does not pass as saved. {said}").format(said=said), ()
 
 
 def _passed_before(exercise_id: str) -> bool:
@@ -190,7 +191,11 @@ def _watched(part: Part) -> Iterator[None]:
 
     def say() -> None:
         print(
-            f"Still running your answer to {part.id} from {part.where}. ■ (interrupt) stops it.", file=out, flush=True
+            _("Still running your answer to {id} from {where}. ■ (interrupt) stops it.").format(
+                id=part.id, where=part.where
+            ),
+            file=out,
+            flush=True,
         )
 
     timer = threading.Timer(PATIENCE, say)
@@ -201,7 +206,9 @@ def _watched(part: Part) -> Iterator[None]:
     except KeyboardInterrupt:
         seconds = time.monotonic() - began
         raise Stopped(
-            f"{part.id}: stopped after {seconds:.0f} s in your answer in {part.where}. Does one of its loops never end?"
+            _("{id}: stopped after {seconds:.0f} s in your answer in {where}. Does one of its loops never end?").format(
+                id=part.id, seconds=seconds, where=part.where
+            )
         ) from None
     finally:
         timer.cancel()
