@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import argparse
 
     parser = argparse.ArgumentParser(prog="make site", description="Build the site into build/site/html.")
-    parser.add_argument("--unit", action="append", choices=units.names(), help="run this unit only; others lack outputs")
+    parser.add_argument("--unit", action="append", choices=units.names(), help="run this unit; others lack outputs")
     parser.add_argument("--language", default="en", help="as Sphinx names it: en, zh_CN")
     parser.add_argument("--source", type=Path, default=ROOT, help="folder with course/ and solutions/ in that language")
     parser.add_argument("--out", type=Path, default=BUILD / "html", help="where the pages go")

@@ -42,11 +42,16 @@ def furnished(page: str) -> str:
     page = page.replace("<body>", f"<body>\n{WATCH}", 1)
     page = page.replace('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Site">')
     page = page.replace('<aside class="toc-drawer"', '<aside class="toc-drawer" aria-label="On this page"')
-    # Until the script can tell which boxes scroll, all that may be wide can be reached: so it is without scripts too.
+    page = re.sub(
+        r'(<a href="#" class="back-to-top.*?</a>)', r'<nav aria-label="Top">\1</nav>', page, count=1, flags=re.S
+    )
+    page = page.replace('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">')
     page = page.replace('<div id="search-results"></div>', '<h1>Search</h1>\n<div id="search-results"></div>')
     if 'class="ta-live"' in page:  # last, when all that it looks for stands there
         root = re.search(r'data-content_root="([^"]*)"', page)
-        page = page.replace("</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>')
+        page = page.replace(
+            "</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>'
+        )
     return page
 
 

@@ -141,7 +141,10 @@ def own_script(kind: type[TableWidget]) -> str:
     if not kind._esm.startswith(shared):
         raise ValueError(f"The script of {kind.__name__} does not begin with what all widgets share")
     own, count = re.subn(
-        r"^export default (\w+);", f"TA.widgets[{json.dumps(kind.recording)}]=\\1;", kind._esm[len(shared) :], flags=re.M
+        r"^export default (\w+);",
+        f"TA.widgets[{json.dumps(kind.recording)}]=\\1;",
+        kind._esm[len(shared) :],
+        flags=re.M,
     )
     if count != 1:
         raise ValueError(f"The script of {kind.__name__} has {count} default exports, and needs one")

@@ -34,7 +34,7 @@ def repository() -> str:
 def opening(unit: str) -> str:
     """HTML of the line. JupyterLab has no address: it opens a learner's own copy, so a command stands there."""
     items = "".join(
-        f'<li><a{" download" if address.endswith(".ipynb") and "://" not in address else ""} '
+        f"<li><a{' download' if address.endswith('.ipynb') and '://' not in address else ''} "
         f'href="{html.escape(address if "://" in address else f"../{address}")}">{html.escape(label)}</a></li>'
         for label, address in links(unit)
     )
