@@ -38,7 +38,7 @@ def _box(kind: str, source: str) -> str:
 
 
 def _statement(source: str) -> str:
-    """The heading stays one; below it, what the exercise asks, with difficulty, minutes and points as a line of signs."""
+    """The heading stays one; below it what the exercise asks, with difficulty, minutes and points in a line."""
     heading, _, body = source.partition("\n")
     meta = _META.search(body)
     if meta and not body[: meta.start()].strip():

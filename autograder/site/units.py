@@ -146,10 +146,10 @@ def _revealed(output: NotebookNode) -> str:
     rows = page.find_all("tr")
     if len(rows) != 2:
         return ""
-    cell = rows[1].find("td")
-    if cell is None:
+    head, cell = rows[1].find("th"), rows[1].find("td")
+    if head is None or cell is None:
         return ""
-    summary = html.escape(rows[1].find("th").get_text()) if rows[1].find("th") else ""
+    summary = html.escape(head.get_text())
     because = "".join(f"<p>{p.decode_contents()}</p>" for p in page.find_all("p"))
     return (
         f'<details class="ta-came-out"><summary>{summary} …</summary>'

@@ -1,5 +1,5 @@
 """What every page must be in a real browser: free of axe's findings, of errors, of requests to elsewhere; no wider
-than a phone; reachable by keyboard. It looks in light and in dark, on a wide screen and on a phone, with all widgets alive.
+than a phone; reachable by keyboard. All widgets are alive while it looks, in light, in dark and on a phone.
 """
 
 from collections.abc import Iterable
