@@ -12,7 +12,6 @@ from nbformat import NotebookNode
 
 _LEADING_BOLD = re.compile(r"^\*\*[^*]+\*\* *")
 _VERDICT = re.compile(r"^\*\*(Verdict[^*]*)\*\* *", re.M)
-_OPTION = re.compile(r"\*((?:\\.|[^*\\])+)\*(?: · |$)")
 _META = re.compile(r"^`[^`]+` · .*$", re.M)
 
 
@@ -64,7 +63,8 @@ def _sign(part: str) -> str:
 def _prediction(source: str) -> str:
     """A question with its options as a list."""
     *above, last = source.strip().split("\n\n")
-    options = [m[1] for m in _OPTION.finditer(last)] if last.startswith("*") and not last.startswith("**") else []
+    are_options = re.fullmatch(r"\*[^*].*\*", last, re.S)
+    options = last[1:-1].split("* · *") if are_options else []
     title = re.match(r"\*\*([^*]+?)\.?\*\*", source)
     body = "\n\n".join(above if options else [*above, last])
     body = _LEADING_BOLD.sub("", body)
