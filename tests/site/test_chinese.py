@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.site import build
-from autograder.site.chinese import Bigrams
 from autograder.site.checks import ways
+from autograder.site.chinese import Bigrams
 
 PAGES = {"index": "# 变形金刚解剖\n\n{doc}`attention`\n\n```{toctree}\nattention\nnorm\n```\n"}
 PAGES |= {

@@ -115,7 +115,8 @@ def violations(page: Any) -> list[str]:
     """A line for each rule of axe-core that is broken, with the first place and the reason."""
     if not page.evaluate("() => Boolean(window.axe)"):
         page.evaluate(AXE_SCRIPT)
-    options = {"runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
+    # Without preload axe fetches no style sheet a second time, which a page on disk may not.
+    options = {"preload": False, "runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
     found = page.evaluate("(options) => axe.run(document, options)", options)
     lines = []
     for rule in found["violations"]:
