@@ -23,7 +23,7 @@ class Finding:
 
 def table(findings: list[Finding]) -> str:
     """The report as text: a line for each finding, and below each that is wrong the first of its problems."""
-    width = max(len(f.name) for f in findings)
+    width = max(58, *(len(f.name) for f in findings))
     lines = []
     for f in findings:
         limit = f"  (limit {f.limit})" if f.limit else ""

@@ -4,6 +4,7 @@ import argparse
 import filecmp
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from anatomy import units
@@ -28,34 +29,30 @@ def same_bytes(site: Path) -> Finding:
     return Finding("a second build", f"{len(wrong)} of {len(names):,} files differ", "0", wrong)
 
 
-def check(site: Path, browser: object, run: list[str], quick: bool = False) -> list[Finding]:
-    """All findings. run: the units whose pages have outputs. quick: a few pages for what looks at each."""
+def check(site: Path, browser: object, run: list[str], quick: bool = False) -> Iterator[Finding]:
+    """All findings, each as soon as it is there. run: the units whose pages have outputs. quick: a few pages for what
+    looks at each.
+    """
     pages = files.Pages(site)
     names = [pages.name(page) for page in pages.text]
     own = [f"units/{name}.html" for name in run]
     few = [name for name in names if name in SOME or name in own or name == "search.html"]
-    looked = few if quick else names
     disk = f"{site.as_uri()}/"
-    findings = [
-        files.links(pages),
-        files.outside(pages),
-        files.tables(site),
-        files.solutions(pages),
-        files.formulas(pages),
-    ]
+    yield from (files.links(pages), files.outside(pages), files.tables(site))
+    yield from (files.solutions(pages), files.formulas(pages))
     with served(site) as host:
-        findings += budgets.first_page(browser, host)
-        findings += budgets.unit_pages(browser, host, own)
-        findings += looking.every_page(browser, host.address, looked)
-        findings.append(ways.keyboard(browser, host.address, few if quick else SOME))
-        findings.append(ways.without_scripts(browser, host.address, own + SOME))
-        findings.append(ways.paper(browser, host.address, own[:2] if quick else [*own, SOME[0]]))
-        findings.append(ways.themes(browser, host.address, "gallery/rope.html"))
-        findings.append(ways.searching(browser, host.address, QUERIES))
-    findings.append(ways.searching(browser, disk, QUERIES))
-    from_disk = looking.every_page(browser, disk, few, ways=["light"])
-    findings += [Finding(f"from disk: {f.name}", f.measured, f.limit, f.wrong) for f in from_disk[3:]]
-    return findings
+        yield from budgets.first_page(browser, host)
+        yield from budgets.unit_pages(browser, host, own)
+        yield ways.keyboard(browser, host.address, SOME)
+        yield ways.without_scripts(browser, host.address, [*own, *SOME])
+        yield ways.paper(browser, host.address, own[:2] if quick else [*own, SOME[0]])
+        yield ways.themes(browser, host.address, "gallery/rope.html")
+        yield ways.searching(browser, host.address, QUERIES)
+        yield from looking.every_page(browser, host.address, SOME if quick else names)
+    yield ways.searching(browser, disk, QUERIES)
+    for f in looking.every_page(browser, disk, SOME if quick else few, ways=["light"])[3:]:
+        yield Finding(f"from disk: {f.name}", f.measured, f.limit, f.wrong)
+    yield same_bytes(site)
 
 
 def main() -> int:
@@ -73,11 +70,12 @@ def main() -> int:
         return 2
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=given.browser, args=["--no-sandbox"])
-        findings = check(site, browser, units.names(), given.quick)
+        good = True
+        for finding in check(site, browser, units.names(), given.quick):
+            print(table([finding]), flush=True)
+            good = good and finding.good
         browser.close()
-    findings.append(same_bytes(site))
-    print(table(findings))
-    return 0 if all(f.good for f in findings) else 1
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
