@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets lock system-packages
+.PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -131,6 +131,12 @@ bench-answers: $(VENV)/.ready-staff ## what the check says of answers written fr
 
 bench-similar: $(VENV)/.ready-staff ## false alarms and finds of the hint on submissions that resemble each other
 	$(BIN)/python -m benchmarks.similar_answers $(ARGS)
+
+site: $(VENV)/.ready-staff ## build the site into build/site/html (LANGUAGE=zh_CN for its words; ARGS="--unit 06-rope" runs one unit)
+	$(BIN)/python -m autograder.site $(if $(LANGUAGE),--language "$(LANGUAGE)") $(ARGS)
+
+site-check: $(VENV)/.ready-staff ## look at the built site in a browser: weights, times, axe, links, keyboard (ARGS=--quick)
+	$(BIN)/python -m autograder.site.checks $(ARGS)
 
 lock: $(VENV)/.ready-staff ## write the lock files from this environment
 	$(BIN)/python -m autograder.build.lock

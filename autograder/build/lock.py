@@ -49,6 +49,14 @@ STAFF = (
     "configurable-http-proxy",
     "psutil",
     "cryptography",
+    "sphinx",  # the site
+    "myst-nb",
+    "furo",
+    "quickjs",
+    "fonttools",
+    "brotli",
+    "beautifulsoup4",
+    "pillow",
 )
 HEAD = "# Exact versions that the course was tested with (Python 3.11). Written by `make lock`, not by hand.\n"
 

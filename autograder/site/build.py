@@ -94,25 +94,10 @@ class Site:
             files.replace(self._source / f"{path}.md", text.encode())
 
     def _sphinx(self) -> None:
-        from sphinx.application import Sphinx
-
         shutil.rmtree(self.out, ignore_errors=True)
-        said = io.StringIO()
-        overrides = {"html_static_path": [str(self._static)], "language": self._language}
-        app = Sphinx(
-            self._source,
-            HERE,
-            self.out,
-            self._source / ".doctrees",
-            "html",
-            overrides,
-            status=None,
-            warning=said,
-            freshenv=True,
-        )
-        app.build(force_all=True)
-        if said.getvalue().strip():
-            raise NotBuilt(f"Sphinx says:\n{said.getvalue()}")
+        said = run_sphinx(self._source, self.out, self._language, [str(self._static)])
+        if said:
+            raise NotBuilt(f"Sphinx says:\n{said}")
 
     def _finish(self) -> None:
         for page in sorted(self.out.rglob("*.html")):
@@ -122,6 +107,24 @@ class Site:
         for left in (".buildinfo", "objects.inv"):
             (self.out / left).unlink(missing_ok=True)
         files.replace(self.out / ".nojekyll", b"")  # folders that begin with _ are pages too
+
+
+def run_sphinx(source: Path, out: Path, language: str, static: list[str]) -> str:
+    """Makes pages of a folder of MyST files; returns what Sphinx has to say against them.
+
+    static: folders of files that go with the pages.
+    """
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+    said = io.StringIO()
+    settings = {"html_static_path": static, "language": language}
+    # docutils keeps directives in one place for the whole process: the next build is to find it as this one did.
+    with patch_docutils(HERE), docutils_namespace():
+        trees = source / ".doctrees"
+        app = Sphinx(source, HERE, out, trees, "html", settings, status=None, warning=said, freshenv=True)
+        app.build(force_all=True)
+    return said.getvalue().strip()
 
 
 def _by_widget(gallery: NotebookNode) -> dict[str, tuple[dict[str, Any], str, str]]:
@@ -164,9 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import argparse
 
     parser = argparse.ArgumentParser(prog="make site", description="Build the site into build/site/html.")
-    parser.add_argument(
-        "--unit", action="append", choices=units.names(), help="run this unit only; others lack outputs"
-    )
+    parser.add_argument("--unit", action="append", choices=units.names(), help="run this unit; others lack outputs")
     parser.add_argument("--language", default="en", help="as Sphinx names it: en, zh_CN")
     parser.add_argument("--source", type=Path, default=ROOT, help="folder with course/ and solutions/ in that language")
     parser.add_argument("--out", type=Path, default=BUILD / "html", help="where the pages go")

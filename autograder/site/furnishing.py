@@ -8,11 +8,12 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# Where a section says by its title what it is. English stays in the titles of every language (CONTRIBUTING, A language).
+# Where a section says by its title what it is. These words stay English in every language (CONTRIBUTING, A language).
 SECTIONS = {
     "ta-is-extension": re.compile(r"^(?:\d+\. )?Extension\b"),
     "ta-is-trial": re.compile(r"claims? on trial", re.I),
 }
+_TOP = re.compile(r'(<a href="#" class="back-to-top.*?</a>)', re.S)
 _ANCHOR = re.compile(r'<div class="ta-anchor" id="([^"]+)">')
 # Before the theme's own script sets the theme: widgets and figures look at JupyterLab's attribute.
 WATCH = """<script>
@@ -42,7 +43,8 @@ def furnished(page: str) -> str:
     page = page.replace("<body>", f"<body>\n{WATCH}", 1)
     page = page.replace('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Site">')
     page = page.replace('<aside class="toc-drawer"', '<aside class="toc-drawer" aria-label="On this page"')
-    # Until the script can tell which boxes scroll, all that may be wide can be reached: so it is without scripts too.
+    page = _TOP.sub(r'<nav aria-label="Top">\1</nav>', page, count=1)
+    page = page.replace('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">')
     page = page.replace('<div id="search-results"></div>', '<h1>Search</h1>\n<div id="search-results"></div>')
     if 'class="ta-live"' in page:  # last, when all that it looks for stands there
         root = re.search(r'data-content_root="([^"]*)"', page)

@@ -109,7 +109,7 @@ class Shelf:
         together: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for table, names in sorted(users.items()):
             together[tuple(sorted(names))].append(table)
-        found = {}
+        found: dict[str, str] = {}
         for tables in together.values():
             name = f"tables-{hashlib.sha256(''.join(tables).encode()).hexdigest()[:10]}"
             found |= dict.fromkeys(tables, name)

@@ -29,7 +29,7 @@ def opening(unit: str) -> str:
     )
     return (
         '<div class="ta-open" role="group" aria-label="Open this unit"><span>Open in</span><ul>'
-        "<li><details><summary>JupyterLab</summary><p>With the package installed: <code>anatomy lab</code>. In a copy "
-        f"of the repository: <code>make lab</code>. Then open <code>{html.escape(unit)}</code> there; what you write is "
-        f"yours, and kept.</p></details></li>{items}</ul></div>\n"
+        "<li><details><summary>JupyterLab</summary><p>With the package installed: <code>anatomy lab</code>. In a "
+        f"copy of the repository: <code>make lab</code>. Then open <code>{html.escape(unit)}</code> there; what you "
+        f"write is yours, and kept.</p></details></li>{items}</ul></div>\n"
     )

@@ -12,7 +12,6 @@ from nbformat import NotebookNode
 
 _LEADING_BOLD = re.compile(r"^\*\*[^*]+\*\* *")
 _VERDICT = re.compile(r"^\*\*(Verdict[^*]*)\*\* *", re.M)
-_OPTION = re.compile(r"\*((?:\\.|[^*\\])+)\*(?: · |$)")
 _META = re.compile(r"^`[^`]+` · .*$", re.M)
 
 
@@ -38,7 +37,7 @@ def _box(kind: str, source: str) -> str:
 
 
 def _statement(source: str) -> str:
-    """The heading stays one; below it, what the exercise asks, with difficulty, minutes and points as a line of signs."""
+    """The heading stays one; below it what the exercise asks, with difficulty, minutes and points in a line."""
     heading, _, body = source.partition("\n")
     meta = _META.search(body)
     if meta and not body[: meta.start()].strip():
@@ -64,7 +63,8 @@ def _sign(part: str) -> str:
 def _prediction(source: str) -> str:
     """A question with its options as a list."""
     *above, last = source.strip().split("\n\n")
-    options = [m[1] for m in _OPTION.finditer(last)] if last.startswith("*") and not last.startswith("**") else []
+    are_options = re.fullmatch(r"\*[^*].*\*", last, re.S)
+    options = last[1:-1].split("* · *") if are_options else []
     title = re.match(r"\*\*([^*]+?)\.?\*\*", source)
     body = "\n\n".join(above if options else [*above, last])
     body = _LEADING_BOLD.sub("", body)

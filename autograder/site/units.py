@@ -125,6 +125,8 @@ class Unit:
             return f'src="{self._file(base64.b64decode(found[2]), ending)}" loading="lazy"'
 
         text = text.replace(STYLE, "")
+        # On a page of its own a figure's numbers are a landmark; among a unit's forty they would drown the others.
+        text = text.replace('class="ta-numbers" role="region"', 'class="ta-numbers" role="group"')
         text = re.sub(r'src="data:image/([\w+]+);base64,([^"]+)"', as_file, text)
         return text.replace("<th></th>", "<td></td>")  # an empty header cell heads nothing
 
@@ -144,10 +146,10 @@ def _revealed(output: NotebookNode) -> str:
     rows = page.find_all("tr")
     if len(rows) != 2:
         return ""
-    cell = rows[1].find("td")
-    if cell is None:
+    head, cell = rows[1].find("th"), rows[1].find("td")
+    if head is None or cell is None:
         return ""
-    summary = html.escape(rows[1].find("th").get_text()) if rows[1].find("th") else ""
+    summary = html.escape(head.get_text())
     because = "".join(f"<p>{p.decode_contents()}</p>" for p in page.find_all("p"))
     return (
         f'<details class="ta-came-out"><summary>{summary} …</summary>'

@@ -39,7 +39,6 @@ def test_the_setting_is_read(tmp_path, end):
     )
 
 
-
 @pytest.mark.parametrize("text", ["", '[tool.transformer-anatomy]\nrepository = ""'])
 def test_without_a_setting_there_is_no_address(tmp_path, text):
     found = setting(tmp_path, text)

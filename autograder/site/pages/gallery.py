@@ -17,14 +17,15 @@ def pages() -> dict[str, str]:
     """The index and a page for each widget, in the order of the gallery's notebook."""
     about = described()
     cards = "".join(
-        f'<li><a href="{name}.html">{{{{picture:{name}}}}}<strong>{title}</strong></a><span>{_plain(says)}</span></li>\n'
+        f'<li><a href="{name}.html">{{{{picture:{name}}}}}<strong>{title}</strong></a>'
+        f"<span>{_plain(says)}</span></li>\n"
         for name, (title, says) in about.items()
     )
     listed = "\n".join(about)
     index = (
-        "# Gallery\n\nEvery widget of the course, alive: no kernel, nothing to install. Each begins with a story; do what it "
-        "says, answer its question, go on with ›. Point at anything to see its number and formula, click to keep it, and "
-        "press Escape to let go. Tab and the arrow keys do the same.\n\n"
+        "# Gallery\n\nEvery widget of the course, alive: no kernel, nothing to install. Each begins with a story; do "
+        "what it says, answer its question, go on with ›. Point at anything to see its number and formula, click to "
+        "keep it, and press Escape to let go. Tab and the arrow keys do the same.\n\n"
         f'<ul class="ta-cards">\n{cards}</ul>\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n'
     )
     return {"gallery/index": index, **{f"gallery/{name}": _page(name, *about[name]) for name in about}}

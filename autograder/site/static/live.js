@@ -46,6 +46,20 @@
     return tables;
   }));
 
+  /** A page may hold several stories; each landmark gets a name of its own. Widgets build themselves anew at times. */
+  const titled = {};
+  function nameStory(root) {
+    const title = root.getAttribute("aria-label");
+    titled[title] = (titled[title] || 0) + 1;
+    const suffix = titled[title] > 1 ? `: ${title} (${titled[title]})` : `: ${title}`;
+    const change = () => root.querySelectorAll("section.ta-story:not([data-named])").forEach((story) => {
+      story.dataset.named = "";
+      story.setAttribute("aria-label", story.getAttribute("aria-label") + suffix);
+    });
+    change();
+    new MutationObserver(change).observe(root, { childList: true });
+  }
+
   async function start(box) {
     const begun = performance.now();
     const { widget, state: name } = box.dataset;
@@ -66,6 +80,8 @@
         picture.hidden = false;
         throw error;
       }
+      performance.mark("ta-drawn");
+      nameStory(place.firstElementChild);
       box.dataset.ms = Math.round(performance.now() - begun);
     } catch (error) {
       box.dataset.failed = String(error); // the picture stays

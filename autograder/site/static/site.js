@@ -1,4 +1,4 @@
-// What the theme leaves out for a keyboard: boxes that scroll take the focus, and its labels work as the buttons they are.
+// What the theme leaves out for a keyboard: boxes that scroll take the focus, and its drawers open with buttons.
 (function () {
   "use strict";
   const MAY_SCROLL = "pre, math, .ta-formula-block, .cell_output, .table-wrapper";
@@ -20,33 +20,35 @@
     });
   }
 
-  /** Furo opens its drawers, and folds of its tree, with labels of hidden checkboxes. */
-  function labels() {
-    document.querySelectorAll("label[for^='__'], .sidebar-tree label").forEach((label) => {
-      if (label.classList.contains("overlay")) return;
+  /** Furo opens its drawers with labels of hidden checkboxes, which no key reaches: here buttons take their place. */
+  function drawers() {
+    document.querySelectorAll("label[for^='__']:not(.overlay)").forEach((label) => {
       const box = document.getElementById(label.htmlFor);
-      const open = () => label.setAttribute("aria-expanded", String(box.checked));
-      label.tabIndex = 0;
-      label.setAttribute("role", "button");
-      if (!label.textContent.trim()) {
-        label.setAttribute("aria-label", box.getAttribute("aria-label") || box.name);
-      }
-      box.tabIndex = -1;
-      open();
-      box.addEventListener("change", open);
-      label.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = `${label.className} ta-drawer-button`;
+      button.setAttribute("aria-label", box.getAttribute("aria-label"));
+      button.append(...label.childNodes);
+      const tell = () => button.setAttribute("aria-expanded", String(box.checked));
+      tell();
+      box.addEventListener("change", tell);
+      button.addEventListener("click", () => {
         box.click();
+        const drawer = document.querySelector(box.id === "__toc" ? ".toc-drawer" : ".sidebar-drawer");
+        if (box.checked) drawer.querySelector("a, input")?.focus();
       });
+      label.replaceWith(button);
     });
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
-      document.querySelectorAll(".sidebar-toggle:checked").forEach((box) => box.click());
+      document.querySelectorAll(".sidebar-toggle:checked").forEach((box) => {
+        box.click();
+        [...document.querySelectorAll(".ta-drawer-button")].find((b) => b.offsetParent && b.getAttribute("aria-label") === box.getAttribute("aria-label"))?.focus();
+      });
     });
   }
 
-  labels();
+  drawers();
   reach();
   addEventListener("resize", reach);
   addEventListener("load", reach);

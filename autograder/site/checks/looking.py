@@ -1,0 +1,126 @@
+"""What every page must be in a real browser: free of axe's findings, of errors, of requests to elsewhere; no wider
+than a phone; reachable by keyboard. All widgets are alive while it looks, in light, in dark and on a phone.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT  # carries axe-core; nothing is fetched
+
+from . import Finding
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+# The ways in which a page is looked at: name → (window, color scheme).
+WAYS = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "phone": (PHONE, "light")}
+
+# Scrolls through the page, so that all that is lazy comes, and waits until nothing is on its way any more.
+ALL_ALIVE = """async () => {
+  const step = innerHeight * 0.8;
+  for (let y = 0; y < document.documentElement.scrollHeight; y += step) {
+    scrollTo(0, y);
+    await new Promise((done) => setTimeout(done, 15));
+  }
+  // What stands where a widget was still a picture has moved since: each box is gone to by itself.
+  for (const box of document.querySelectorAll(".ta-live:not([data-ms])")) {
+    box.scrollIntoView();
+    const last = performance.now() + 20000;
+    while (!box.dataset.ms && !box.dataset.failed && performance.now() < last)
+      await new Promise((done) => setTimeout(done, 20));
+  }
+  const waiting = () => [...document.images].some((i) => !i.complete && i.checkVisibility() && i.clientWidth);
+  const last = performance.now() + 20000;
+  while (waiting() && performance.now() < last) await new Promise((done) => setTimeout(done, 30));
+  scrollTo(0, 0);
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+WIDER = """() => {
+  const room = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= room) return "";
+  const clipped = (e) => { for (let p = e.parentElement; p; p = p.parentElement)
+    if (/auto|scroll|hidden|clip/.test(getComputedStyle(p).overflowX)) return true; return false; };
+  const first = [...document.querySelectorAll("body *")].find((e) => {
+    const box = e.getBoundingClientRect(); return box.width && box.right > room + 1 && !clipped(e); });
+  return `${document.documentElement.scrollWidth} px: ${first ? first.outerHTML.slice(0, 120) : "no element"}`;
+}"""
+# What a mouse can use and Tab does not reach. Widgets move the focus among their own marks with arrow keys.
+_OUT_OF_REACH = """() => {
+  const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getClientRects().length;
+  const bad = [];
+  for (const e of document.querySelectorAll("a[href], button, input, select, textarea, summary, label[for^='__']")) {
+    if (!seen(e) || e.closest(".ta") || e.matches(".overlay, .sidebar-toggle, .toctree-checkbox")) continue;
+    if (e.tabIndex < 0 && !e.disabled) bad.push(e.outerHTML.slice(0, 120));
+  }
+  for (const e of document.querySelectorAll("article *")) {
+    if (!seen(e) || e.closest(".ta")) continue;
+    const style = getComputedStyle(e);
+    const scrolls = (/auto|scroll/.test(style.overflowX) && e.scrollWidth > e.clientWidth + 1)
+      || (/auto|scroll/.test(style.overflowY) && e.scrollHeight > e.clientHeight + 1);
+    if (scrolls && e.tabIndex < 0 && !e.querySelector("a, button, summary, [tabindex='0']"))
+      bad.push(`scrolls: ${e.outerHTML.slice(0, 120)}`);
+  }
+  return bad;
+}"""
+
+
+def every_page(browser: Any, base: str, names: Iterable[str], ways: Iterable[str] = tuple(WAYS)) -> list[Finding]:
+    """All of this for all pages. base: address of the site, over HTTP or file."""
+    names = list(names)
+    axe, wide, reach, errors, requests = [], [], [], [], []
+    alive = 0
+    for way in ways:
+        window, scheme = WAYS[way]
+        # What moves by itself would be judged half faded.
+        context = browser.new_context(viewport=window, color_scheme=scheme, reduced_motion="reduce")
+        page = context.new_page()
+        where = {"": ""}
+
+        def asked(request: Any, where: dict[str, str] = where) -> None:
+            if not request.url.startswith((base, "data:", "blob:")):
+                requests.append(f"{where['']}: {request.url}")
+
+        page.on("request", asked)
+        page.on("pageerror", lambda error, where=where: errors.append(f"{where['']}: {error}"))
+        page.on(
+            "console",
+            lambda said, where=where: errors.append(f"{where['']}: {said.text}") if said.type == "error" else None,
+        )
+        for name in names:
+            where[""] = f"{name} ({way})"
+            page.goto(f"{base}{name}")
+            page.evaluate(ALL_ALIVE)
+            alive += page.locator(".ta-live[data-ms]").count()
+            errors += [
+                f"{where['']}: {box.get_attribute('data-state')}: {box.get_attribute('data-failed')}"
+                for box in page.locator(".ta-live:not([data-ms])").all()
+            ]
+            page.evaluate("() => document.querySelectorAll('article details').forEach((d) => { d.open = true; })")
+            page.evaluate("() => new Promise((done) => setTimeout(done, 60))")
+            if wider := page.evaluate(WIDER):
+                wide.append(f"{where['']}: {wider}")
+            reach += [f"{where['']}: {one}" for one in page.evaluate(_OUT_OF_REACH)]
+            axe += [f"{where['']}: {line}" for line in violations(page)]
+        context.close()
+    looks = f"{len(names)} pages, {len(list(ways))} ways"
+    return [
+        Finding("axe-core's findings", f"{len(axe)} in {looks}", "0", axe),
+        Finding("pages wider than the window, down to 390 px", str(len(wide)), "0", wide),
+        Finding("what Tab does not reach", str(len(reach)), "0", reach),
+        Finding("errors of scripts, widgets that stay pictures", f"{len(errors)}; {alive} came alive", "0", errors),
+        Finding("requests to elsewhere", str(len(requests)), "0", requests),
+    ]
+
+
+def violations(page: Any) -> list[str]:
+    """A line for each rule of axe-core that is broken, with the first place and the reason."""
+    if not page.evaluate("() => Boolean(window.axe)"):
+        page.evaluate(AXE_SCRIPT)
+    # Without preload axe fetches no style sheet a second time, which a page on disk may not.
+    options = {"preload": False, "runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
+    found = page.evaluate("(options) => axe.run(document, options)", options)
+    lines = []
+    for rule in found["violations"]:
+        first = rule["nodes"][0]
+        why = "; ".join(check["message"] for check in first["any"] + first["all"] + first["none"])
+        lines.append(f"{rule['id']} × {len(rule['nodes'])}: {first['html'][:160]} ({why[:200]})")
+    return lines

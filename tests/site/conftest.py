@@ -1,0 +1,41 @@
+"""A site with the outputs of two units, built once; of all units where everything is asked for (--all)."""
+
+import os
+
+import pytest
+from anatomy import units
+
+from autograder.site.build import Site
+from autograder.site.checks import files
+
+from ..conftest import every_one
+
+FEW = ["00-start-here", "13-scale-and-cost"]  # the shortest, and one with another widget
+
+
+@pytest.fixture(scope="session")
+def run(request):
+    """Units whose outputs the site shows."""
+    return units.names() if every_one(request.config) else FEW
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, run):
+    """Folder of the built site."""
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+    out = tmp_path_factory.mktemp("site") / "html"
+    Site(out, run=run).build()
+    return out
+
+
+@pytest.fixture(scope="session")
+def pages(site):
+    """All its pages, read once."""
+    return files.Pages(site)
+
+
+def pytest_collection_modifyitems(items):
+    """One process builds the site, and looks at it."""
+    for item in items:
+        if "tests/site/" in item.nodeid and "site" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("site"))
