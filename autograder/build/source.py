@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from anatomy import claims
 from anatomy.units import cell_id, grade_id
 from nbformat import NotebookNode
 
@@ -74,7 +75,8 @@ def read_words(unit: str) -> tuple[NotebookNode, dict[str, Any], "Words"]:
     """The same, and what is words in it. Raises as ``read_unit``."""
     notebook, text, reader = _read(unit)
     marked = {c["id"]: reader.marked[id(c)] for c in reader.cells if id(c) in reader.marked}
-    return notebook, text, Words(unit, marked, reader.said, reader.times)
+    deciding = frozenset(cell for claim in text["claims"] for cell in claim["cells"])
+    return notebook, text, Words(unit, marked, reader.said, reader.times, deciding)
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,19 @@ class Words:
     """The words of a unit, as ``wording`` marks them.
 
     cells: cell id → marked text. said: [(cell id or "", marked text)] of what the package shows besides. times: the
-    unit's own facts, for ``{{unit.…}}``; its ``time`` is marked.
+    unit's own facts, for ``{{unit.…}}``; its ``time`` is marked. deciding: marks of the code cells that decide a claim,
+    which the package knows by their source, comments included.
     """
 
     unit: str
     cells: dict[str, str]
     said: list[tuple[str, str]]
     times: dict[str, Any]
+    deciding: frozenset[str] = frozenset()
+
+    def may_change(self, cell: NotebookNode) -> bool:
+        """Whether comments and docstrings of a code cell may be in another language: nothing compares its source."""
+        return "setup" not in cell.metadata.get("tags", []) and claims.mark(cell.source) not in self.deciding
 
 
 def _read(unit: str) -> tuple[NotebookNode, dict[str, Any], "_Reader"]:

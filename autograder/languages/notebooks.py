@@ -80,7 +80,7 @@ def translate(book: NotebookNode, words: Words, lookup: wording.Lookup, spelled:
     for cell in book.cells:
         if words.cells.get(cell["id"]):
             cell["source"] = wording.translated(words.cells[cell["id"]], lookup, filled)
-        elif cell.cell_type == "code" and "setup" not in cell.metadata.get("tags", []):  # grading compares these
+        elif cell.cell_type == "code" and words.may_change(cell):
             cell["source"] = code_words.replaced(
                 cell.source, lambda piece: lookup(wording.Mark(words.unit, piece.text, piece.kind, {}))
             )

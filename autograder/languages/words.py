@@ -80,7 +80,7 @@ def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
     for cell in release_notebook(book).cells:
         where = f"{unit}#{cell['id']}"
         if cell.cell_type == "code":
-            for piece in code_words.pieces(cell.source) if "setup" not in cell.metadata.get("tags", []) else ():
+            for piece in code_words.pieces(cell.source) if words.may_change(cell) else ():
                 found.add(unit, piece.text, where, f"{piece.kind} in code")
             for name, text in code_words.shown(cell.source):
                 context = unit if name == "reveal" else PICTURE

@@ -4,6 +4,7 @@ import ast
 import re
 
 import pytest
+from anatomy import claims, units
 from anatomy.fingerprint import is_as_built, sign
 
 from autograder import ROOT, exercises
@@ -41,6 +42,8 @@ def test_english_words_give_the_english_notebook_and_others_change_words_alone(u
             stubs += "your code goes here" in theirs.source
             if marks.get("locked"):
                 assert marks["checksum"] == others["checksum"]
+    deciding = {cell for claim in units.load(unit)["claims"] for cell in claim["cells"]}
+    assert deciding <= {claims.mark(c.source) for c in other.cells}, "claims are decided in any language"
     assert stubs and sum("⟦" in c.source for c in other.cells) > len(other.cells) / 2
 
 
