@@ -20,7 +20,7 @@ from traitlets.config import Config
 
 from autograder import ROOT, exercises
 from autograder.build import __main__ as build
-from autograder.build import code_words, wording
+from autograder.build import code_words, first_cell, wording
 from autograder.build.numbers import fill
 from autograder.build.release import release_notebook
 from autograder.build.source import SourceError, Words, read_words, to_json
@@ -62,11 +62,16 @@ def notebook(
     """
     book, _, words = read_words(unit)
     translate(book, words, lookup, spelled)
-    book.cells.insert(0, speak_cell(language))
+    book.cells.insert(_after_first(book), speak_cell(language))
     stub = wording.translated(wording.said(wording.WRITE_HERE), lookup)
     made = Config(copy.deepcopy(config) if config else {})
     made.NamedStub.text_stub = stub
     return release_notebook(sign(book, unit), made)
+
+
+def _after_first(book: NotebookNode) -> int:
+    """Index behind the cell that brings the package along on Colab and Kaggle; 0 where there is none."""
+    return next((n + 1 for n, cell in enumerate(book.cells) if cell["id"] == first_cell.FIRST_CELL), 0)
 
 
 def translate(book: NotebookNode, words: Words, lookup: wording.Lookup, spelled: bool = False) -> None:
