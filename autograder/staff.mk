@@ -132,8 +132,9 @@ bench-answers: $(VENV)/.ready-staff ## what the check says of answers written fr
 bench-similar: $(VENV)/.ready-staff ## false alarms and finds of the hint on submissions that resemble each other
 	$(BIN)/python -m benchmarks.similar_answers $(ARGS)
 
+# A desktop may have a LANGUAGE of its own in the environment; only the one that is typed counts.
 site: $(VENV)/.ready-staff ## build the site into build/site/html (LANGUAGE=zh_CN for its words; ARGS="--unit 06-rope" runs one unit)
-	$(BIN)/python -m autograder.site $(if $(LANGUAGE),--language "$(LANGUAGE)") $(ARGS)
+	$(BIN)/python -m autograder.site $(if $(findstring command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(ARGS)
 
 site-check: $(VENV)/.ready-staff ## look at the built site in a browser: weights, times, axe, links, keyboard (ARGS=--quick)
 	$(BIN)/python -m autograder.site.checks $(ARGS)

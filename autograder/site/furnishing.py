@@ -15,6 +15,10 @@ SECTIONS = {
 }
 _TOP = re.compile(r'(<a href="#" class="back-to-top.*?</a>)', re.S)
 _ANCHOR = re.compile(r'<div class="ta-anchor" id="([^"]+)">')
+_EMPTY_HEAD = re.compile(r"<th([^>]*)><p></p></th>")
+_HEAD_OF_SIGNS = re.compile(
+    r"<th([^>]*)><p>(<math)((?:(?!</math>).)*<annotation[^>]*>([^<]*)</annotation>.*?</math>)</p></th>"
+)
 # Before the theme's own script sets the theme: widgets and figures look at JupyterLab's attribute.
 WATCH = """<script>
 new MutationObserver(() => {
@@ -45,6 +49,9 @@ def furnished(page: str) -> str:
     page = page.replace('<aside class="toc-drawer"', '<aside class="toc-drawer" aria-label="On this page"')
     page = _TOP.sub(r'<nav aria-label="Top">\1</nav>', page, count=1)
     page = page.replace('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">')
+    page = _EMPTY_HEAD.sub(r"<td\1><p></p></td>", page)  # the corner of a table heads nothing
+    # A head that is a formula alone has no text for some readers: it is said as its source.
+    page = _HEAD_OF_SIGNS.sub(r'<th\1><p>\2 aria-hidden="true"\3<span class="ta-unseen">\4</span></p></th>', page)
     page = page.replace('<div id="search-results"></div>', '<h1>Search</h1>\n<div id="search-results"></div>')
     if 'class="ta-live"' in page:  # last, when all that it looks for stands there
         root = re.search(r'data-content_root="([^"]*)"', page)
