@@ -7,6 +7,7 @@ A subcommand is a function of its own arguments that returns an exit status. Not
 import contextlib
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,7 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = installation.how_to_repair() if name == "doctor" else "`anatomy doctor` says what to do."
         print(f"anatomy {name} cannot start: {error}\n{what}", file=sys.stderr)
         return 1
-    return run(rest)
+    try:
+        return run(rest)
+    except BrokenPipeError:  # `anatomy progress | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains once more as it ends
+        return 1
 
 
 def _say_anything():
