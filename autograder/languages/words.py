@@ -11,6 +11,7 @@ from anatomy.units import cell_id
 
 from autograder import ROOT
 from autograder.build import code_words, wording
+from autograder.build.first_cell import FIRST_CELL
 from autograder.build.numbers import fill
 from autograder.build.release import release_notebook
 from autograder.build.source import read_words
@@ -80,7 +81,7 @@ def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
     for cell in release_notebook(book).cells:
         where = f"{unit}#{cell['id']}"
         if cell.cell_type == "code":
-            for piece in code_words.pieces(cell.source) if "setup" not in cell.metadata.get("tags", []) else ():
+            for piece in () if cell["id"] == FIRST_CELL or "setup" in cell.metadata.get("tags", []) else code_words.pieces(cell.source):
                 found.add(unit, piece.text, where, f"{piece.kind} in code")
             for name, text in code_words.shown(cell.source):
                 context = unit if name == "reveal" else PICTURE
