@@ -81,7 +81,11 @@ def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
     for cell in release_notebook(book).cells:
         where = f"{unit}#{cell['id']}"
         if cell.cell_type == "code":
-            for piece in () if cell["id"] == FIRST_CELL or "setup" in cell.metadata.get("tags", []) else code_words.pieces(cell.source):
+            for piece in (
+                ()
+                if cell["id"] == FIRST_CELL or "setup" in cell.metadata.get("tags", [])
+                else code_words.pieces(cell.source)
+            ):
                 found.add(unit, piece.text, where, f"{piece.kind} in code")
             for name, text in code_words.shown(cell.source):
                 context = unit if name == "reveal" else PICTURE

@@ -117,7 +117,7 @@ def libraries() -> Iterator[Finding]:
             yield Finding("wrong", old.format(name=name, version=version, oldest=floors[name], command=upgrade))
     fine = [f"{name} {version}".strip() for name, (problem, version) in found.items() if not problem]
     if fine:
-        yield Finding("good", ", ".join(fine))
+        yield Finding("good", listed(fine))
     if seconds is not None and seconds > SLOW:
         yield Finding(
             "note",

@@ -223,6 +223,22 @@ def test_a_check_a_widget_and_progress(machine):
     assert (machine.home / ".local/share/transformer-anatomy/progress.json").is_file()
 
 
+def test_it_speaks_chinese(machine):
+    folder = machine.here / "chinese"
+    with machine.lab("--language", "zh_CN", str(folder)):
+        pass
+    book = (folder / FIRST / f"{FIRST}.ipynb").read_text(encoding="utf-8")
+    assert 'speak(\\"zh_CN\\")' in book and "加权平均" in book and "weighted_average" in book
+    assert {p.stem for p in folder.glob("*/*.ipynb")} == {p.stem for p in (ROOT / "course").glob("*/*.ipynb")}
+    machine.env["ANATOMY_LANGUAGE"] = "zh_CN"
+    try:
+        said = machine.run(f"from anatomy import check\ncheck('start.weighted_average', {RIGHT})")
+        assert re.search("[\u4e00-\u9fff]", said), said
+        assert re.search("[\u4e00-\u9fff]", machine.anatomy("doctor"))
+    finally:
+        del machine.env["ANATOMY_LANGUAGE"]
+
+
 def test_words_of_the_wheel_are_no_checkouts(machine):
     said = machine.run(
         "from anatomy import installation as it\n"

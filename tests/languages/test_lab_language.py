@@ -82,7 +82,7 @@ def test_a_folder_of_its_own_is_begun_answered_and_brought_to_a_newer_release(re
     assert {ANSWER, "# 新的开头", 'from anatomy import speak\n\nspeak("zh_CN")'} <= set(sources(mine))
     assert list((mine / "kept" / UNIT).glob("*.ipynb"))
     said = capsys.readouterr().out
-    assert "1 个" in said or "1 份" in said or "1 处" in said, said
+    assert "已换成新版本，其中有你的 1 个答案" in said
     before = raw(mine)
     assert command.main(["lab"]) == 0 and command.main(["lab", str(mine)]) == 0 and raw(mine) == before
     assert not (here / "transformer-anatomy").exists(), "it was found again"
