@@ -22,6 +22,7 @@ from autograder import ROOT, exercises
 from autograder.build import __main__ as build
 from autograder.build import code_words, wording
 from autograder.build.first_cell import FIRST_CELL
+from autograder.build.gallery import gallery_notebook
 from autograder.build.numbers import fill
 from autograder.build.release import release_notebook
 from autograder.build.source import SourceError, Words, read_words, to_json
@@ -100,9 +101,9 @@ def speak_cell(language: str) -> NotebookNode:
 
 
 def outputs(language: str, units: Sequence[str] | None = None, config: Config | None = None) -> dict[str, bytes]:
-    """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks of a language (of all units, where none is given).
+    """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks of a language.
 
-    Raises CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName.
+    Without units it is that of all units, and the gallery: its text is English, its widgets speak the language. Raises CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName.
     """
     made = {}
     for unit in units or exercises.units():
@@ -110,6 +111,11 @@ def outputs(language: str, units: Sequence[str] | None = None, config: Config | 
         lookup = lookup_of(language, unit)
         book = notebook(unit, language, lookup or (lambda mark: mark.says), config, spelled=lookup is None)
         made[f"course/{unit}/{unit}.ipynb"] = to_json(book)
+    source = ROOT / "solutions" / "gallery.py"
+    if units is None and source.exists():
+        book = gallery_notebook(source)
+        book.cells.insert(0, speak_cell(language))
+        made["course/gallery/gallery.ipynb"] = to_json(sign(book, "gallery"))
     return made
 
 

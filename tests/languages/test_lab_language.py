@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from anatomy import command, installation, lab, translation
-from anatomy.fingerprint import parse, sign, to_bytes
+from anatomy.fingerprint import is_as_built, parse, sign, to_bytes
 
 from autograder import ROOT
 from autograder.languages import notebooks
@@ -141,6 +141,14 @@ def test_the_language_is_known_where_the_first_notebook_is_damaged(released, her
     (folder / "01-attention" / f"{UNIT}.ipynb").rename(folder / "01-attention" / "01-attention.ipynb")
     (folder / UNIT / f"{UNIT}.ipynb").write_text("{ half")
     assert installation.language_of(folder) == ZH
+
+
+def test_the_gallery_is_there_and_its_widgets_speak_the_language():
+    made = notebooks.outputs(ZH)
+    assert {name.split("/")[1] for name in made} == {path.stem for path in (ROOT / "course").glob("*/*.ipynb")}
+    first = json.loads(made["course/gallery/gallery.ipynb"])["cells"][0]
+    assert translation.spoken_by("".join(first["source"])) == ZH
+    assert is_as_built(parse(made["course/gallery/gallery.ipynb"]))
 
 
 def test_a_checkout_makes_them_first(here, chinese, capsys):
