@@ -103,7 +103,8 @@ def speak_cell(language: str) -> NotebookNode:
 def outputs(language: str, units: Sequence[str] | None = None, config: Config | None = None) -> dict[str, bytes]:
     """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks of a language.
 
-    Without units it is that of all units, and the gallery: its text is English, its widgets speak the language. Raises CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName.
+    Without units they are those of all units, and the gallery: its text is English, its widgets speak the language.
+    Raises CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName.
     """
     made = {}
     for unit in units or exercises.units():
