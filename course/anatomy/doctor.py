@@ -73,7 +73,7 @@ def python() -> Iterator[Finding]:
         new = _("{here}: newer than what the course is made for (3.11 to 3.14).")
         yield Finding("note", new.format(here=here))
     else:
-        yield Finding("good", listed([here, sys.executable]))
+        yield Finding("good", _("{here}, {program}").format(here=here, program=sys.executable))
     if sys.maxsize < 2**32:
         bits = _("This Python has 32 bits, and PyTorch needs 64: install the 64-bit one from python.org.")
         yield Finding("wrong", bits)
