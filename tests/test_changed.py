@@ -114,7 +114,7 @@ def test_some_files_change_everything(path, chosen):
 def test_a_document_asks_for_the_tests_that_read_it(chosen):
     assert "tests/course/test_package.py" in chosen("README.md").files
     assert chosen("CONTRIBUTING.md").files and not chosen("CONTRIBUTING.md").units
-    assert not chosen(f"somewhere/{'x' * 9}.md")
+    assert not chosen(f"no-such-folder/{'x' * 9}.md")
 
 
 def test_each_unit_and_folder_once_on_the_command_line():

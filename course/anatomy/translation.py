@@ -15,6 +15,7 @@ from pathlib import Path
 
 LOCALE = Path(__file__).resolve().parent / "locale"
 ENGLISH = "en"
+DOMAIN = "anatomy"
 PICTURE = "picture"  # the context of what ``plots.described`` says: it does not know its unit
 _NAME = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})*")
 
@@ -24,7 +25,7 @@ _forced: ContextVar[str] = ContextVar("language", default="")  # what ``speaking
 
 def languages() -> list[str]:
     """Names of the languages that the package speaks: ``["en", "zh_CN"]``."""
-    return [ENGLISH, *sorted(p.parent.parent.name for p in LOCALE.glob("*/LC_MESSAGES/anatomy.mo"))]
+    return [ENGLISH, *sorted(p.parent.parent.name for p in LOCALE.glob(f"*/LC_MESSAGES/{DOMAIN}.mo"))]
 
 
 def speak(name: str) -> None:
@@ -50,7 +51,7 @@ def tag() -> str:
 
 @cache
 def _path(name: str) -> Path | None:
-    path = LOCALE / name / "LC_MESSAGES" / "anatomy.mo"
+    path = LOCALE / name / "LC_MESSAGES" / f"{DOMAIN}.mo"
     # A name from the environment is no path into another folder.
     return path if _NAME.fullmatch(name) and path.is_file() else None
 

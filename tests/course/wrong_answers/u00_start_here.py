@@ -27,7 +27,7 @@ def weighted_average(values, weights):
 def weighted_average(vals, w):
     return w @ vals / w.sum()
 """,
-        ["rename vals to values and w to weights"],
+        ["rename vals to values and rename w to weights"],
     ),
     (
         "multiplies instead of @",
