@@ -66,7 +66,7 @@ predict("start.p1", "All three weights are multiplied by 10. The average…",
 
 # %%
 reveal("start.p1",
-       lambda: f"{(10 * weights * words).sum() / (10 * weights).sum():.1f}, as before",
+       lambda: f"{(10 * weights * words).sum() / (10 * weights).sum():.1f}",
        "The factor 10 stands in the numerator and in the denominator.",
        answer="stays the same")
 

@@ -67,7 +67,8 @@ mean = lambda **at: torch.tensor([r["accuracy"] for r in rows if at.items() <= r
 styles = {("last state", 16): "s--", ("last state", 64): "^-.", ("attention", 16): "o-", ("attention", 64): "v:"}
 told = [f"{way}, {size} numbers: " + ", ".join(f"{mean(way=way, size=size, length=n):.2f}" for n in (2, 4, 8, 16))
         for way, size in styles]
-with described(f"Recorded accuracy for sentences of 2, 4, 8 and 16 words, mean and all seeds. {'; '.join(told)}."):
+with described("Recorded accuracy for sentences of 2, 4, 8 and 16 words, mean and all seeds. {means}.",
+               means="; ".join(told)):
     for i, ((way, size), style) in enumerate(styles.items()):
         found = [r for r in rows if (r["way"], r["size"]) == (way, size)]
         plt.plot([r["length"] for r in found], [r["accuracy"] for r in found], ".", color=f"C{i}")
@@ -79,9 +80,9 @@ show_large("bottleneck")
 
 # %%
 reveal("attention.p7",
-       lambda: f"{mean(way='last state', size=16, length=8):.0%} in the recorded runs",
-       "Eight words of 16 kinds are 32 bits. Sixteen numbers have room for that, but training does not find a way to "
-       "pack them so that any single word can be read back.",
+       lambda: f"{mean(way='last state', size=16, length=8):.0%}",
+       "The mean of the recorded runs. Eight words of 16 kinds are 32 bits. Sixteen numbers have room for that, but "
+       "training does not find a way to pack them so that any single word can be read back.",
        answer="about one time in five")
 
 # %% [markdown] evidence="recorded: bottleneck, control: size of the state"
@@ -491,7 +492,7 @@ rates, dims = (sorted({r[k] for r in data}) for k in ("rate", "head_dim"))
 average = lambda runs: sum(runs) / len(runs)
 told = "; ".join(f"rate {rate:g}, {way}: " + ", ".join(f"{average(ends(D, rate, way)):.2f}" for D in dims)
                  for rate in rates for way in ways)
-with described(f"Recorded accuracy, five seeds each, for D = {dims}. Means at {told}."):
+with described("Recorded accuracy, five seeds each, for D = {dims}. Means at {told}.", dims=dims, told=told):
     figure, panels = plt.subplots(1, 3, figsize=(9.5, 3), sharey=True)
     for panel, rate in zip(panels, rates):
         for i, way in enumerate(ways):
@@ -790,7 +791,8 @@ curves = {name: train_reader(MultiHeadAttention, **setting) for name, setting in
 # %%
 ends = {name: [seed[-1][1] for seed in runs] for name, runs in recorded()["curves"].items()}
 told = "; ".join(f"{name} {min(v):.2f} to {max(v):.2f}" for name, v in ends.items())
-with described(f"Accuracy against steps: your run with 8 words, recorded runs with 32. Recorded ends: {told}."):
+with described("Accuracy against steps: your run with 8 words, recorded runs with 32. Recorded ends: {told}.",
+               told=told):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     for i, (name, curve) in enumerate(curves.items()):
         panels[0].plot(*zip(*curve), label=name, color=f"C{i}")

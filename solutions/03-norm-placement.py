@@ -429,8 +429,8 @@ for init in INITS:
 # %%
 spans = {(name, init): [f"{v:.2g}" for v in sorted(first_to_last(name, init, 32))]
          for name in ("Post-LN", "Pre-LN") for init in ("Xavier", "He")}
-with described("Gradient norm per layer in 96 layers of width 32. First over last, by seed: "
-               + "; ".join(f"{name}, {init}: {', '.join(v)}" for (name, init), v in spans.items())):
+told = "; ".join(f"{name}, {init}: {', '.join(v)}" for (name, init), v in spans.items())
+with described("Gradient norm per layer in 96 layers of width 32. First over last, by seed: {told}", told=told):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     for panel, init in zip(panels, ("Xavier", "He"), strict=True):
         for i, name in enumerate(("Post-LN", "Pre-LN")):
@@ -827,7 +827,7 @@ def recorded_runs(name, peak, stairs, factor=1):
     key = (name, peak, stairs, factor)
     return [r["losses"] for r in long["rows"] if (r["wiring"], r["peak"], r["warmup"], r["factor"]) == key]
 
-with described(f"Loss against steps, yours at 8 layers and recorded at 12. {warmup.words(long)}"):
+with described("Loss against steps, yours at 8 layers and recorded at 12. {told}", told=warmup.words(long)):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
     for i, (name, losses) in enumerate(runs.items()):
         panels[0].plot(range(10, 151, 10), losses, color=f"C{i}", label=name)

@@ -690,8 +690,9 @@ calm = deaths(make, dead_units, setting=replace(HIGH, lr=HIGH.lr / 5))[2]
 
 # %%
 counts = dead.sum(-1)
-with described(f"Dead units of 384 over training: layer 1 {counts[:, 1].tolist()} at the high rate, layer 0 "
-               f"{counts[:, 0].tolist()}; layer 1 at a fifth of the rate {calm[:, 1].sum(-1).tolist()}"):
+with described("Dead units of 384 over training: layer 1 {last} at the high rate, layer 0 {first}; layer 1 at a fifth "
+               "of the rate {calm}",
+               last=counts[:, 1].tolist(), first=counts[:, 0].tolist(), calm=calm[:, 1].sum(-1).tolist()):
     plt.plot(steps, counts, marker="o")
     plt.plot(steps, calm[:, 1].sum(-1), marker="s")
     plt.legend(["layer 0", "layer 1", "layer 1, a fifth of the rate"], bbox_to_anchor=(1, 1))
@@ -803,7 +804,8 @@ own = {name: train(make)[1] for name, make in makers.items()}
 # %%
 record = recorded("ffn_variants")
 names, rates = ([*dict.fromkeys(r[k] for r in record["rows"])] for k in ("variant", "lr"))
-with described(f"Validation loss of {len(names)} layers at the learning rates {rates}, with your own runs as stars"):
+with described("Validation loss of {n} layers at the learning rates {rates}, with your own runs as stars",
+               n=len(names), rates=rates):
     for i, lr in enumerate(rates):
         runs = torch.tensor([r["losses"] for r in record["rows"] if r["lr"] == lr])
         places = torch.arange(len(names)) + 0.15 * (i - 1.5)

@@ -1085,7 +1085,7 @@ def band(panel, curves, color, label=None):
 told = "; ".join(f"{name} {runs(name, 64, 'twin')[:, -1].mean():.2f} and {runs(name, 64, 'back')[:, -1].mean():.2f}"
                  for name in games)
 with described("Share of right answers along rows of 256 cards, live lines and recorded bands, trained on 64 and 128 "
-               f"places. Recorded on 64, at the last places, twin and three back: {told}."):
+               "places. Recorded on 64, at the last places, twin and three back: {told}.", told=told):
     figure, panels = plt.subplots(2, 2, figsize=(9, 5.6), sharex=True, sharey=True)
     for row, places in zip(panels, (64, 128)):
         for panel, question in zip(row, QUESTIONS):
@@ -1148,7 +1148,7 @@ filled = torch.tensor([r["filled"]["back"] for r in record["rows"] if "filled" i
 lines = {"trained on 64": runs("T5 bias", 64, "back"), "bucket 26 copied into 27 to 31": filled,
          "trained on 128": runs("T5 bias", 128, "back")}
 told = "; ".join(f"{name} {curves[:, -1].mean():.2f}" for name, curves in lines.items())
-with described(f"Three back along rows of 256 cards, T5 bias, recorded. At the last places: {told}."):
+with described("Three back along rows of 256 cards, T5 bias, recorded. At the last places: {told}.", told=told):
     plt.figure(figsize=(6, 3))
     for c, (name, curves) in enumerate(lines.items()):
         plt.plot(band(plt.gca(), curves, f"C{c}"), curves.mean(0), color=f"C{c}", ls=("-", "--", ":")[c], label=name)

@@ -745,8 +745,8 @@ for name, quarter in (("yours", rotate_half), ("notes", notes_half)):
 # %%
 pair = ["RoPE", "RoPE, wrong half"]
 ends = {name: [f"{run['back'][-1]:.2f}" for run in recorded("length")["schemes"][name]] for name in pair}
-with described(f"One line per seed. Up to place 64 every line of both is at 1; beyond, all fall. "
-               f"Color three places back at place 256: {ends}."):
+with described("One line per seed. Up to place 64 every line of both is at 1; beyond, all fall. Color three places "
+               "back at place 256: {ends}.", ends=ends):
     length.draw({}, recorded("length"), pair)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
@@ -971,7 +971,8 @@ with described("Turns of 16 pairs within 64 and 256 places: five pairs pass one 
 # %%
 runs, names = recorded("length")["schemes"], ["RoPE", "sinusoidal"]
 at_the_end = lambda names: {n: [f"{q} {run[q][-1]:.2f}" for run in runs[n] for q in ("twin", "back")] for n in names}
-with described(f"One line per seed. Up to place 64 all are near 1; then all fall, by place 256 to {at_the_end(names)}."):
+with described("One line per seed. Up to place 64 all are near 1; then all fall, by place 256 to {ends}.",
+               ends=at_the_end(names)):
     length.draw({}, recorded("length"), names)
 
 # %% [markdown] evidence="recorded: length, control: trained length + cited: 2108.12409"
@@ -1050,7 +1051,7 @@ reveal("rope.p2",
 
 # %%
 names = ["RoPE + PI", "RoPE + NTK", "RoPE + window of 64"]
-with described(f"One line per seed. Share of right answers at place 256: {at_the_end(names)}."):
+with described("One line per seed. Share of right answers at place 256: {ends}.", ends=at_the_end(names)):
     length.draw({}, recorded("length"), names)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
@@ -1280,7 +1281,7 @@ live["RoPE + window of 64"] = length.test(model, accuracy_by_position, window)
 
 # %%
 ends = {name: [round(run[question][-1], 2) for question in ("twin", "back")] for name, run in live.items()}
-with described(f"Live curves in color over recorded gray bands. Twin and back at place 256: {ends}."):
+with described("Live curves in color over recorded gray bands. Twin and back at place 256: {ends}.", ends=ends):
     length.draw(live, recorded("length"), list(live))
 
 # %% [markdown]
@@ -1300,7 +1301,7 @@ live["no positions"] = length.test(nope, accuracy_by_position)
 # %%
 names = ["RoPE", "ALiBi", "no positions"]
 ends = {name: [round(live[name][question][-1], 2) for question in ("twin", "back")] for name in names}
-with described(f"Live curves in color over recorded gray bands. Twin and back at place 256: {ends}."):
+with described("Live curves in color over recorded gray bands. Twin and back at place 256: {ends}.", ends=ends):
     length.draw(live, recorded("length"), names)
 
 # %% [markdown]

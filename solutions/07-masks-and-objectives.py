@@ -329,8 +329,9 @@ from anatomy.experiments import show_large, where
 
 record = leak.recorded()
 steps, seeds = record["curves"]["causal"][0][-1][0], len(record["curves"]["causal"])
-with described(f"Loss against steps, yours and {seeds} recorded runs of {steps} steps: the causal model flattens at the "
-               f"entropy {leak.ENTROPY:.2f}, the bidirectional one falls through it toward 0."):
+with described("Loss against steps, yours and {seeds} recorded runs of {steps} steps: the causal model flattens at the "
+               "entropy {entropy:.2f}, the bidirectional one falls through it toward 0.",
+               seeds=seeds, steps=steps, entropy=leak.ENTROPY):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     for i, name in enumerate(leak.SETTINGS):
         panels[0].plot(*zip(*curves[name]), color=f"C{i}", label=name)

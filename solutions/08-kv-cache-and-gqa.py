@@ -207,8 +207,8 @@ CacheStepper(cached_attention)
 
 # %%
 rows = decode.writing_times(cached_attention, [32, 64, 128, 256])
-with described(f"Milliseconds to write n tokens on logarithmic axes: at {rows[-1]['n']} tokens "
-               f"{rows[-1]['without']:.0f} without a past and {rows[-1]['with']:.0f} with one."):
+with described("Milliseconds to write n tokens on logarithmic axes: at {n} tokens {slow:.0f} without a past and "
+               "{fast:.0f} with one.", n=rows[-1]["n"], slow=rows[-1]["without"], fast=rows[-1]["with"]):
     for name, marker in (("without", "o"), ("with", "s")):
         plt.loglog([r["n"] for r in rows], [r[name] for r in rows], marker=marker, label=f"{name} a past")
     plt.xticks([r["n"] for r in rows], [r["n"] for r in rows]), plt.minorticks_off()
@@ -443,9 +443,9 @@ for r in rows:
 record = recorded("decode")
 lengths, heads = sorted({r["S"] for r in record["rows"]}), record["setting"]["H"]
 below = [r["copied"] > r["grouped"] for r in record["rows"] if r["G"] < heads]
-with described(f"Milliseconds of one decoding step against key-value heads, recorded on {where(record)}, for "
-               f"{len(lengths)} lengths: copying first is slower in {sum(below)} of {len(below)} cases below "
-               f"{heads} heads."):
+with described("Milliseconds of one decoding step against key-value heads, recorded on {device}, for {n} lengths: "
+               "copying first is slower in {slower} of {all} cases below {heads} heads.",
+               device=where(record), n=len(lengths), slower=sum(below), all=len(below), heads=heads):
     for i, S in enumerate(lengths):
         at = [r for r in record["rows"] if r["S"] == S]
         plt.loglog([r["G"] for r in at], [r["grouped"] for r in at], f"C{i}-" + "osD"[i], label=f"{S:,} tokens, in place")
@@ -763,8 +763,8 @@ for name, (x, rate) in dots.items():
     print(f"{name:16} {x:7.1f} FLOPs per byte {rate / min(peak, x * bandwidth):5.0%} of the roof")
 
 # %%
-with described(f"Roofline measured on {where(record)}. " + "; ".join(
-        f"{name}: {x:.1f} FLOPs per byte, {rate:.1e} FLOP/s" for name, (x, rate) in dots.items())):
+told = "; ".join(f"{name}: {x:.1f} FLOPs per byte, {rate:.1e} FLOP/s" for name, (x, rate) in dots.items())
+with described("Roofline measured on {device}. {told}", device=where(record), told=told):
     roof = [0.25, peak / bandwidth, 4000]
     plt.loglog(roof, [min(peak, x * bandwidth) for x in roof], color="gray", label="roof")
     for i, (name, (x, rate)) in enumerate(dots.items()):

@@ -366,10 +366,9 @@ def words_axis(lengths):
     plt.minorticks_off(), plt.xticks(lengths, lengths), plt.xlabel("words"), plt.legend(fontsize=7)
 
 # %%
-with described(f"Left: your milliseconds against length; at {rows[-1]['T']} words dense takes {rows[-1]['dense']:.0f}, "
-               f"yours {rows[-1]['gathered']:.0f}. "
-               "Right: recorded milliseconds of each way; those that score all pairs rise with the square, gathered ones in "
-               "proportion."):
+with described("Left: your milliseconds against length; at {T} words dense takes {dense:.0f}, yours {yours:.0f}. "
+               "Right: recorded milliseconds of each way; those that score all pairs rise with the square, gathered "
+               "ones in proportion.", T=rows[-1]["T"], dense=rows[-1]["dense"], yours=rows[-1]["gathered"]):
     plt.figure(figsize=(8, 3.6))
     plt.subplot(1, 2, 1), plt.title("measured here", fontsize=9)
     for name, marker in (("dense", "o"), ("gathered", "s")):

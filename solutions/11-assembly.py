@@ -768,8 +768,9 @@ counted = {name: shares(**changes) for name, changes in sizes.items()}
 
 # %%
 part = {kind: [100 * found[kind] / sum(found.values()) for found in counted.values()] for kind in counted["GPT-2"]}
-with described("Stacked bars, percent of all numbers. " + ". ".join(
-        f"{name}: " + ", ".join(f"{kind} {part[kind][i]:.0f}" for kind in part) for i, name in enumerate(counted))):
+told = ". ".join(f"{name}: " + ", ".join(f"{kind} {part[kind][i]:.0f}" for kind in part)
+                 for i, name in enumerate(counted))
+with described("Stacked bars, percent of all numbers. {told}", told=told):
     left = [0.0] * len(counted)
     for kind, values in part.items():
         plt.barh(list(counted), values, left=left, label=kind)
@@ -1605,8 +1606,8 @@ shown = [(r.family, r.difference / r.scale) for r in everything.rows if not isin
 shown += [("LLaMA, wrong base", r.difference / r.scale) for r in wrong.rows if not isinstance(r, tuple)]
 if shown:
     names, gaps = zip(*shown)
-    with described("Largest difference of each family, as a share of its largest output: "
-                   + ", ".join(f"{n} {g:.0e}" for n, g in shown) + ". Float32 rounds at 6e-8."):
+    with described("Largest difference of each family, as a share of its largest output: {told}. Float32 rounds at 6e-8.",
+                   told=", ".join(f"{n} {g:.0e}" for n, g in shown)):
         plt.barh(names, gaps), plt.xscale("log"), plt.gca().invert_yaxis()
         plt.axvline(torch.finfo(torch.float32).eps / 2, color="black", linestyle="--", label="one rounding step")
         plt.xlabel("largest difference / largest output"), plt.legend()

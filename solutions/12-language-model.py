@@ -510,8 +510,8 @@ reveal("speech.p1",
 record = recorded("language_model")
 mark = min(record["ngrams"]["probe"])
 ends = [row["curve"][-1]["held_out"] for row in record["rows"]]
-with described(f"Bits per byte on a part of the pages kept back, over training: the models end at {min(ends):.2f} to "
-               f"{max(ends):.2f}, the best count pays {mark:.2f}."):
+with described("Bits per byte on a part of the pages kept back, over training: the models end at {low:.2f} to "
+               "{high:.2f}, the best count pays {mark:.2f}.", low=min(ends), high=max(ends), mark=mark):
     for row in record["rows"]:
         steps, held_out = zip(*((point["step"], point["held_out"]) for point in row["curve"] if point["step"]))
         plt.plot(steps, held_out, label=f"seed {row['seed']}")
@@ -568,7 +568,8 @@ sample = torch.tensor(tokenizer.encode(pages[:6_000]).ids)
 faults = ["no mask", "rotated backward", "no rotation", "key-value heads swapped", "no residual", "no norms"]
 loss = {"whole": breaking.loss(model, sample)}
 loss |= {name: breaking.loss(breaking.broken(model, c, name), sample) for name in faults}
-with described("Loss of the whole model and of six broken ones: " + ", ".join(f"{k} {v:.3g}" for k, v in loss.items())):
+with described("Loss of the whole model and of six broken ones: {told}",
+               told=", ".join(f"{name} {value:.3g}" for name, value in loss.items())):
     breaking.compare(loss)
 
 # %%
@@ -593,7 +594,8 @@ predict("speech.p4", "Trained without a mask, its training loss will be…", ["h
 
 # %%
 open_eyed, without = breaking.train(Decoder, breaking.small(c), reading, "no mask")
-with described(f"Loss over {len(without)} steps: with the mask it ends at {losses[-1]:.1f}, without at {without[-1]:.1f}."):
+with described("Loss over {steps} steps: with the mask it ends at {masked:.1f}, without at {leaking:.1f}.",
+               steps=len(without), masked=losses[-1], leaking=without[-1]):
     plt.plot(losses, label="with the mask"), plt.plot(without, label="without")
     plt.xlabel("step"), plt.ylabel("nats per token"), plt.legend()
 
@@ -640,8 +642,8 @@ predict("speech.p5", "Read on to four times the trained length, without any cure
 # %%
 long = torch.tensor(tokenizer.encode(pages[:12_000]).ids)
 curves = {"as trained": longer_text.by_place(model, long, 512)}
-with described(f"Loss along 512 tokens: {curves['as trained'][3]:.2f} at the end of the trained length, "
-               f"{curves['as trained'][-1]:.2f} at the end."):
+with described("Loss along 512 tokens: {trained:.2f} at the end of the trained length, {last:.2f} at the end.",
+               trained=curves["as trained"][3], last=curves["as trained"][-1]):
     longer_text.draw(curves, trained=c["max_positions"])
 
 # %% [markdown]
@@ -665,8 +667,8 @@ for name, patient in (("interpolated", squeezed), ("NTK-aware base", stretched),
     print(f"{name:15} first {curves[name][0]:.2f}, last {curves[name][-1]:.2f}")
 
 # %%
-with described("Loss along 512 tokens, as trained and with three cures; the last values are "
-               + ", ".join(f"{k} {v[-1]:.2f}" for k, v in curves.items()) + "."):
+with described("Loss along 512 tokens, as trained and with three cures; the last values are {told}.",
+               told=", ".join(f"{name} {values[-1]:.2f}" for name, values in curves.items())):
     longer_text.draw(curves, trained=c["max_positions"])
 show_large("longer_text")
 
@@ -770,8 +772,8 @@ with described("Attention of both heads on twelve tokens that come three times: 
 
 # %%
 steps, found = zip(*curve)
-with described(f"Score of the second head and accuracy over training: at the end {found[-1].score[1]:.2f} and "
-               f"{found[-1].accuracy:.2f}."):
+with described("Score of the second head and accuracy over training: at the end {score:.2f} and {accuracy:.2f}.",
+               score=found[-1].score[1], accuracy=found[-1].accuracy):
     plt.plot(steps, [f.score[1] for f in found], label="score of layer 1's head")
     plt.plot(steps, [f.accuracy for f in found], label="next token right")
     plt.xlabel("step"), plt.legend()

@@ -534,7 +534,8 @@ found = {(task, start): [mean_accuracy(task, start, r) for r in ranks]
 
 # %%
 told = "; ".join(f"{task}, {start} base: " + ", ".join(f"{a:.2f}" for a in line) for (task, start), line in found.items())
-with described(f"Mean accuracy for rank 1, 2, 4, 8 and all weights, recorded on {where(record)}. {told}."):
+with described("Mean accuracy for rank 1, 2, 4, 8 and all weights, recorded on {device}. {told}.",
+               device=where(record), told=told):
     for i, ((task, start), line) in enumerate(found.items()):
         plt.plot(line, ("o-", "x:", "s-", "+:")[i], color=f"C{i // 2}", label=f"{task}, {start} base")
     plt.xticks(range(5), ["1", "2", "4", "8", "all weights"]), plt.xlabel("rank"), plt.ylabel("accuracy")
@@ -607,8 +608,9 @@ llama = {"weights": 7_504_924_672, "n_layers": 32, "n_heads": 32, "n_kv_heads": 
 a100 = 2.0e12, 312e12
 users = [2**n for n in range(11)]
 last = [users[-1] / step_seconds(llama, users[-1], tokens, *a100) for tokens in (0, 4096)]
-with described("Tokens per second of all users against their number, for 0, 512 and 4,096 cached tokens: without a cache "
-               f"it rises, then stays at {last[0]:,.0f}; with 4,096 tokens it bends early, to {last[1]:,.0f}."):
+with described("Tokens per second of all users against their number, for 0, 512 and 4,096 cached tokens: without a "
+               "cache it rises, then stays at {without:,.0f}; with 4,096 tokens it bends early, to {full:,.0f}.",
+               without=last[0], full=last[1]):
     for tokens in (0, 512, 4096):
         rates = [n / step_seconds(llama, n, tokens, *a100) for n in users]
         plt.loglog(users, rates, marker="o", ms=3, label=f"{tokens:,} tokens cached")
@@ -709,8 +711,9 @@ reveal("scale.p5",
 record = recorded("serving")
 large = record["rows"][0]["steps"]
 told = [(tokens, [r for r in large if r["tokens"] == tokens]) for tokens in dict.fromkeys(r["tokens"] for r in large)]
-with described(f"Milliseconds of a step against users, recorded on {where(record)}: measured times lie above the predicted "
-               f"ones, {min(r['ratio'] for r in large):.1f} to {max(r['ratio'] for r in large):.1f} times."):
+with described("Milliseconds of a step against users, recorded on {device}: measured times lie above the predicted "
+               "ones, {low:.1f} to {high:.1f} times.",
+               device=where(record), low=min(r["ratio"] for r in large), high=max(r["ratio"] for r in large)):
     for i, (tokens, at) in enumerate(told):
         plt.loglog([r["users"] for r in at], [r["measured"] for r in at], f"C{i}" + "osD"[i],
                    label=f"{tokens:,} cached, measured")

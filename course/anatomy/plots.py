@@ -47,15 +47,20 @@ def use_style() -> None:
 
 
 @contextmanager
-def described(alt: str) -> Iterator[None]:
+def described(alt: str, **values: object) -> Iterator[None]:
     """Shows the current figure with alternative text and, folded up, with its numbers as a table.
 
-    Use as ``with described("loss falls from 3.1 to 0.2"): plt.plot(...)``.
+    Use as ``with described("Loss falls from 3.1 to 0.2."): plt.plot(...)``. What is computed has a name, so that the
+    sentence can be translated: ``described("Loss falls to {last:.1f}.", last=loss)``.
     """
     import matplotlib.pyplot as plt
     from IPython.display import display
 
     yield
-    data, metadata = figures.bundle(plt.gcf(), said(PICTURE, alt))
+    data, metadata = figures.bundle(plt.gcf(), _filled(said(PICTURE, alt), values))
     plt.close()
     display(data, raw=True, metadata=metadata)
+
+
+def _filled(text: str, values: dict[str, object]) -> str:
+    return text.format(**values) if values else text

@@ -1,13 +1,19 @@
 """The package in another language: what is shown is translated, what is kept is English, and English stands in."""
 
+import ast
 import json
+import string
 
 import anatomy
+import nbformat
 import pytest
 import torch
 from anatomy import asking, predictions, store, translation
 from anatomy.translation import _, ngettext, said, speak, speaking
 from anatomy.verdict import Verdict
+
+from autograder import ROOT, exercises
+from autograder.build import code_words
 
 RIGHT = lambda values, weights: weights @ values / weights.sum()
 EXERCISE = "start.weighted_average"
@@ -179,3 +185,28 @@ def test_a_sentence_ends_as_its_language_ends_one():
         told = replaced("softmax", ValueError("no"))
         verdict = anatomy.evaluate(EXERCISE, type("weighted_average", (), {}))
     assert told.endswith("no。") and verdict.mistakes[0].message.partition("\n")[0].endswith("。")
+
+
+@pytest.mark.parametrize("unit", exercises.units())
+def test_what_calls_show_can_be_looked_up(unit):
+    """A sentence with computed values is a literal with named places: an f-string is in no catalog."""
+    shown = 0
+    for cell in nbformat.read(ROOT / "solutions" / unit / f"{unit}.ipynb", as_version=4).cells:
+        if cell.cell_type != "code" or cell.source.startswith("%"):
+            continue
+        for call in (n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Call)):
+            name = getattr(call.func, "id", "")
+            if name not in code_words.SHOWN:
+                continue
+            position, keyword = code_words.SHOWN[name]
+            words = [*call.args[position : position + 1], *(k.value for k in call.keywords if k.arg == keyword)]
+            package = [w for w in words if isinstance(w, ast.Call) and ast.unparse(w.func).endswith(".words")]
+            if package:  # put together by the package, from words of its own
+                continue
+            assert all(isinstance(w, ast.Constant) for w in words), ast.unparse(call)
+            if name == "described":
+                places = {place for _, place, _, _ in string.Formatter().parse(words[0].value) if place is not None}
+                given = {k.arg for k in call.keywords} - {keyword}
+                assert places == given or not given, ast.unparse(call)
+            shown += len(words)
+    assert shown or unit == "00-start-here"

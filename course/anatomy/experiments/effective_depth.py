@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..translation import _
 from . import Recorded, one_thread
 from . import recorded as load
 from .warmup import BATCH, VOCABULARY, Copier, T
@@ -78,8 +79,9 @@ def words(rows: Sequence[dict[str, Any]]) -> str:
         mine = [r for r in rows if (r["wiring"], r["layers"], r["peak"], r["goal"]) == (name, layers, peak, goal)]
         losses = [loss for r in mine for loss in r["without"][layers // 2 :]]
         if losses:
-            told.append(f"{name} {min(losses):.2f} to {max(losses):.2f}")
-    return (
-        f"Loss of models of {layers} layers, all trained to a loss below {goal:g}, with one layer left out. For a "
-        f"layer of the later half: {'; '.join(told)}."
+            told.append(_("{name} {a:.2f} to {b:.2f}").format(name=name, a=min(losses), b=max(losses)))
+    said = _(
+        "Loss of models of {layers} layers, all trained to a loss below {goal:g}, with one layer left out. "
+        "For a layer of the later half: {told}."
     )
+    return said.format(layers=layers, goal=goal, told="; ".join(told))

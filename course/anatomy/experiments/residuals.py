@@ -3,6 +3,7 @@
 Every batch is new, so no model can learn its training data by heart: a loss that stays high is not overfitting.
 """
 
+from ..translation import _
 from . import Recorded
 from . import recorded as load
 
@@ -34,8 +35,8 @@ def words(data: Recorded) -> str:
                 ]
                 for on in (True, False)
             }
-            told.append(
-                f"rate {peak:g}, {depth} layers: {min(ends[True]):.3f} to {max(ends[True]):.3f} with, "
-                f"{min(ends[False]):.3f} to {max(ends[False]):.3f} without"
-            )
-    return f"Loss after {data['steps']} steps with and without residuals. {'; '.join(told)}."
+            one = _("rate {peak:g}, {depth} layers: {a:.3f} to {b:.3f} with, {c:.3f} to {d:.3f} without")
+            a, b, c, d = (f(ends[on]) for on in (True, False) for f in (min, max))
+            told.append(one.format(peak=peak, depth=depth, a=a, b=b, c=c, d=d))
+    said = _("Loss after {steps} steps with and without residuals. {told}.")
+    return said.format(steps=data["steps"], told="; ".join(told))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..translation import _
 from . import Recorded, one_thread
 from . import recorded as load
 from .wirings import Functions, build, run
@@ -150,5 +151,6 @@ def words(data: Recorded) -> str:
             for r in data["rows"]
             if (r["wiring"], r["warmup"], r["peak"], r["factor"]) == (name, steps, peak, 1)
         ]
-        told.append(f"{name} {'with' if steps else 'without'} warm-up {min(ends):.3f} to {max(ends):.3f}")
-    return f"Recorded losses after {data['steps']} steps: {'; '.join(told)}."
+        one = _("{name} with warm-up {a:.3f} to {b:.3f}") if steps else _("{name} without warm-up {a:.3f} to {b:.3f}")
+        told.append(one.format(name=name, a=min(ends), b=max(ends)))
+    return _("Recorded losses after {steps} steps: {told}.").format(steps=data["steps"], told="; ".join(told))
