@@ -6,6 +6,8 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 ARGS ?=
 FROM ?=
+# Of the notebooks: make lab LANGUAGE=zh_CN. Systems have a variable of this name too: only the command line counts.
+IN_LANGUAGE = $(if $(filter command line,$(origin LANGUAGE)),--language "$(LANGUAGE)")
 EDITABLE = -e course
 
 # The staff's targets; a student package comes without this file.
@@ -27,10 +29,10 @@ $(VENV)/.ready: requirements.lock course/pyproject.toml
 setup: $(VENV)/.ready ## create the environment in .venv from the locked requirements
 
 lab: $(VENV)/.ready ## set up, then open JupyterLab on your own notebooks, in work/ (ARGS=--no-browser for a server)
-	$(BIN)/python -m anatomy lab -- $(ARGS)
+	$(BIN)/python -m anatomy lab $(IN_LANGUAGE) -- $(ARGS)
 
 update: $(VENV)/.ready ## bring a new release, keep every answer (FROM=newer-student-package.zip where there is no git)
-	$(BIN)/python -m anatomy update $(if $(FROM),--from "$(FROM)")
+	$(BIN)/python -m anatomy update $(IN_LANGUAGE) $(if $(FROM),--from "$(FROM)")
 
 doctor: $(VENV)/.ready ## say what is wrong with this installation, and how to mend it
 	$(BIN)/python -m anatomy doctor

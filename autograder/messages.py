@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from anatomy import judging, probing, records, runner
+from anatomy.translation import ENGLISH, speaking
 from anatomy.verdict import Verdict
 
 from autograder import ROOT, exercises
@@ -31,7 +32,11 @@ Before = Callable[[tuple, dict[str, Any]], Any]
 
 def verdict_on(exercise_id: str, functions: Sequence[Any]) -> Verdict:
     """The instant check's Verdict on some functions, with nothing shown or kept. functions: in the text's order."""
-    record = records.load(exercise_id)
+    with speaking(ENGLISH):  # ``kind_of`` looks at the words
+        return _verdict_on(records.load(exercise_id), functions)
+
+
+def _verdict_on(record: records.ExerciseRecord, functions: Sequence[Any]) -> Verdict:
     named = dict(zip(record.targets, functions, strict=True))
     problem = runner.calling_problem(named, record.signature)
     outcomes = []

@@ -1,7 +1,8 @@
 """The wheel: the learner's package with recordings, trained model and notebooks in it, the same bytes at every run.
 
 ``python -m autograder.build.wheel [--out dist]`` (make wheel). It is made in a folder of its own, so the checkout stays
-as it is. It holds what the student package holds; like that one it builds nothing, and names what is stale.
+as it is. It holds what the student package holds, and the notebooks of every language; what lies in course/ it does not
+build, and names what is stale there.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 from anatomy import files
 
 from autograder import ROOT, exercises
+from autograder.languages import catalogues, notebooks
 
 from . import package
 from .source import SourceError
@@ -26,12 +28,18 @@ EPOCH = "1577836800"  # 2020-01-01, as in the student package
 
 
 def contents(root: Path = ROOT) -> dict[str, bytes]:
-    """dict name → bytes of the folder that the wheel is built from. Raises RuntimeError as ``package.contents``."""
+    """dict name → bytes of the folder that the wheel is built from.
+
+    Raises RuntimeError as ``package.contents``, CatalogueError and others as ``languages.notebooks.outputs``.
+    """
     made = {}
     for name, content in package.contents(root).items():
         place = place_of(name)
         if place:
             made[place] = content
+    for language in catalogues.languages():
+        for name, content in notebooks.outputs(language).items():
+            made[f"{DATA}/languages/{language}/{name.removeprefix('course/')}"] = content
     return made
 
 
@@ -80,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         wrong = package.unfit(ROOT)
         if not wrong:
             path = build(contents(ROOT), options.out)
-    except (SourceError, exercises.SpecError, exercises.UnknownName, RuntimeError) as error:
+    except (SourceError, catalogues.CatalogueError, exercises.SpecError, exercises.UnknownName, RuntimeError) as error:
         wrong = str(error).split("\n")
     except OSError as error:
         wrong = [f"{error.filename or options.out}: {error.strerror or error}"]

@@ -20,7 +20,9 @@ from traitlets.config import Config
 
 from autograder import ROOT, exercises
 from autograder.build import __main__ as build
-from autograder.build import code_words, first_cell, wording
+from autograder.build import code_words, wording
+from autograder.build.first_cell import FIRST_CELL
+from autograder.build.gallery import gallery_notebook
 from autograder.build.numbers import fill
 from autograder.build.release import release_notebook
 from autograder.build.source import SourceError, Words, read_words, to_json
@@ -71,7 +73,7 @@ def notebook(
 
 def _after_first(book: NotebookNode) -> int:
     """Index behind the cell that brings the package along on Colab and Kaggle; 0 where there is none."""
-    return next((n + 1 for n, cell in enumerate(book.cells) if cell["id"] == first_cell.FIRST_CELL), 0)
+    return next((n + 1 for n, cell in enumerate(book.cells) if cell["id"] == FIRST_CELL), 0)
 
 
 def translate(book: NotebookNode, words: Words, lookup: wording.Lookup, spelled: bool = False) -> None:
@@ -99,8 +101,9 @@ def speak_cell(language: str) -> NotebookNode:
 
 
 def outputs(language: str, units: Sequence[str] | None = None, config: Config | None = None) -> dict[str, bytes]:
-    """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks of a language (of all units, where none is given).
+    """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks of a language.
 
+    Without units they are those of all units, and the gallery: its text is English, its widgets speak the language.
     Raises CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName.
     """
     made = {}
@@ -109,6 +112,11 @@ def outputs(language: str, units: Sequence[str] | None = None, config: Config | 
         lookup = lookup_of(language, unit)
         book = notebook(unit, language, lookup or (lambda mark: mark.says), config, spelled=lookup is None)
         made[f"course/{unit}/{unit}.ipynb"] = to_json(book)
+    source = ROOT / "solutions" / "gallery.py"
+    if units is None and source.exists():
+        book = gallery_notebook(source)
+        book.cells.insert(0, speak_cell(language))
+        made["course/gallery/gallery.ipynb"] = to_json(sign(book, "gallery"))
     return made
 
 

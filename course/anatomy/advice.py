@@ -3,7 +3,7 @@
 import re
 
 from .compare import Difference
-from .translation import N_, _
+from .translation import N_, _, listed
 
 _MATRIX = N_(
     "In a @ b the last axis of a must be as long as the second to last axis of b. Print both shapes just before "
@@ -181,7 +181,7 @@ def _loading(message):
         found = re.search(start + r"\(s\) in state_dict: (.*?)\.\s", message + " ", re.S)
         if found:
             names = re.findall(r'"([^"]{1,60})"', found[1])
-            parts.append(words.format(names=", ".join(names[:4]) + (" …" if len(names) > 4 else "")))
+            parts.append(words.format(names=listed(names[:4]) + (" …" if len(names) > 4 else "")))
     for name, theirs, mine in re.findall(
         r"size mismatch for ([\w.]{1,60}): .*?shape torch\.Size\(\[(.*?)\]\).*?"
         r"torch\.Size\(\[(.*?)\]\)",

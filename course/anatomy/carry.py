@@ -11,12 +11,13 @@ import re
 from dataclasses import dataclass
 
 from .fingerprint import KEY, Cell, Notebook, mark, marks, release_of, text_of, unit_of
+from .translation import N_, _
 
 HEADING_ID = "kept-from-earlier"
-HEADING = """## Kept from your earlier notebook
+HEADING = N_("""## Kept from your earlier notebook
 
 The course has changed, and these cells of yours have no place in it any more. Nothing runs them. To run one, \
-click it, press Esc and then Y: that makes it a code cell again."""
+click it, press Esc and then Y: that makes it a code cell again.""")
 LOCKS = ("nbgrader", "deletable", "editable")  # the release's alone: a learner's copy may be out of date
 GENERATED = re.compile(r"(c-[0-9a-f]{12}(-\d+)?|(say|hint|solve|check|written)-.+)")
 SWITCH = re.compile(r"^(\w+ = )(True|False)(  # @param .*)$", re.M)  # Colab's own control writes into this line
@@ -196,7 +197,12 @@ class _Merge:
         self.report.kept = len(new)
         if new and not self.tail:
             self.tail.append(
-                {"cell_type": "markdown", "id": HEADING_ID, "metadata": {KEY: {"kept": "heading"}}, "source": HEADING}
+                {
+                    "cell_type": "markdown",
+                    "id": HEADING_ID,
+                    "metadata": {KEY: {"kept": "heading"}},
+                    "source": _(HEADING),
+                }
             )
         return self.tail + new
 

@@ -10,7 +10,7 @@ from . import codec, records, runner
 from .compare import show
 from .cost import Counts, excess
 from .symbolic import Expression
-from .translation import _, said
+from .translation import _, listed, said
 
 
 class Case:
@@ -72,7 +72,7 @@ class Case:
         if len(functions) != len(targets):
             raise TypeError(
                 _("this case needs {names}: {count} given to it, not {count2}").format(
-                    names=", ".join(targets), count=len(targets), count2=len(functions)
+                    names=listed(targets), count=len(targets), count2=len(functions)
                 )
             )
         named = dict(zip(targets, functions, strict=True))
@@ -103,7 +103,7 @@ class Case:
         if len(functions) != len(targets):
             raise TypeError(
                 _("this case needs {names}: {count} given to it, not {count2}").format(
-                    names=", ".join(targets), count=len(targets), count2=len(functions)
+                    names=listed(targets), count=len(targets), count2=len(functions)
                 )
             )
         steps = copy.deepcopy(self._steps)

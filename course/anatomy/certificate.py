@@ -18,11 +18,15 @@ from . import files, store, texts
 from .certificate_page import Built, Sheet, Work, page, plain
 from .progress import UnitView, is_extension, passed, views
 from .store import Entry
+from .translation import N_, _, listed, sentences
 
 LONGEST_NAME = 80  # characters
 EARLIEST, LATEST = 946_684_800, 4_102_444_800  # 2000 to 2100: a time beyond that is damage, not a date
 NOT_KEPT = ""
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    *(N_("Jan"), N_("Feb"), N_("Mar"), N_("Apr"), N_("May"), N_("Jun")),
+    *(N_("Jul"), N_("Aug"), N_("Sep"), N_("Oct"), N_("Nov"), N_("Dec")),
+)
 
 
 class NothingToShow(Exception):
@@ -50,19 +54,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(plain(sheet))
     if left_out:
         print(left_out)
-    print(f"\nThe page to print is {path}")
+    print("\n" + _("The page to print is {file}").format(file=path))
     if asked.browser and not webbrowser.open(path.resolve().as_uri()):
-        print("No browser could be opened; open that file yourself.")
+        print(_("No browser could be opened; open that file yourself."))
     return 0
 
 
 def _asked(argv: Sequence[str] | None) -> Asked:
-    parser = argparse.ArgumentParser("anatomy certificate", description="Puts what you built on one page to print.")
-    parser.add_argument("--name", default="", help="who built it; without it the page has a line to write on")
+    parser = argparse.ArgumentParser("anatomy certificate", description=_("Puts what you built on one page to print."))
+    parser.add_argument("--name", default="", help=_("who built it; without it the page has a line to write on"))
     parser.add_argument(
-        "--to", type=Path, metavar="FILE", help="where to write it; a new file in this folder otherwise"
+        "--to", type=Path, metavar="FILE", help=_("where to write it; a new file in this folder otherwise")
     )
-    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    parser.add_argument("--no-browser", action="store_true", help=_("do not open the page"))
     given = parser.parse_args(argv)
     return Asked(given.name, given.to, not given.no_browser)
 
@@ -76,19 +80,25 @@ def collect(name: str) -> tuple[Sheet, str]:
     units = views()
     broken = [u.name for u in units if u.problem]
     if broken and len(broken) == len(units):
-        raise NothingToShow(f"The course's own files cannot be read: {units[0].problem}")
+        said = _("The course's own files cannot be read: {problem}")
+        raise NothingToShow(said.format(problem=units[0].problem))
     works = [_work(u) for u in units if not u.problem]
     if not any(work.built for work in works):
         raise NothingToShow(
-            "No exercise has passed its check yet, so there is nothing to put on a page. "
-            "progress() in a notebook says what comes next."
+            _(
+                "No exercise has passed its check yet, so there is nothing to put on a page. "
+                "progress() in a notebook says what comes next."
+            )
         )
     sound = store.read("progress")
     lost = len(entries) - len(sound)
-    notes = [f"{lost} of the entries that are kept could not be understood and are left out." if lost else ""]
-    notes += [f"Left out, for its description is damaged: {', '.join(broken)}." if broken else ""]
+    notes = []
+    if lost:
+        notes.append(_("{n} of the entries that are kept could not be understood and are left out.").format(n=lost))
+    if broken:
+        notes.append(_("Left out, for its description is damaged: {units}.").format(units=listed(broken)))
     shown = " ".join(texts.short(name, LONGEST_NAME).split())
-    return Sheet(shown, date(int(time.time())), version(), tuple(works)), " ".join(filter(None, notes))
+    return Sheet(shown, date(int(time.time())), version(), tuple(works)), sentences(*notes)
 
 
 def _kept() -> dict[str, object]:
@@ -99,14 +109,16 @@ def _kept() -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise NothingToShow(f"Your progress cannot be read just now: {error.strerror or error} ({path})") from None
+        said = _("Your progress cannot be read just now: {error} ({file})")
+        raise NothingToShow(said.format(error=error.strerror or error, file=path)) from None
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        raise NothingToShow(
-            f"Your progress file is damaged, so no page was made: {path}. It was left as it is. Where a whole copy "
+        said = _(
+            "Your progress file is damaged, so no page was made: {file}. It was left as it is. Where a whole copy "
             "exists (a backup, or a file with “damaged” in its name beside it), put that in its place."
         )
+        raise NothingToShow(said.format(file=path))
     return data
 
 
@@ -121,7 +133,7 @@ def _work(view: UnitView) -> Work:
         view.title,
         built,
         core=len(view.core),
-        possible=float(sum(e["points"] for e, _ in view.core)),
+        possible=float(sum(e["points"] for e, entry in view.core)),
         claims=view.claims,
     )
 
@@ -137,7 +149,8 @@ def passed_on(entry: Entry) -> str:
 def date(at: int) -> str:
     """``Nov 25, 2026``, in the time of this computer."""
     day = time.localtime(at)
-    return f"{MONTHS[day.tm_mon - 1]} {day.tm_mday}, {day.tm_year}"
+    said = _("{month} {day}, {year}")
+    return said.format(month=_(MONTHS[day.tm_mon - 1]), day=day.tm_mday, year=day.tm_year)
 
 
 def version() -> str:
@@ -157,8 +170,10 @@ def write(text: str, to: Path | None = None) -> Path:
             if files.write_new(path, text.encode()):
                 return path
     except OSError as error:
-        raise NothingToShow(f"The page cannot be written to {path}: {error.strerror or error}") from None
-    raise NothingToShow(f"{path} is there already and was left as it is. Give another name with --to.")
+        said = _("The page cannot be written to {file}: {error}")
+        raise NothingToShow(said.format(file=path, error=error.strerror or error)) from None
+    said = _("{file} is there already and was left as it is. Give another name with --to.")
+    raise NothingToShow(said.format(file=path))
 
 
 if __name__ == "__main__":

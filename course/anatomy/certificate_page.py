@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .texts import escaped
+from .translation import N_, _, listed, ngettext, sentences, tag
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --soft: #555; --line: #bbb; --paper: #fff; --mark: #00618f; }
@@ -30,7 +31,7 @@ thead { display: table-header-group; }
 @media print { body { font-size: 11pt; } main { max-width: none; padding: 0; } @page { margin: 18mm; } }
 @media (max-width: 480px) { td:nth-child(3), th:nth-child(3) { width: 6.2rem; } }
 """
-NO_DATE = "date not kept"
+NO_DATE = N_("date not kept")
 
 
 @dataclass(frozen=True)
@@ -98,68 +99,101 @@ def summary(sheet: Sheet) -> str:
     extensions, extra = sum(w.extensions for w in works), sum(w.extra for w in works)
     claims = sum(w.claims[0] for w in works)
     points, possible = sum(w.points for w in works), sum(w.possible for w in works)
-    more = f" {_count(extensions, 'extension')} beyond it, for {points_of(extra)} more." if extensions else ""
-    decided = f" The cells that decide {_count(claims, 'claim')} on trial were run." if claims else ""
-    units = f" The core path is complete in {complete} of {_count(len(works), 'unit')}." if complete else ""
-    return (
-        f"{done} of {_count(core, 'exercise')} of the core path, {points:g} of {points_of(possible)}.{units}"
-        f"{more}{decided}"
+    first = _("{done} of {exercises} of the core path, {points:g} of {possible}.").format(
+        done=done, exercises=_exercises(core), points=points, possible=points_of(possible)
+    )
+    units = ngettext(
+        "The core path is complete in {n} of {all} unit.",
+        "The core path is complete in {n} of {all} units.",
+        len(works),
+    )
+    more = _("{extensions} beyond it, for {points} more.")
+    decided = ngettext(
+        "The cells that decide {n} claim on trial were run.",
+        "The cells that decide {n} claims on trial were run.",
+        claims,
+    )
+    return sentences(
+        first,
+        units.format(n=complete, all=len(works)) if complete else "",
+        more.format(extensions=_extensions(extensions), points=points_of(extra)) if extensions else "",
+        decided.format(n=claims) if claims else "",
     )
 
 
 def honest(sheet: Sheet) -> str:
     """How this page came about, and what it is not."""
-    version = f", version {sheet.version}" if sheet.version else ""
-    return (
-        f"Made on {sheet.made} on the learner's own computer, from the checks that ran there "
-        f"(Transformer Anatomy{version}). Nobody supervised, nobody looked at the code, and the record that this page "
-        "was made from lies in the learner's hands. It is a list of what passed, not an examination."
-    )
+    course = "Transformer Anatomy"
+    if sheet.version:
+        course = _("Transformer Anatomy, version {version}").format(version=sheet.version)
+    return _(
+        "Made on {date} on the learner's own computer, from the checks that ran there ({course}). Nobody supervised, "
+        "nobody looked at the code, and the record that this page was made from lies in the learner's hands. It is a "
+        "list of what passed, not an examination."
+    ).format(date=sheet.made, course=course)
 
 
 def points_of(points: float) -> str:
     """``3 points``."""
-    return _count(points, "point")
+    return ngettext("{n:g} point", "{n:g} points", points).format(n=points)
 
 
-def _count(n: float, what: str) -> str:
-    return f"{n:g} {what}{'' if n == 1 else 's'}"
+def _exercises(n: int) -> str:
+    return ngettext("{n} exercise", "{n} exercises", n).format(n=n)
+
+
+def _extensions(n: int) -> str:
+    return ngettext("{n} extension", "{n} extensions", n).format(n=n)
 
 
 def of_unit(work: Work) -> str:
     """A unit in a line."""
-    parts = [f"{work.done} of {_count(work.core, 'exercise')} of the core path"]
+    done = _("{done} of {exercises} of the core path")
+    parts = [done.format(done=work.done, exercises=_exercises(work.core))]
     if work.possible:
-        parts.append(f"{work.points:g} of {points_of(work.possible)}")
+        points = _("{points:g} of {possible}")
+        parts.append(points.format(points=work.points, possible=points_of(work.possible)))
     if work.extensions:
-        parts.append(f"{_count(work.extensions, 'extension')} ({points_of(work.extra)} extra)")
+        extra = _("{extensions} ({points} extra)")
+        parts.append(extra.format(extensions=_extensions(work.extensions), points=points_of(work.extra)))
     if work.claims[0]:
-        parts.append(f"{work.claims[0]} of {_count(work.claims[1], 'claim')} decided")
-    return ", ".join(parts)
+        decided, there = work.claims
+        claims = ngettext("{n} of {all} claim decided", "{n} of {all} claims decided", there)
+        parts.append(claims.format(n=decided, all=there))
+    return listed(parts)
 
 
 def plain(sheet: Sheet) -> str:
     """The page as plain text."""
-    lines = [f"What {sheet.name} built" if sheet.name else "What you built", "", summary(sheet), honest(sheet)]
+    title = _("What {name} built").format(name=sheet.name) if sheet.name else _("What you built")
+    lines = [title, "", summary(sheet), honest(sheet)]
     for work in sheet.shown:
-        lines += ["", f"{work.number} {work.title}: {of_unit(work)}"]
-        lines += [f"  {b.title}{' (extension)' * b.extension}: {b.on or NO_DATE}" for b in work.built]
+        line = _("{unit}: {what}")
+        lines += ["", line.format(unit=f"{work.number} {work.title}", what=of_unit(work))]
+        lines += [f"  {line.format(unit=_title(b), what=b.on or _(NO_DATE))}" for b in work.built]
     return "\n".join(lines)
+
+
+def _title(built: Built) -> str:
+    return _("{title} (extension)").format(title=built.title) if built.extension else built.title
 
 
 def page(sheet: Sheet) -> str:
     """The page as HTML. Nothing that was given or kept can be more than text on it."""
     name = escaped(sheet.name) if sheet.name else '<span class="line">&nbsp;</span>'
-    title = f"Transformer Anatomy: what {sheet.name} built" if sheet.name else "Transformer Anatomy: what I built"
+    title = _("Transformer Anatomy: what I built")
+    if sheet.name:
+        title = _("Transformer Anatomy: what {name} built").format(name=sheet.name)
     rest = [w for w in sheet.works if not w.built]
-    left = (
-        f'<p class="soft">Nothing passed yet in {len(rest)} of the {len(sheet.works)} units: '
-        f"{escaped('; '.join(f'{w.number} {w.title}' for w in rest))}.</p>"
-        if rest
-        else ""
+    nothing = _("Nothing passed yet in {n} of the {all} units: {units}.").format(
+        n=len(rest),
+        all=len(sheet.works),
+        units=_("{a}; {b}").format(a="", b="").join(f"{w.number} {w.title}" for w in rest),
     )
+    left = f'<p class="soft">{escaped(nothing)}</p>' if rest else ""
+    who = name.join(map(escaped, _("Built by {name}").split("{name}")))
     return f"""<!doctype html>
-<html lang="en">
+<html lang="{tag()}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -169,8 +203,8 @@ def page(sheet: Sheet) -> str:
 <body>
 <main>
 <h1>Transformer Anatomy</h1>
-<p>A course in which every part of a Transformer is built by hand.</p>
-<p class="who">Built by {name}</p>
+<p>{escaped(_("A course in which every part of a Transformer is built by hand."))}</p>
+<p class="who">{who}</p>
 <p>{escaped(summary(sheet))}</p>
 {_strip(sheet)}
 <p class="honest">{escaped(honest(sheet))}</p>
@@ -189,13 +223,13 @@ def escaped_plain(text: str) -> str:
 
 def _unit(work: Work) -> str:
     rows = "".join(
-        f"<tr><td>{escaped(b.title)}{' (extension)' * b.extension}</td><td>{b.points:g}</td>"
-        f"<td>{escaped(b.on or NO_DATE)}</td></tr>"
+        f"<tr><td>{escaped(_title(b))}</td><td>{b.points:g}</td><td>{escaped(b.on or _(NO_DATE))}</td></tr>"
         for b in work.built
     )
+    heads = "".join(f'<th scope="col">{escaped(head)}</th>' for head in (_("exercise"), _("points"), _("passed")))
     return (
         f'<section class="unit"><h2>{escaped(f"{work.number} {work.title}")}</h2><p>{escaped(of_unit(work))}</p>'
-        '<table><thead><tr><th scope="col">exercise</th><th scope="col">points</th><th scope="col">passed</th></tr>'
+        f"<table><thead><tr>{heads}</tr>"
         f"</thead><tbody>{rows}</tbody></table></section>\n"
     )
 
@@ -203,7 +237,8 @@ def _unit(work: Work) -> str:
 def _strip(sheet: Sheet) -> str:
     """A column for each unit, filled as far as its core path is done; the same in words for who cannot see it."""
     wide, high = 24, 60
-    said = ", ".join(f"{w.number}: {w.done} of {w.core}" for w in sheet.works)
+    each = _("{unit}: {done} of {core}")
+    said = listed(each.format(unit=w.number, done=w.done, core=w.core) for w in sheet.works)
     columns = "".join(
         f'<rect x="{i * wide + 2}" y="2" width="{wide - 6}" height="{high}" fill="none" stroke="currentColor"/>'
         f'<rect x="{i * wide + 2}" y="{2 + high * (1 - _share(w)):.1f}" width="{wide - 6}" '
@@ -212,7 +247,8 @@ def _strip(sheet: Sheet) -> str:
         f'fill="currentColor">{escaped_plain(w.number)}</text>'
         for i, w in enumerate(sheet.works)
     )
-    label = escaped_plain(f"Exercises of the core path that were passed, by unit. {said}.").replace('"', "&quot;")
+    label = _("Exercises of the core path that were passed, by unit. {units}.").format(units=said)
+    label = escaped_plain(label).replace('"', "&quot;")
     return f'<svg viewBox="0 0 {wide * len(sheet.works)} {high + 20}" role="img" aria-label="{label}">{columns}</svg>'
 
 

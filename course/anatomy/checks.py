@@ -9,7 +9,7 @@ from typing import Any
 
 from . import claims, judging, loop, probing, records, runner, session
 from .progress import note
-from .translation import _
+from .translation import _, listed
 from .verdict import Verdict
 
 
@@ -76,7 +76,7 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
 def _named(record, functions):
     if len(functions) != len(record.targets):
         words = _("check({exercise!r}, …) needs {names}: {n} given to it, not {given}")
-        names, n = ", ".join(record.targets), len(record.targets)
+        names, n = listed(record.targets), len(record.targets)
         raise TypeError(words.format(exercise=record.id, names=names, n=n, given=len(functions)))
     return dict(zip(record.targets, functions, strict=True))
 

@@ -13,30 +13,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import __version__, installation
+from .translation import ENGLISH, N_, _, listed, usually
 
 # name → (where its function is, what it is for)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "lab": ("lab:main", "open JupyterLab on your notebooks; copy them where none are yet"),
-    "update": ("workspace:update_command", "bring a new release into your notebooks, keep every answer"),
-    "progress": ("progress_page:main", "show how far you are"),
-    "certificate": ("certificate:main", "write a page to print that lists what you built"),
-    "doctor": ("doctor:main", "say what is wrong with this installation, and how to mend it"),
-    "gallery": ("gallery:main", "open the widgets as pages in a browser, without a notebook"),
+    "lab": ("lab:main", N_("open JupyterLab on your notebooks; copy them where none are yet")),
+    "update": ("workspace:update_command", N_("bring a new release into your notebooks, keep every answer")),
+    "progress": ("progress_page:main", N_("show how far you are")),
+    "certificate": ("certificate:main", N_("write a page to print that lists what you built")),
+    "doctor": ("doctor:main", N_("say what is wrong with this installation, and how to mend it")),
+    "gallery": ("gallery:main", N_("open the widgets as pages in a browser, without a notebook")),
 }
 
 
 def usage() -> str:
     """What ``anatomy --help`` prints."""
-    lines = [f"  {name:12}{purpose}" for name, (_, purpose) in COMMANDS.items()]
+    lines = [f"  {name:12}{_(purpose)}" for name, (where, purpose) in COMMANDS.items()]
     return "\n".join(
         [
-            "usage: anatomy COMMAND [...]",
+            _("usage: anatomy COMMAND [...]"),
             "",
-            "Transformer Anatomy: build every part of a Transformer in notebooks that check what you write.",
+            _("Transformer Anatomy: build every part of a Transformer in notebooks that check what you write."),
             "",
             *lines,
             "",
-            "`anatomy COMMAND --help` says more of one, `anatomy --version` which release this is.",
+            _("`anatomy COMMAND --help` says more of one, `anatomy --version` which release this is."),
         ]
     )
 
@@ -44,7 +45,19 @@ def usage() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     _say_anything()
-    given = list(sys.argv[1:] if argv is None else argv)
+    with usually(_language()):
+        return _run(list(sys.argv[1:] if argv is None else argv))
+
+
+def _language():
+    """That of the learner's notebooks, where they are to be found without asking."""
+    try:
+        return installation.place().language
+    except (OSError, RuntimeError):  # a current folder that is gone, no home: the command says so where it matters
+        return ENGLISH
+
+
+def _run(given):
     if not given or given[0] in ("-h", "--help"):
         print(usage())
         return 0
@@ -53,14 +66,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"Transformer Anatomy {__version__} (Python {sys.version.split()[0]}, {Path(__file__).parent})")
         return 0
     if name not in COMMANDS:
-        print(f"anatomy: there is no command {name!r}. There are: {', '.join(COMMANDS)}.", file=sys.stderr)
+        said = _("anatomy: there is no command {name!r}. There are: {names}.")
+        print(said.format(name=name, names=listed(COMMANDS)), file=sys.stderr)
         return 2
     module, function = COMMANDS[name][0].split(":")
     try:
         run = getattr(importlib.import_module(f".{module}", __package__), function)
     except (ImportError, OSError) as error:  # a library that is missing, or one whose own libraries are
-        what = installation.how_to_repair() if name == "doctor" else "`anatomy doctor` says what to do."
-        print(f"anatomy {name} cannot start: {error}\n{what}", file=sys.stderr)
+        what = installation.how_to_repair() if name == "doctor" else _("`anatomy doctor` says what to do.")
+        said = _("anatomy {name} cannot start: {error}").format(name=name, error=error)
+        print(f"{said}\n{what}", file=sys.stderr)
         return 1
     try:
         return run(rest)

@@ -12,7 +12,7 @@ from .compare import Difference, difference
 from .naming import blamed, expects_error, functions_of
 from .records import ExerciseRecord
 from .runner import Outcomes
-from .translation import N_, _, said
+from .translation import N_, _, listed_and, said, sentences
 from .verdict import Mistake
 
 _PLAIN = ("missing", "signature", "mutated", "length", "keys", "expression", "gradient", "law", "cost")
@@ -36,7 +36,9 @@ def generic(
         return explained(record, outcomes, problems, memory)
     except Exception:  # an outcome of a hostile process that only fails when looked at closely
         problem = next(p for p in problems if p is not None)
-        return [Mistake(f"generic.{problem.kind}", _sentence(problem.sentence or _("The result is wrong")))]
+        return [
+            Mistake(f"generic.{problem.kind}", _sentence(problem.sentence or _("The result is wrong"), record.targets))
+        ]
 
 
 def explained(
@@ -62,11 +64,14 @@ class _Failure:
         self.failed = [i for i in self.same if problems[i] is not None] or [self.first]
         self.passed = [i for i in self.same if problems[i] is None]
 
+    def _told(self):
+        return _sentence(self.problem.sentence, self.record.targets)
+
     def main(self):
         """The Mistake that says what is wrong."""
         kind = self.problem.kind
         if kind == "not_written":
-            return Mistake("generic.not_written", _not_written(self.record, self.case, self._error(), self._at()))
+            return _not_written(self.record, self.case, self._error(), self._at())
         if kind == "raised":
             return Mistake("generic.raised", self._raised())
         if kind == "raises":
@@ -76,27 +81,27 @@ class _Failure:
         if kind == "gradient":
             return Mistake("generic.gradient", _but(self.problem.sentence))
         if kind in _PLAIN:
-            return Mistake(f"generic.{kind}", _sentence(self.problem.sentence) + self._hint())
+            return Mistake(f"generic.{kind}", self._told() + self._hint())
         if self.problem.is_nothing:
-            return forms.of_nothing(_sentence(self.problem.sentence))
+            return forms.of_nothing(self._told())
         if kind in ("type", "shape", "dtype"):
             want, got = self._pair(self.first)[1:] or (None, None)
-            return getattr(forms, f"of_{kind}")(_sentence(self.problem.sentence), want, got)
+            return getattr(forms, f"of_{kind}")(self._told(), want, got)
         if kind == "nan":
             return Mistake(
                 "generic.nan",
-                _sentence(self.problem.sentence)
+                self._told()
                 + _(" Look for 0/0, ∞ − ∞ (a softmax over nothing but −∞), or the exponential of a large number."),
             )
         if self.problem.gradient is not None:
             return Mistake("generic.gradients", self._gradients())
         found = self._values()
-        found.message = " ".join(t for t in (self._right_functions(), found.message) if t)
+        found.message = sentences(self._right_functions(), found.message)
         return found
 
     def more(self, name):
         """Sentences on which function, which cases and which entries; empty where nothing is sure."""
-        if name in ("generic.not_written", "generic.missing", "generic.signature"):
+        if name in ("generic.not_written", "generic.needs_another", "generic.missing", "generic.signature"):
             return ""
         is_of_numbers = self.problem.kind == "values" and self.problem.gradient is None
         parts = ["" if is_of_numbers else self._right_functions(), self._raised_elsewhere()]
@@ -126,7 +131,7 @@ class _Failure:
 
     def _raises(self):
         """An error that was asked for did not come."""
-        told = _sentence(self.problem.sentence)
+        told = self._told()
         got = self._error()[0]
         if got == "AssertionError":
             told += _(" An assert raises AssertionError: write if …: raise ValueError(…) in its place.")
@@ -155,7 +160,7 @@ class _Failure:
             gradients=_gradients_for(wrong or [self.problem.gradient]), others=_gradients_for(right) if right else ""
         )
         if zero:
-            told += " " + _("{gradients} 0 everywhere.").format(gradients=_gradients_for(zero).capitalize())
+            told = sentences(told, _("{gradients} 0 everywhere.").format(gradients=_gradients_for(zero).capitalize()))
         return told + _(
             " Is a part of the result cut off (detach, .data, torch.tensor, no_grad), or changed afterwards?"
         )
@@ -196,11 +201,11 @@ class _Failure:
             return Mistake(f"generic.{found[0]}", found[1])
         if not self.passed:
             wrong = _("Type and shape are right, the numbers are not.")
-            return Mistake("generic.values", f"{wrong} {items or _(_WORK)}")
+            return Mistake("generic.values", sentences(wrong, items or _(_WORK)))
         partly = _("Right in {n} of {all} cases (for example: {case}), but not in the one below.").format(
             n=len(self.passed), all=len(self.same), case=self._shows(self.record.cases[self.passed[0]])
         )
-        return Mistake("generic.partly", f"{partly} {items or _('What is different about its input?')}")
+        return Mistake("generic.partly", sentences(partly, items or _("What is different about its input?")))
 
     def _items(self):
         """(which of several results are right wherever the others are not, or in which order they come; is it that?)"""
@@ -220,7 +225,7 @@ class _Failure:
         if order:
             places = sorted(min(order))
             told = _("The {n} results are right, but in another order: yours are the {places} of those asked for.")
-            return told.format(n=number, places=_listed([_(_ORDINALS[min(order)[n]]) for n in places])), True
+            return told.format(n=number, places=listed_and([_(_ORDINALS[min(order)[n]]) for n in places])), True
         if not right or len(right) == number:
             return "", False
         good, bad = ([_(_ORDINALS[n]) for n in range(number) if (n in right) is k] for k in (True, False))
@@ -230,7 +235,7 @@ class _Failure:
             (False, True): _("Of the {n} results the {good} are always right, the {bad} is not."),
             (False, False): _("Of the {n} results the {good} are always right, the {bad} are not."),
         }[len(good) == 1, len(bad) == 1]
-        return told.format(n=number, good=_listed(good), bad=_listed(bad)), False
+        return told.format(n=number, good=listed_and(good), bad=listed_and(bad)), False
 
     def _raised_elsewhere(self):
         """Larger cases may say by an error what is wrong with the small one."""
@@ -293,7 +298,7 @@ class _Failure:
         told = _("{names} pass everything; the mistake is in {others}.")
         if len(fine) == 1:
             told = _("{names} passes everything; the mistake is in {others}.")
-        return told.format(names=_listed(fine), others=_listed(wrong))
+        return told.format(names=listed_and(fine), others=listed_and(wrong))
 
     def _contrast(self):
         cases = self.record.cases
@@ -321,12 +326,6 @@ class _Failure:
         if pattern:
             return _("The entries are wrong {where}{case}.").format(where=pattern, case=largest)
         return relations.first_wrong(want, got, largest)
-
-
-def _listed(names):
-    if len(names) < 2:
-        return names[0]
-    return _("{names} and {last}").format(names=", ".join(names[:-1]), last=names[-1])
 
 
 def _leaf(want, got, path, same):
@@ -380,14 +379,15 @@ def _as_tensor(value):
 
 
 def _not_written(record, case, error, at):
-    """Which function is missing: the one called, another of the exercise's, or an earlier exercise that it uses."""
+    """The Mistake that says what is missing: the function called, another of the exercise's, or an earlier exercise."""
     step = case.program["steps"][at] if at < len(case.program["steps"]) else {}
     name = step.get("new") or step.get("call") or record.targets[0]
     other = str(error[1]).partition(":")[0]  # a released stub says "exercise.id: …"
     if other != record.id and re.fullmatch(r"[a-z_]+\.[a-z0-9_]{1,40}", other):
         uses = _("{name} uses your answer to {exercise}, which is not written yet. Solve that exercise first.")
-        return uses.format(name=name, exercise=other)
-    return _("{name} is not written yet: replace the line that raises NotImplementedError.").format(name=name)
+        return Mistake("generic.needs_another", uses.format(name=name, exercise=other))
+    told = _("{name} is not written yet: replace the line that raises NotImplementedError.")
+    return Mistake("generic.not_written", told.format(name=name))
 
 
 def _but(sentence):
@@ -400,11 +400,14 @@ def _but(sentence):
 def _gradients_for(labels):
     """Gradients in words, with their verb: ``the gradient for x is``."""
     arguments = {f"argument {i}": _("the {nth} argument").format(nth=_(n)) for i, n in enumerate(_ORDINALS)}
-    words = _listed([arguments.get(label, label.removeprefix("parameter ")) for label in labels[:4]])
+    words = listed_and([arguments.get(label, label.removeprefix("parameter ")) for label in labels[:4]])
     told = _("the gradient for {what} is") if len(labels) == 1 else _("the gradients for {what} are")
     return told.format(what=words)
 
 
-def _sentence(text):
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", "!", "。", "？", "！")) else text + "."
+def _sentence(text, names=()):
+    """The text as a sentence. names: of functions, which stay as they are at its beginning, too."""
+    first = re.match(r"\w*", text)
+    if first is None or first[0] not in names:
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!", "。", "？", "！")) else _("{sentence}.").format(sentence=text)

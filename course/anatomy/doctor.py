@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import __version__, installation
+from .translation import _, listed, ngettext, sentences
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # Python; newer ones may work, and libraries come late for them
 PATIENCE = 180  # seconds for the libraries' first import, which may compile and be scanned for viruses
@@ -63,29 +64,37 @@ Examination = Callable[[], Iterator[Finding]]
 
 def python() -> Iterator[Finding]:
     """The version of Python, and whose it is."""
-    version, here = sys.version_info[:2], f"Python {platform.python_version()} on {platform.system()}"
+    here = _("Python {version} on {system}").format(version=platform.python_version(), system=platform.system())
+    version = sys.version_info[:2]
     if version < OLDEST:
-        yield Finding("wrong", f"{here}: the course needs 3.11 or newer. Install one from python.org, and begin again.")
+        old = _("{here}: the course needs 3.11 or newer. Install one from python.org, and begin again.")
+        yield Finding("wrong", old.format(here=here))
     elif version > NEWEST:
-        yield Finding("note", f"{here}: newer than what the course is made for (3.11 to 3.14).")
+        new = _("{here}: newer than what the course is made for (3.11 to 3.14).")
+        yield Finding("note", new.format(here=here))
     else:
-        yield Finding("good", f"{here}, {sys.executable}")
+        yield Finding("good", _("{here}, {program}").format(here=here, program=sys.executable))
     if sys.maxsize < 2**32:
-        yield Finding("wrong", "This Python has 32 bits, and PyTorch needs 64: install the 64-bit one from python.org.")
+        bits = _("This Python has 32 bits, and PyTorch needs 64: install the 64-bit one from python.org.")
+        yield Finding("wrong", bits)
     yield from _this_copy()
 
 
 def _this_copy():
     yield Finding("good", f"Transformer Anatomy {__version__}, {installation.kind()}, {Path(__file__).parent}")
     try:
-        listed = importlib.metadata.version(installation.NAME)
+        there = importlib.metadata.version(installation.NAME)
     except importlib.metadata.PackageNotFoundError:
         return  # found by its path, as in Colab
-    if listed != __version__ and installation.kind() == "wheel":
+    if there != __version__ and installation.kind() == "wheel":
         yield Finding(
             "wrong",
-            f"This Python lists release {listed} and finds {__version__}: two copies are in each other's way. "
-            f"{installation.how_to_repair()}",
+            sentences(
+                _("This Python lists release {listed} and finds {found}: two copies are in each other's way.").format(
+                    listed=there, found=__version__
+                ),
+                installation.how_to_repair(),
+            ),
         )
 
 
@@ -93,24 +102,29 @@ def libraries() -> Iterator[Finding]:
     """Can what the course needs be imported, is it new enough, and does torch compute?"""
     done, said = _try_imports()
     if done is None:
-        yield Finding("wrong", f"Trying the libraries broke Python ({said}). {_about('torch', said)}")
+        broke = _("Trying the libraries broke Python ({error}).").format(error=said)
+        yield Finding("wrong", sentences(broke, _about("torch", said)))
         return
     found, seconds = done
     floors = _floors()
     for name, (problem, version) in found.items():
         if problem:
-            yield Finding("wrong", f"{name} cannot be imported ({problem}). {_about(name, problem)}")
+            why = _("{name} cannot be imported ({error}).").format(name=name, error=problem)
+            yield Finding("wrong", sentences(why, _about(name, problem)))
         elif _is_older(version, floors.get(name, "")):
             upgrade = installation.pip_install(f'--upgrade "{name}>={floors[name]}"')
-            yield Finding("wrong", f"{name} {version} is older than {floors[name]}, which the course needs: {upgrade}")
+            old = _("{name} {version} is older than {oldest}, which the course needs: {command}")
+            yield Finding("wrong", old.format(name=name, version=version, oldest=floors[name], command=upgrade))
     fine = [f"{name} {version}".strip() for name, (problem, version) in found.items() if not problem]
     if fine:
-        yield Finding("good", ", ".join(fine))
+        yield Finding("good", listed(fine))
     if seconds is not None and seconds > SLOW:
         yield Finding(
             "note",
-            f"torch computes slowly: {seconds:.0f} s for what takes a tenth of one. Close other programs, plug the "
-            "computer in; on a shared server ask for another core.",
+            _(
+                "torch computes slowly: {seconds:.0f} s for what takes a tenth of one. Close other programs, plug the "
+                "computer in; on a shared server ask for another core."
+            ).format(seconds=seconds),
         )
 
 
@@ -124,29 +138,31 @@ def _try_imports():
             line, capture_output=True, text=True, errors="replace", timeout=PATIENCE, env=env, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        return None, f"it took more than {PATIENCE} s"
+        return None, _("it took more than {n} s").format(n=PATIENCE)
     except OSError as error:
         return None, str(error)
     try:
         return tuple(json.loads(done.stdout.strip().splitlines()[-1])), ""
     except (ValueError, IndexError):
         lines = done.stderr.strip().splitlines()
-        return None, lines[-1][:300] if lines else f"it ended with status {done.returncode}"
+        return None, lines[-1][:300] if lines else _("it ended with status {n}").format(n=done.returncode)
 
 
 def _about(name, problem):
     """What to do about a library that cannot be imported."""
     if re.search(r"WinError 126|DLL load failed", problem):
-        return "Install Microsoft's Visual C++ Redistributable (x64) and try again."
+        return _("Install Microsoft's Visual C++ Redistributable (x64) and try again.")
     if problem.startswith("ModuleNotFoundError") and f"'{name}'" in problem:
         large = name == "torch" and sys.platform == "linux"
-        more = " PyTorch's installation page has a command for the CPU alone, which is far smaller." * large
-        return f"To install it, {installation.how_to_install(name)}.{more}"
+        more = _("PyTorch's installation page has a command for the CPU alone, which is far smaller.") if large else ""
+        return sentences(_("To install it, {what_to_do}.").format(what_to_do=installation.how_to_install(name)), more)
     if name == "torch" and re.search(r"cuda|cudnn|cublas|nccl|nvidia", problem, re.I):
-        return "This is a build for NVIDIA cards that does not fit here: install PyTorch's build for the CPU."
+        return _("This is a build for NVIDIA cards that does not fit here: install PyTorch's build for the CPU.")
     if re.search(r"numpy", problem, re.I) and name != "numpy":
-        return f"It does not fit the NumPy that is here: {installation.pip_install(f'--upgrade {name} numpy')}"
-    return f"To install it anew, {installation.pip_install(f'--force-reinstall --no-deps {name}')}"
+        upgrade = installation.pip_install(f"--upgrade {name} numpy")
+        return _("It does not fit the NumPy that is here: {command}").format(command=upgrade)
+    anew = installation.pip_install(f"--force-reinstall --no-deps {name}")
+    return _("To install it anew, {command}").format(command=anew)
 
 
 def _floors():
@@ -170,35 +186,40 @@ def jupyterlab() -> Iterator[Finding]:
         from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
         from jupyter_core.paths import jupyter_path
     except ImportError as error:  # PackageNotFoundError is one
-        yield Finding("wrong", f"JupyterLab is missing ({error}): {installation.how_to_install('jupyterlab')}")
+        said = _("JupyterLab is missing ({error}): {what_to_do}")
+        what = installation.how_to_install("jupyterlab")
+        yield Finding("wrong", said.format(error=error, what_to_do=what))
         return
     yield Finding("good", f"JupyterLab {version}")
     try:
         yield _kernel(KernelSpecManager().get_kernel_spec("python3").argv[0])
     except NoSuchKernel:
-        yield Finding("wrong", f"Notebooks have no Python to run on: {installation.how_to_install('ipykernel')}")
+        said = _("Notebooks have no Python to run on: {what_to_do}")
+        yield Finding("wrong", said.format(what_to_do=installation.how_to_install("ipykernel")))
     for extension, package in EXTENSIONS.items():
         if not any((Path(folder) / extension / "package.json").is_file() for folder in jupyter_path("labextensions")):
             anew = installation.pip_install(f"--force-reinstall --no-deps {package}")
-            yield Finding("wrong", f"JupyterLab does not find {extension}, so widgets stay empty: {anew}")
+            said = _("JupyterLab does not find {name}, so widgets stay empty: {command}")
+            yield Finding("wrong", said.format(name=extension, command=anew))
         elif extension in _switched_off(jupyter_path("labextensions")):
             again = f"`{sys.executable} -m jupyter labextension enable {extension}`"
-            yield Finding("wrong", f"{extension} is switched off in JupyterLab, so widgets stay empty: {again}")
+            said = _("{name} is switched off in JupyterLab, so widgets stay empty: {command}")
+            yield Finding("wrong", said.format(name=extension, command=again))
         else:
-            yield Finding("good", f"JupyterLab finds {extension}")
+            yield Finding("good", _("JupyterLab finds {name}").format(name=extension))
 
 
 def _kernel(program):
     usual = {"python", "python3", f"python3.{sys.version_info[1]}"}  # Jupyter takes its own Python for these
     same = os.path.normcase(Path(program).parent) == os.path.normcase(Path(sys.executable).parent)
     if program in usual or same:
-        return Finding("good", "Notebooks run on this Python")
+        return Finding("good", _("Notebooks run on this Python"))
     here = f'"{sys.executable}" -m ipykernel install --sys-prefix'
-    return Finding(
-        "wrong",
-        f"Notebooks would run on another Python, {program}, which an earlier installation left behind. "
-        f"`jupyter kernelspec remove python3` takes it away; `{here}` sets this one.",
+    said = _(
+        "Notebooks would run on another Python, {program}, which an earlier installation left behind. "
+        "`jupyter kernelspec remove python3` takes it away; {command} sets this one."
     )
+    return Finding("wrong", said.format(program=program, command=f"`{here}`"))
 
 
 def _switched_off(folders):
@@ -213,12 +234,15 @@ def _switched_off(folders):
 def browser() -> Iterator[Finding]:
     """Is there a browser that can be opened from here?"""
     try:
-        yield Finding("good", f"A browser can be opened ({getattr(webbrowser.get(), 'name', 'the usual one')})")
+        which = getattr(webbrowser.get(), "name", _("the usual one"))
+        yield Finding("good", _("A browser can be opened ({which})").format(which=which))
     except webbrowser.Error:
         yield Finding(
             "note",
-            "No browser can be opened from here. `anatomy lab --no-browser` prints an address: open it in a browser "
-            "of this machine, or of yours through an SSH tunnel.",
+            _(
+                "No browser can be opened from here. `anatomy lab --no-browser` prints an address: open it in a "
+                "browser of this machine, or of yours through an SSH tunnel."
+            ),
         )
 
 
@@ -228,14 +252,14 @@ def examinations() -> list[Examination]:
     try:
         from . import doctor_folders
     except ImportError as error:
-        problem = str(error)
-        return [*found, lambda: iter([Finding("wrong", f"Files were not looked at: {problem}.")])]
+        said = _("Files were not looked at: {error}.").format(error=error)
+        return [*found, lambda: iter([Finding("wrong", said)])]
     return [*found, *doctor_folders.EXAMINATIONS]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line of ``anatomy doctor``; returns 1 where anything is wrong."""
-    parser = argparse.ArgumentParser(prog="anatomy doctor", description="Say what is wrong here, and what mends it.")
+    parser = argparse.ArgumentParser(prog="anatomy doctor", description=_("Say what is wrong here, and what mends it."))
     parser.parse_args(argv)
     wrong = 0
     for examine in examinations():
@@ -244,8 +268,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(finding, flush=True)
                 wrong += finding.state == "wrong"
         except Exception as error:  # what nobody thought of is a finding too
-            print(Finding("wrong", f"{examine.__name__} could not be looked at ({type(error).__name__}: {error})."))
+            said = _("{name} could not be looked at ({error}).")
+            said = said.format(name=examine.__name__, error=f"{type(error).__name__}: {error}")
+            print(Finding("wrong", said))
             wrong += 1
-    many = "one thing is" if wrong == 1 else f"{wrong} things are"
-    print(f"\n{many[0].upper()}{many[1:]} wrong: the lines with {MARKS['wrong']}." if wrong else "\nNothing is wrong.")
+    said = _("Nothing is wrong.")
+    if wrong:
+        said = ngettext(
+            "One thing is wrong: the lines with {mark}.", "{n} things are wrong: the lines with {mark}.", wrong
+        )
+    print("\n" + said.format(n=wrong, mark=MARKS["wrong"]))
     return int(wrong > 0)

@@ -17,61 +17,65 @@ from . import files, installation, workspace
 from .doctor import Examination, Finding
 from .fingerprint import NotANotebook, parse, release_of
 from .store import home
+from .translation import N_, _, listed, sentences
 
 ROOM = 200e6  # bytes: notebooks with outputs, copies of them before updates, caches
 SYNCED = ("onedrive", "dropbox", "icloud", "mobile documents", "google drive")
 REASONS = {
-    errno.ENOSPC: "the disk is full: empty the trash, or delete what you don't need",
-    getattr(errno, "EDQUOT", -1): "your share of the disk is used up: delete what you don't need",
-    errno.EROFS: "it is read-only: name a folder elsewhere",
-    errno.EACCES: "you may not write there: name a folder of your own",
-    errno.EPERM: "you may not write there: name a folder of your own",
+    errno.ENOSPC: N_("the disk is full: empty the trash, or delete what you don't need"),
+    getattr(errno, "EDQUOT", -1): N_("your share of the disk is used up: delete what you don't need"),
+    errno.EROFS: N_("it is read-only: name a folder elsewhere"),
+    errno.EACCES: N_("you may not write there: name a folder of your own"),
+    errno.EPERM: N_("you may not write there: name a folder of your own"),
 }
 
 
 def progress_folder() -> Iterator[Finding]:
     """Where progress is kept: can it be written, and is nobody holding it?"""
-    folder, what = home(), "Progress is kept in"
+    folder = home()
     problem = _why_not(folder)
     if problem:
-        yield Finding("wrong", f"Progress can't be kept in {folder}: {problem}, or set ANATOMY_HOME to another folder.")
+        said = _("Progress can't be kept in {folder}: {problem}, or set ANATOMY_HOME to another folder.")
+        yield Finding("wrong", said.format(folder=folder, problem=problem))
         return
-    yield Finding("good", f"{what} {folder}")
+    yield Finding("good", _("Progress is kept in {folder}").format(folder=folder))
     for name in ("progress", "predictions", "quizzes", "claims"):
         if _is_held(folder / f".{name}.lock", 3):
-            yield Finding(
-                "wrong", f"Something holds {folder / name}.json and does not let go: restart the kernels that run."
-            )
+            said = _("Something holds {file} and does not let go: restart the kernels that run.")
+            yield Finding("wrong", said.format(file=folder / f"{name}.json"))
         yield from _unreadable(folder / f"{name}.json")
 
 
 def _unreadable(path):
     try:
         if path.exists() and not isinstance(json.loads(path.read_text(encoding="utf-8-sig")), dict):
-            raise ValueError("it holds something else")
+            raise ValueError(_("it holds something else"))
     except OSError as error:
-        yield Finding("wrong", f"{path} can't be read: {error.strerror or error}.")
+        yield Finding("wrong", _("{file} can't be read: {error}.").format(file=path, error=error.strerror or error))
     except ValueError as error:
-        yield Finding("note", f"{path} can't be understood ({error}): the next check sets it aside and begins anew.")
+        said = _("{file} can't be understood ({error}): the next check sets it aside and begins anew.")
+        yield Finding("note", said.format(file=path, error=error))
 
 
 def notebooks() -> Iterator[Finding]:
     """The learner's folder and the notebooks in it."""
     place = installation.place()
     if not place.own.is_dir():
-        yield Finding("note", f"You have no notebooks yet: {installation.command('lab')} puts them into {place.own}.")
+        said = _("You have no notebooks yet: {lab} puts them into {folder}.")
+        yield Finding("note", said.format(lab=installation.command("lab"), folder=place.own))
         return
     problem = installation.foreign(place) or _why_not(place.own)
     if problem:
-        yield Finding("wrong", f"Your notebooks can't be kept in {place.own}: {problem}")
+        said = _("Your notebooks can't be kept in {folder}: {problem}")
+        yield Finding("wrong", said.format(folder=place.own, problem=problem))
         return
-    yield Finding("good", f"Your notebooks are in {place.own}")
+    yield Finding("good", _("Your notebooks are in {folder}").format(folder=place.own))
     if any(word in str(place.own).lower() for word in SYNCED):
         yield Finding(
-            "note", "That folder is synchronized: what is written while it is sent can fail. Another place is safer."
+            "note", _("That folder is synchronized: what is written while it is sent can fail. Another place is safer.")
         )
     if _is_held(place.own / ".lock", 0):
-        yield Finding("note", "A `lab` or `update` is at work there just now.")
+        yield Finding("note", _("A `lab` or `update` is at work there just now."))
     yield from _copies(place)
 
 
@@ -84,21 +88,18 @@ def _copies(place):
         except FileNotFoundError:
             lost.append(unit)
         except (NotANotebook, OSError) as error:
-            yield Finding(
-                "wrong",
-                f"{place.name(path)} or its release can't be read ({error}). Earlier copies are in "
-                f"{place.name(place.own / workspace.KEPT / unit)}; {installation.command('update')} says more.",
-            )
+            said = _("{file} or its release can't be read ({error}). Earlier copies are in {kept}; {update} says more.")
+            kept, update = place.name(place.own / workspace.KEPT / unit), installation.command("update")
+            yield Finding("wrong", said.format(file=place.name(path), error=error, kept=kept, update=update))
         else:
             if release_of(mine) != release_of(theirs):
                 behind.append(unit)
     if behind:
-        bring = installation.command("update")
-        yield Finding(
-            "note", f"Of an earlier release: {', '.join(behind)}. {bring} brings this one, your answers in it."
-        )
+        said = _("Of an earlier release: {units}. {update} brings this one, your answers in it.")
+        yield Finding("note", said.format(units=listed(behind), update=installation.command("update")))
     if lost:
-        yield Finding("note", f"Not there: {', '.join(lost)}. {installation.command('lab')} puts them there.")
+        said = _("Not there: {units}. {lab} puts them there.")
+        yield Finding("note", said.format(units=listed(lost), lab=installation.command("lab")))
 
 
 def room() -> Iterator[Finding]:
@@ -110,8 +111,10 @@ def room() -> Iterator[Finding]:
             device, free = there.stat().st_dev, shutil.disk_usage(there).free
             if device not in seen:
                 seen.add(device)
-                words = f"{free / 1e9:.1f} GB are free on the disk of {there}"
-                yield Finding("good" if free > ROOM else "wrong", words + (". Make room." if free <= ROOM else ""))
+                words = _("{n:.1f} GB are free on the disk of {folder}")
+                if free <= ROOM:
+                    words = _("{n:.1f} GB are free on the disk of {folder}. Make room.")
+                yield Finding("good" if free > ROOM else "wrong", words.format(n=free / 1e9, folder=there))
 
 
 def recordings() -> Iterator[Finding]:
@@ -127,11 +130,15 @@ def recordings() -> Iterator[Finding]:
             bad.append(path.relative_to(folder).as_posix())
     bad += [name for name in _changed_since_installed() if name not in bad]
     if bad:
-        some = ", ".join(bad[:4]) + (f" and {len(bad) - 4} more" if len(bad) > 4 else "")
-        yield Finding("wrong", f"Missing or damaged in {folder}: {some}. {installation.how_to_repair('make record')}")
+        said = _("Missing or damaged in {folder}: {some}.")
+        if len(bad) > 4:
+            said = _("Missing or damaged in {folder}: {some} and {n} more.")
+        said = said.format(folder=folder, some=listed(bad[:4]), n=len(bad) - 4)
+        yield Finding("wrong", sentences(said, installation.how_to_repair("make record")))
     else:
         count = len(list((folder / "recordings").rglob("*.safetensors")))
-        yield Finding("good", f"Recordings are whole ({len(units)} units, {count} files), in {folder}")
+        said = _("Recordings are whole ({units} units, {files} files), in {folder}")
+        yield Finding("good", said.format(units=len(units), files=count, folder=folder))
 
 
 def _has_tensors(folder, unit):
@@ -183,15 +190,17 @@ def _why_not(folder: Path) -> str:
     """Why nothing can be written into a folder, or "". One that is not there yet is left so."""
     there = _nearest(folder)
     if not there.is_dir():
-        return f"{there} is a file"
+        return _("{folder} is a file").format(folder=there)
     if there != folder:
-        return "" if os.access(there, os.W_OK) else f"you may not make folders in {there}"
+        writable = os.access(there, os.W_OK)
+        return "" if writable else _("you may not make folders in {folder}").format(folder=there)
     trial = folder / f".doctor-{os.getpid()}"
     try:
         files.write_new(trial, b"trial")
         return ""
     except OSError as error:
-        return REASONS.get(error.errno or 0, error.strerror or str(error))
+        known = REASONS.get(error.errno or 0)
+        return _(known) if known else error.strerror or str(error)
     finally:
         with contextlib.suppress(OSError):
             trial.unlink()

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import quote
 
+from .translation import _, listed, sentences
+
 Place = Literal["colab", "kaggle", "binder", "codespaces", "vscode", "jupyterhub", "home"]
 PLACES: tuple[Place, ...] = get_args(Place)
 LENT: tuple[Place, ...] = ("colab", "kaggle", "binder")  # what is written there vanishes with the machine
@@ -118,7 +120,7 @@ def settle(unit: str, version: str, keep_in_drive: bool = True) -> None:
         kept = _progress_in_drive() if keep_in_drive else False
     else:
         kept = _progress_in_working_folder()
-    print(f"Version {version} is ready. {where_work_is(unit, kept)}")
+    print(sentences(_("Version {version} is ready.").format(version=version), where_work_is(unit, kept)))
 
 
 def _same_version(wanted: str) -> None:
@@ -126,11 +128,13 @@ def _same_version(wanted: str) -> None:
         return
     if read_address()["version"] == wanted:
         menu = "Run, Restart session" if place() == "kaggle" else "Runtime, Restart session"
-        raise CannotRun(f"Another version of the course was in use. Choose {menu}, then run this cell again.")
-    raise CannotRun(
-        f"This notebook is of version {wanted} of the course, and version {_loaded()['version']} is installed. Take "
-        "both from the same place: the newer notebook, or the newer file of the course."
+        said = _("Another version of the course was in use. Choose {menu}, then run this cell again.")
+        raise CannotRun(said.format(menu=menu))
+    said = _(
+        "This notebook is of version {wanted} of the course, and version {installed} is installed. Take both from the "
+        "same place: the newer notebook, or the newer file of the course."
     )
+    raise CannotRun(said.format(wanted=wanted, installed=_loaded()["version"]))
 
 
 def missing() -> list[str]:
@@ -140,7 +144,7 @@ def missing() -> list[str]:
 
 def _bring_what_is_missing() -> None:
     if importlib.util.find_spec("torch") is None:
-        raise CannotRun("PyTorch is missing here. Both Colab and Kaggle bring it: start a new session.")
+        raise CannotRun(_("PyTorch is missing here. Both Colab and Kaggle bring it: start a new session."))
     wanted = missing()
     if not wanted:
         return
@@ -149,13 +153,16 @@ def _bring_what_is_missing() -> None:
     done = subprocess.run(line, capture_output=True, text=True)
     importlib.invalidate_caches()
     if done.returncode:
-        raise CannotRun(f"{', '.join(wanted)} could not be installed. {_no_network()}")
+        said = _("{packages} could not be installed.").format(packages=listed(wanted))
+        raise CannotRun(sentences(said, _no_network()))
 
 
 def _no_network() -> str:
     if place() == "kaggle":
-        return "Switch the network on (Settings, Turn on internet; Kaggle asks for a phone number once), and try again."
-    return "Is there a network? Run this cell again."
+        return _(
+            "Switch the network on (Settings, Turn on internet; Kaggle asks for a phone number once), and try again."
+        )
+    return _("Is there a network? Run this cell again.")
 
 
 def _progress_in_drive() -> bool:
@@ -167,7 +174,7 @@ def _progress_in_drive() -> bool:
     try:
         drive.mount(str(DRIVE))
     except Exception as error:  # Google's own classes; closing its window is one of the reasons
-        print(f"Your Drive was not connected ({type(error).__name__}).")
+        print(_("Your Drive was not connected ({error}).").format(error=type(error).__name__))
         return False
     mine = DRIVE / "MyDrive"
     _keep_progress_in(mine / FOLDER / "progress")
@@ -200,30 +207,33 @@ def where_work_is(unit: str = "", kept: bool | None = None) -> str:
     unit: to name its file; without one the sentence names one for an example. kept: whether progress outlives the
     machine; None to find out.
     """
-    here, name = place(), f"{unit}.ipynb" if unit else "06-rope.ipynb, for example"
+    here, name = place(), f"{unit}.ipynb" if unit else _("06-rope.ipynb, for example")
     if here == "colab":
         if kept is None:
             kept = bool(os.environ.get("ANATOMY_HOME"))
         lies = (
-            "Progress is kept in your Drive."
+            _("Progress is kept in your Drive.")
             if kept
-            else "Progress vanishes with this machine: to keep it, tick keep_in_drive in the first cell."
+            else _("Progress vanishes with this machine: to keep it, tick keep_in_drive in the first cell.")
         )
-        return (
-            f"{lies} Your answers are kept in a copy of the notebook (File, Save a copy in Drive; call it {name}). "
+        answers = _(
+            "Your answers are kept in a copy of the notebook (File, Save a copy in Drive; call it {name}). "
             "To hand in: File, Download, Download .ipynb."
         )
+        return sentences(lies, answers.format(name=name))
     if here == "kaggle":
-        return (
+        return _(
             "Kaggle keeps the notebook itself. Progress outlives the session only with Session options, Persistence, "
-            f"Files only. A saved version shows pictures where widgets were. To hand in: File, Download notebook; call "
-            f"it {name}."
-        )
+            "Files only. A saved version shows pictures where widgets were. To hand in: File, Download notebook; call "
+            "it {name}."
+        ).format(name=name)
     if here == "binder":
-        return (
+        return _(
             "This machine is deleted some minutes after you leave, with answers and progress. To keep or hand in a "
             "notebook: File, Download."
         )
     if here == "codespaces":
-        return "Answers and progress stay in this codespace, until GitHub deletes it: it writes to you before it does."
+        return _(
+            "Answers and progress stay in this codespace, until GitHub deletes it: it writes to you before it does."
+        )
     return ""

@@ -15,6 +15,7 @@ from pathlib import Path
 from . import files
 from .records import MissingRecording
 from .store import home
+from .translation import _, listed, tag
 from .widgets import REGISTERED, AnatomyView, TableWidget
 
 INDEX = "index.html"
@@ -50,7 +51,8 @@ def write(folder: Path, wanted: Sequence[str]) -> Path:
     """
     index = folder / INDEX
     if index.exists() and MARK not in index.read_text(encoding="utf-8", errors="replace"):
-        raise NotWritten(f"{index} is no page of this gallery, and it was left alone. Name another folder with --to.")
+        said = _("{file} is no page of this gallery, and it was left alone. Name another folder with --to.")
+        raise NotWritten(said.format(file=index))
     kinds = {kind.__name__: kind for kind in REGISTERED.values()}
     items = [_page(kinds[name](), folder) for name in wanted]
     files.replace(index, _index(items).encode())
@@ -68,21 +70,24 @@ def _page(widget: TableWidget, folder: Path) -> str:
 
 
 def _index(items):
+    said = _(
+        "Each page shows a part of a Transformer at work. Move a control, point at a number, follow the story. In the "
+        "course the same pictures move with functions that you write."
+    )
     return f"""<!doctype html>
-<html lang="en">
+<html lang="{tag()}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 {MARK}
-<title>Transformer Anatomy: gallery</title>
+<title>{_("Transformer Anatomy: gallery")}</title>
 <style>{STYLE}</style>
 </head>
 <body>
 <main>
-<h1>Gallery</h1>
-<p>Each page shows a part of a Transformer at work. Move a control, point at a number, follow the story. In the course
-the same pictures move with functions that you write.</p>
+<h1>{_("Gallery")}</h1>
+<p>{said}</p>
 <ul>
 {chr(10).join(items)}
 </ul>
@@ -96,29 +101,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Command line of ``anatomy gallery``; returns an exit status."""
     usual = home() / "gallery"
     parser = argparse.ArgumentParser(
-        prog="anatomy gallery", description="Open the widgets in a browser, without a notebook."
+        prog="anatomy gallery", description=_("Open the widgets in a browser, without a notebook.")
     )
-    parser.add_argument("widget", nargs="*", help=f"which ones (all, without a name): {', '.join(names())}")
-    parser.add_argument("--to", type=Path, default=usual, metavar="FOLDER", help="where the pages go (%(default)s)")
-    parser.add_argument("--no-browser", action="store_true", help="write the pages and open nothing")
+    which = _("which ones (all, without a name): {names}").format(names=listed(names()))
+    parser.add_argument("widget", nargs="*", help=which)
+    parser.add_argument("--to", type=Path, default=usual, metavar="FOLDER", help=_("where the pages go (%(default)s)"))
+    parser.add_argument("--no-browser", action="store_true", help=_("write the pages and open nothing"))
     options = parser.parse_args(argv)
     for given in options.widget:
         if given not in names():
             near = difflib.get_close_matches(given, names(), n=1, cutoff=0.4)
-            hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(names())}."
-            print(f"gallery: there is no widget {given!r}. {hint}", file=sys.stderr)
+            said = _("gallery: there is no widget {name!r}. There are: {names}.")
+            if near:
+                said = _("gallery: there is no widget {name!r}. Did you mean {near}?")
+            print(said.format(name=given, near=near[0] if near else "", names=listed(names())), file=sys.stderr)
             return 2
     try:
         index = write(options.to.expanduser().absolute(), options.widget or names())
     except (NotWritten, MissingRecording) as error:
-        print(f"gallery: {error}", file=sys.stderr)
+        print(_("gallery: {problem}").format(problem=error), file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"gallery: {options.to} can't be written: {error.strerror or error}.", file=sys.stderr)
+        said = _("gallery: {folder} can't be written: {error}.")
+        print(said.format(folder=options.to, error=error.strerror or error), file=sys.stderr)
         return 1
-    print(f"The gallery is in {index}")
+    print(_("The gallery is in {file}").format(file=index))
     if not options.no_browser and not _open(index):
-        print("No browser could be opened: open that file yourself.")
+        print(_("No browser could be opened: open that file yourself."))
     return 0
 
 

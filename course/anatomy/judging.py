@@ -17,7 +17,7 @@ from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes, Step
 from .spelling import spelled
 from .symbolic import NotAnExpression
-from .translation import N_, _, said
+from .translation import N_, _, listed, none_of, said
 from .verdict import CaseResult, Mistake, Verdict
 
 ORDINALS = (N_("first"), N_("second"), N_("third"), N_("fourth"))
@@ -90,7 +90,7 @@ def _forbidden(record: ExerciseRecord, used: list[str]) -> Mistake:
     return Mistake(
         "forbidden_builtin",
         _("This exercise asks you to write it yourself, but {names} ran. {why}")
-        .format(names=", ".join(names), why=said(record.id, record.forbidden_message))
+        .format(names=listed(names), why=said(record.id, record.forbidden_message))
         .strip(),
     )
 
@@ -119,9 +119,7 @@ def outcome_difference(
     if have.get("missing"):
         return Difference(
             "missing",
-            _("the notebook defines no {names}: was it renamed or deleted?").format(
-                names=_(" and no ").join(map(str, have["missing"][:8]))
-            ),
+            _("the notebook defines no {names}: was it renamed or deleted?").format(names=none_of(have["missing"][:8])),
         )
     if have.get("signature"):
         return Difference("signature", str(have["signature"]))

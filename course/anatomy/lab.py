@@ -1,8 +1,8 @@
 """Opens JupyterLab on the learner's own notebooks, with nothing in the way of the first page.
 
-``anatomy lab [folder] [-- options of jupyter lab]`` (make lab) first copies the notebooks to where none are yet. No
-question about Jupyter news, no look for updates, no instructor's tools; what a user has set in their own Jupyter
-configuration still wins.
+``anatomy lab [folder] [--language zh_CN] [-- options of jupyter lab]`` (make lab) first copies the notebooks to where
+none are yet. No question about Jupyter news, no look for updates, no instructor's tools; what a user has set in their
+own Jupyter configuration still wins.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from . import installation, workspace
 from .store import home
+from .translation import _, usually
 
 SETTINGS = Path(__file__).resolve().parent / "lab_settings"
 FIRST_PAGE = f"{installation.FIRST}/{installation.FIRST}.ipynb"
@@ -73,20 +74,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         own, extra = own[:at], own[at + 1 :]
     parser = argparse.ArgumentParser(
         prog="anatomy lab",
-        description="Open JupyterLab on your notebooks; copy them where none are yet, never over yours.",
-        epilog="What stands behind -- goes to JupyterLab: anatomy lab -- --port=8890",
+        description=_("Open JupyterLab on your notebooks; copy them where none are yet, never over yours."),
+        epilog=_("What stands behind -- goes to JupyterLab: {command}").format(command="anatomy lab -- --port=8890"),
     )
-    parser.add_argument("folder", nargs="?", type=Path, help="your folder, where it is not the usual one")
-    parser.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    parser.add_argument("folder", nargs="?", type=Path, help=_("your folder, where it is not the usual one"))
+    parser.add_argument("--language", default="", help=_("of the notebooks, such as zh_CN; a folder keeps its own"))
+    parser.add_argument("--no-browser", action="store_true", help=_("print the address, open no browser"))
     options = parser.parse_args(own)
-    place = installation.place(options.folder)
-    if wrong := installation.foreign(place):
-        print(f"lab: {wrong}", file=sys.stderr)
+    wrong = installation.unknown(options.language) if options.language else ""
+    if wrong:
+        print(_("lab: {problem}").format(problem=wrong), file=sys.stderr)
         return 2
-    if importlib.util.find_spec("jupyterlab") is None:
-        print(f"lab: JupyterLab is missing: {installation.how_to_install('jupyterlab')}.", file=sys.stderr)
-        return 1
-    workspace.start(place)  # what went wrong for one notebook was said, and keeps nobody from the others
+    place = installation.place(options.folder, options.language)
+    with usually(place.language):
+        if wrong := installation.foreign(place) or installation.of_another_language(place):
+            print(_("lab: {problem}").format(problem=wrong), file=sys.stderr)
+            return 2
+        if importlib.util.find_spec("jupyterlab") is None:
+            what = installation.how_to_install("jupyterlab")
+            print(_("lab: JupyterLab is missing: {what_to_do}.").format(what_to_do=what), file=sys.stderr)
+            return 1
+        workspace.start(place)  # what went wrong for one notebook was said, and keeps nobody from the others
     if not place.own.is_dir():
         return 2  # said as well
     if place.root is None:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from . import files, installation
 from .fingerprint import NotANotebook, is_as_built, parse
+from .translation import N_, _, sentences
 
 FOLDERS = ("course", "assets")
 TOP_FILES = (
@@ -16,7 +17,7 @@ TOP_FILES = (
     *("LICENSE", "LICENSE-TEXT", "CITATION.cff"),
 )
 SKIPPED = ("__pycache__", ".ipynb_checkpoints", "work")
-WANTED = "FROM must be a newer student package: the zip as you got it, or the folder that it unpacks to"
+WANTED = N_("FROM must be a newer student package: the zip as you got it, or the folder that it unpacks to")
 LARGEST = 2 << 30
 
 
@@ -36,16 +37,16 @@ def bring(
     """
     if root is None:
         if source is not None:
-            raise BadRelease(
-                "this course was installed as a Python package, so a zip cannot bring it a release. "
-                + installation.how_to_get_newer()
-            )
+            said = _("this course was installed as a Python package, so a zip cannot bring it a release.")
+            raise BadRelease(sentences(said, installation.how_to_get_newer()))
         return 0
     if source is not None:
         if (root / "autograder").exists():
             raise BadRelease(
-                "this is a git checkout of the whole project, which brings its releases itself: run "
-                "`make update` without FROM"
+                _(
+                    "this is a git checkout of the whole project, which brings its releases itself: run `make update` "
+                    "without FROM"
+                )
             )
         return _install(root, _package(root, Path(source)), say, may_replace)
     if (root / ".git").exists():
@@ -59,22 +60,23 @@ def _pull(root, say):
     options = {"capture_output": True, "text": True, "errors": "replace", "env": quiet, "stdin": subprocess.DEVNULL}
     try:
         if subprocess.run([*git, "rev-parse", "--abbrev-ref", "@{upstream}"], timeout=60, **options).returncode:
-            say("This checkout follows no other repository, so there is nothing to fetch.")
+            say(_("This checkout follows no other repository, so there is nothing to fetch."))
             return 0
         done = subprocess.run([*git, "pull", "--ff-only"], timeout=600, **options)
         said = done.stderr if done.returncode else ""
     except (OSError, subprocess.TimeoutExpired) as error:
         done, said = None, str(error)
     if done is not None and not done.returncode:
-        say("The release is up to date." if "up to date" in done.stdout else "A newer release was fetched.")
+        say(_("The release is up to date." if "up to date" in done.stdout else "A newer release was fetched."))
         return 0
     lines = [line.strip() for line in said.splitlines() if line.startswith(("fatal:", "error:", "\t"))]
     reason = " ".join(lines or said.split())[:300]
-    say(
-        f"No newer release was fetched (git: {reason}). Check the network; where git names notebooks that you changed, "
+    said = _(
+        "No newer release was fetched (git: {reason}). Check the network; where git names notebooks that you changed, "
         "your copies are in work/, so `git checkout` may put the released ones back. Going on with the release that "
         "is here."
     )
+    say(said.format(reason=reason))
     return 1
 
 
@@ -85,12 +87,13 @@ def _package(root, source):
     elif source.is_file():
         found = _zip(source)
     else:
-        raise BadRelease(f"there is no {source}. {WANTED}")
+        raise BadRelease(sentences(_("there is no {source}.").format(source=source), _(WANTED)))
     if (
         not any(n.startswith("course/anatomy/") for n in found)
         or "course/00-start-here/00-start-here.ipynb" not in found
     ):
-        raise BadRelease(f"{source} is no student package of this course. {WANTED}")
+        said = _("{source} is no student package of this course.").format(source=source)
+        raise BadRelease(sentences(said, _(WANTED)))
     return found
 
 
@@ -103,7 +106,7 @@ def _is_released(name):
 
 def _folder(root, source):
     if source.resolve() == root.resolve():
-        raise BadRelease(f"{source} is this very folder. {WANTED}")
+        raise BadRelease(sentences(_("{source} is this very folder.").format(source=source), _(WANTED)))
     found = {}
     for path in [*(source / n for n in TOP_FILES), *(p for f in FOLDERS for p in (source / f).rglob("*"))]:
         name = path.relative_to(source).as_posix()
@@ -117,7 +120,7 @@ def _zip(source):
         with zipfile.ZipFile(source) as archive:
             entries = [e for e in archive.infolist() if not e.is_dir()]
             if sum(e.file_size for e in entries) > LARGEST:
-                raise BadRelease(f"{source} is far too large for a student package")
+                raise BadRelease(_("{source} is far too large for a student package").format(source=source))
             tops, found = set(), {}
             for entry in entries:
                 path = PurePosixPath(entry.filename)
@@ -128,21 +131,25 @@ def _zip(source):
                     or "\\" in entry.filename
                     or stat.S_ISLNK(entry.external_attr >> 16)
                 ):
-                    raise BadRelease(f"{source} holds a file that would be written elsewhere: {entry.filename!r}")
+                    said = _("{source} holds a file that would be written elsewhere: {file!r}")
+                    raise BadRelease(said.format(source=source, file=entry.filename))
                 tops.add(path.parts[0])
                 name = "/".join(path.parts[1:])
                 if len(path.parts) > 1 and _is_released(name):
                     # Read now: a damaged zip must show before the first file is written.
                     found[name] = archive.read(entry)
             if len(tops) > 1:
-                raise BadRelease(f"{source} holds more than one folder at its top. {WANTED}")
+                said = _("{source} holds more than one folder at its top.").format(source=source)
+                raise BadRelease(sentences(said, _(WANTED)))
             return found
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        raise BadRelease(f"{source} cannot be read as a zip ({error}). {WANTED}") from None
+        said = _("{source} cannot be read as a zip ({error}).").format(source=source, error=error)
+        raise BadRelease(sentences(said, _(WANTED))) from None
     except Exception as error:  # zlib.error and the like: how a damaged archive shows depends on where
         if isinstance(error, BadRelease):
             raise
-        raise BadRelease(f"{source} is damaged ({error}). Download it again") from None
+        said = _("{source} is damaged ({error}). Download it again")
+        raise BadRelease(said.format(source=source, error=error)) from None
 
 
 def _install(root, found, say, may_replace):
@@ -159,16 +166,21 @@ def _install(root, found, say, may_replace):
         if name.endswith(".ipynb"):
             wrong = ""
             if not _is_release(content):
-                wrong = "in FROM was changed by hand or is damaged, so it was not taken: use the zip as you got it"
+                wrong = _(
+                    "{file} in FROM was changed by hand or is damaged, so it was not taken: use the zip as you got it."
+                )
             elif os.path.lexists(path) and not may_replace(path):
-                wrong = "here holds changes that could not be copied to work/, so it was left as it is"
+                wrong = _("{file} here holds changes that could not be copied to work/, so it was left as it is.")
             if wrong:
-                say(f"{name} {wrong}.")
+                say(wrong.format(file=name))
                 status = 1
                 continue
         files.replace(path, content)
         changed += 1
-    say(f"{changed} files of the new release were written." if changed else "That release is here already.")
+    if changed:
+        say(_("{n} files of the new release were written.").format(n=changed))
+    else:
+        say(_("That release is here already."))
     return status
 
 

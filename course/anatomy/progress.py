@@ -10,7 +10,7 @@ from typing import Any
 from . import records, store, units
 from .installation import how_to_repair
 from .store import Entry
-from .translation import _, said
+from .translation import _, listed, said
 from .units import Known
 from .verdict import Verdict
 
@@ -183,7 +183,7 @@ def _one(all_units, unit):
     for view in all_units:
         if view.name == unit:
             return view
-    known = ", ".join(u.name for u in all_units)
+    known = listed(u.name for u in all_units)
     raise ValueError(_("There is no unit {unit!r}. Units: {known}").format(unit=unit, known=known))
 
 

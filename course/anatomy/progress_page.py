@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from . import elsewhere, units
 from .progress import Progress, UnitView, is_extension, passed
 from .store import Entry
-from .translation import _, ngettext, said
+from .translation import _, listed, ngettext, said
 from .units import Known
 
 # Colors are the page's own, so that light and dark themes fit by themselves.
@@ -100,7 +100,7 @@ def total(shown: Progress) -> str:
     every = shown.units
     aside = extensions(sum(u.extensions_done for u in every), sum(len(u.extensions) for u in every))
     reached, possible = (sum(u.points[i] for u in every) for i in (0, 1))
-    return ", ".join(
+    return listed(
         [
             exercises(sum(u.done for u in every), sum(len(u.core) for u in every)),
             *aside,

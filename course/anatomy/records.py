@@ -16,7 +16,7 @@ from safetensors import safe_open
 from . import installation
 from .codec import Tensors
 from .runner import Outcome, Program
-from .translation import _
+from .translation import _, listed
 
 
 class MissingRecording(RuntimeError):
@@ -192,7 +192,7 @@ def _not_recorded(exercise_id: str, known: list[str]) -> str:
             mean = _("There is no exercise {name}. Did you mean {names}?")
             return mean.format(name=repr(exercise_id), names=" / ".join(map(repr, near)))
         there = _("There is no exercise {name}. Known: {names}, …")
-        return there.format(name=repr(exercise_id), names=", ".join(known[:8]))
+        return there.format(name=repr(exercise_id), names=listed(known[:8]))
     if installation.kind() == "project":
         return f"{exercise_id} has no recording yet: run `make record UNIT={unit}`"
     none = _("{name} has no recording. {repair}")

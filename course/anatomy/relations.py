@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .translation import N_, _, ngettext
+from .translation import N_, _, listed, ngettext
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # (expected, got) of each failed case
 
@@ -197,7 +197,7 @@ def _moved(pairs: Pairs) -> str:
     e, g = max(pairs, key=lambda pair: pair[0].numel())
     places = [next(k for k, right in enumerate(e) if _close(mine, right)) for mine in g]
     told = [_("place {i} holds slice {k}").format(i=i, k=k) for i, k in enumerate(places) if i != k]
-    return ", ".join(told[:2])
+    return listed(told[:2])
 
 
 def _function(pairs):
@@ -378,7 +378,7 @@ def _along(wrong, axis):
         at = _("only at odd indices") if places[0] % 2 else _("only at even indices")
     elif len(places) <= 4:
         at = ngettext("only at index {places}", "only at indices {places}", len(places))
-        at = at.format(places=", ".join(map(str, places)))
+        at = at.format(places=listed(places))
     else:
         return None
     return _("{where} of axis {axis}").format(where=at, axis=axis) if wrong.ndim > 1 else at

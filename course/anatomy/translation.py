@@ -7,7 +7,7 @@ kept (progress, predictions, answers) is kept in English, whatever language it w
 import gettext as _gettext
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -101,6 +101,28 @@ def said(context: str, english: str) -> str:
 
 pgettext = said
 
+
+def listed(names: Iterable[object]) -> str:
+    """Names in a row, as the language sets them: ``"q, k, v"``."""
+    return _("{a}, {b}").format(a="", b="").join(map(str, names))
+
+
+def listed_and(names: Iterable[object]) -> str:
+    """Names in a row, all of which are meant: ``"q, k and v"``."""
+    *first, last = map(str, names)
+    return _("{names} and {last}").format(names=listed(first), last=last) if first else last
+
+
+def none_of(names: Iterable[object]) -> str:
+    """Names in a row after a "no": ``"q and no k"``."""
+    return _("{a} and no {b}").format(a="", b="").join(map(str, names))
+
+
+def sentences(*several: str) -> str:
+    """Whole sentences one after the other, without those that are ""; some languages put no blank between them."""
+    return _("{sentence} {next}").format(sentence="", next="").join(filter(None, several))
+
+
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _CALL = re.compile(rf"\b(?:tr|N_)\(\s*({_STRING}(?:\s*\+?\s*{_STRING})*)")
 
@@ -148,3 +170,10 @@ def speaking(name: str) -> Iterator[None]:
         yield
     finally:
         _forced.reset(before)
+
+
+@contextmanager
+def usually(name: str) -> Iterator[None]:
+    """Speaks that language for a while; ANATOMY_LANGUAGE comes first, where it is set."""
+    with speaking(os.environ.get("ANATOMY_LANGUAGE") or name):
+        yield

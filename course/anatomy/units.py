@@ -14,7 +14,7 @@ from typing import Any
 from . import elsewhere
 from .installation import how_to_repair
 from .records import MissingRecording, assets_dir
-from .translation import _
+from .translation import _, listed
 
 Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds
 
@@ -50,7 +50,7 @@ def load(unit: str) -> dict[str, Any]:
     try:
         return _read(path)
     except FileNotFoundError:
-        known = ", ".join(names()) or _("none: the folder assets/units is missing")
+        known = listed(names()) or _("none: the folder assets/units is missing")
         raise MissingRecording(_("There is no unit {unit!r}. Units: {known}").format(unit=unit, known=known)) from None
     except ValueError:
         damaged = _("{file} in assets/units is damaged. {repair}")

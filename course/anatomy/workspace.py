@@ -21,6 +21,7 @@ from . import carry, files, installation, newer
 from .fingerprint import NotANotebook, is_as_built, parse, plain, release_of, to_bytes, unit_of
 from .installation import Place
 from .installation import command as _typed
+from .translation import ENGLISH, _, listed, ngettext, sentences, usually
 
 Say = Callable[[str], object]  # takes one line for the learner
 KEPT = "kept"
@@ -67,24 +68,31 @@ def update(place: Place, source: Path | None = None, say: Say = print) -> int:
         try:
             status |= newer.bring(place.root, source, say, lambda path: _is_safe(place, path))
         except newer.BadRelease as error:
-            say(f"update: {error}")
+            say(_("update: {problem}").format(problem=error))
             return 2
         except OSError as error:
-            say(
-                f"update: the new release was not written completely ({error.strerror or error}). Your notebooks are "
-                "as they were; run it again when this is mended."
+            said = _(
+                "update: the new release was not written completely ({error}). Your notebooks are as they were; run it "
+                "again when this is mended."
             )
+            say(said.format(error=error.strerror or error))
             return 1
         changed = []
         status |= _each(place, lambda unit: changed.extend(_merge(place, unit, say)), say)
         status |= _start(place, say)
         if changed:
-            say("Notebooks that are open need File → Reload Notebook from Disk.")
+            say(_("Notebooks that are open need File → Reload Notebook from Disk."))
         elif not status:
-            known = source or place.root and (place.root / ".git").exists()
-            more = "" if known else " " + installation.how_to_get_newer()
-            say("Your notebooks are those of the release that is here." + more)
+            say(sentences(_("Your notebooks are those of the release that is here."), _newer(place, source)))
         return status
+
+
+def _newer(place, source):
+    """One sentence on where a newer release comes from, where that did not just happen."""
+    if place.root is not None and place.language != ENGLISH:
+        return _("`make build LANG={language}` makes those of a newer one.").format(language=place.language)
+    known = source or place.root and (place.root / ".git").exists()
+    return "" if known else installation.how_to_get_newer()
 
 
 @contextlib.contextmanager
@@ -94,7 +102,7 @@ def _alone(place, say):
     try:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        say(f"{work} cannot be used for your notebooks ({error.strerror}).")
+        say(_("{folder} cannot be used for your notebooks ({error}).").format(folder=work, error=error.strerror))
         yield False
         return
     lock = filelock.FileLock(str(work / ".lock"), timeout=PATIENCE)
@@ -102,7 +110,8 @@ def _alone(place, say):
         lock.acquire()
         files.sweep(work)
     except filelock.Timeout:
-        say(f"Another {_typed('lab')} or {_typed('update')} is at work in {work}. Try again when it is done.")
+        said = _("Another {lab} or {update} is at work in {folder}. Try again when it is done.")
+        say(said.format(lab=_typed("lab"), update=_typed("update"), folder=work))
         yield False
         return
     except (OSError, NotImplementedError):
@@ -124,10 +133,12 @@ def _each(place, action, say):
             say(str(error))
             status = 1
         except OSError as error:
-            say(f"{unit}: {error.strerror or error} ({error.filename or 'no file'}). Nothing of yours was changed.")
+            said = _("{unit}: {error} ({file}). Nothing of yours was changed.")
+            say(said.format(unit=unit, error=error.strerror or error, file=error.filename or _("no file")))
             status = 1
         except Exception as error:  # a notebook that is odd in a way that nobody thought of
-            say(f"{unit}: left as it is ({type(error).__name__}: {error}).")
+            said = _("{unit}: left as it is ({error}).")
+            say(said.format(unit=unit, error=f"{type(error).__name__}: {error}"))
             status = 1
     return status
 
@@ -137,9 +148,10 @@ def _start(place, say):
     behind = []
     status = _each(place, lambda unit: behind.extend(_copy(place, unit, say)), say)
     if fresh and not status:
-        say(f"Your own copies of the notebooks are in {place.own}.")
+        say(_("Your own copies of the notebooks are in {folder}.").format(folder=place.own))
     if behind:
-        say(f"A newer release of {', '.join(behind)} is here: {_typed('update')} brings it and keeps your answers.")
+        said = _("A newer release of {units} is here: {update} brings it and keeps your answers.")
+        say(said.format(units=listed(behind), update=_typed("update")))
     return status
 
 
@@ -148,10 +160,8 @@ def _copy(place, unit, say):
     _rescue(place, unit, say)
     raw = released(place, unit).read_bytes()
     if not os.path.lexists(working(place, unit)) and not _is_notebook(raw):
-        raise LeftAlone(
-            f"{place.name(released(place, unit))} is damaged, so there is no working copy of it. "
-            f"{installation.how_to_restore(place, unit)}"
-        )
+        said = _("{file} is damaged, so there is no working copy of it.").format(file=place.name(released(place, unit)))
+        raise LeftAlone(sentences(said, installation.how_to_restore(place, unit)))
     if files.write_new(working(place, unit), raw):
         return []
     try:
@@ -171,10 +181,11 @@ def _rescue(place, unit, say):
     if _is_notebook(raw) and not os.path.lexists(target):
         if files.write_new(target, raw):
             files.write_new(kept, raw)  # so that the next start knows this version, whatever is written until then
-            where = place.released_name(unit)
-            say(f"{where} holds changes of yours. They are in your working copy now: {place.name(target)}")
+            said = _("{where} holds changes of yours. They are in your working copy now: {file}")
+            say(said.format(where=place.released_name(unit), file=place.name(target)))
     elif files.write_new(kept, raw):
-        say(f"{place.released_name(unit)} was changed by hand; a copy of it is kept as {place.name(kept)}")
+        said = _("{where} was changed by hand; a copy of it is kept as {file}")
+        say(said.format(where=place.released_name(unit), file=place.name(kept)))
 
 
 def _is_notebook(raw):
@@ -202,15 +213,19 @@ def _read(place, unit):
     path = working(place, unit)
     mode = path.lstat().st_mode
     if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "a link to another file" if stat.S_ISLNK(mode) else "no file"
-        raise LeftAlone(f"{place.name(path)} is {kind}: it was left alone.")
+        said = _("{file} is no file: it was left alone.")
+        if stat.S_ISDIR(mode):
+            said = _("{file} is a folder: it was left alone.")
+        elif stat.S_ISLNK(mode):
+            said = _("{file} is a link to another file: it was left alone.")
+        raise LeftAlone(said.format(file=place.name(path)))
     return path.read_bytes()
 
 
 def _merge(place, unit, say):
     """Brings one working copy to the release; yields the unit's name where its file changed."""
     path = working(place, unit)
-    for _ in range(5):
+    for __ in range(5):
         if not path.exists() and not path.is_symlink():
             return []  # `start` makes one
         raw = _read(place, unit)
@@ -221,9 +236,10 @@ def _merge(place, unit, say):
         kept = _keep(place, unit, raw)
         if path.read_bytes() == raw:  # else it was saved in the browser meanwhile: merge that
             files.replace(path, to_bytes(book))
-            say(f"{unit}: {_counts(report)}. The notebook as it was: {place.name(kept)}")
+            say(_brought(report).format(unit=unit, parts=listed(_counts(report)), file=place.name(kept)))
             return [unit]
-    raise LeftAlone(f"{place.name(path)} keeps changing: close it in the browser and run {_typed('update')} again.")
+    said = _("{file} keeps changing: close it in the browser and run {update} again.")
+    raise LeftAlone(said.format(file=place.name(path), update=_typed("update")))
 
 
 def _merged(place, unit, raw):
@@ -232,38 +248,44 @@ def _merged(place, unit, raw):
     try:
         mine = parse(raw)
     except NotANotebook as error:
-        raise LeftAlone(
-            f"{short} is damaged ({error}): it was left alone. Earlier copies are in "
-            f"{place.name(place.own / KEPT / unit)}; to begin afresh, move it away and run {_typed('lab')}."
-        ) from None
+        said = _(
+            "{file} is damaged ({error}): it was left alone. Earlier copies are in {kept}; to begin afresh, move it "
+            "away and run {lab}."
+        )
+        kept = place.name(place.own / KEPT / unit)
+        raise LeftAlone(said.format(file=short, error=error, kept=kept, lab=_typed("lab"))) from None
     try:
         theirs = parse(released(place, unit).read_bytes())
     except NotANotebook:
-        raise LeftAlone(f"{place.released_name(unit)} is damaged. {installation.how_to_restore(place, unit)}") from None
+        said = _("{where} is damaged.").format(where=place.released_name(unit))
+        raise LeftAlone(sentences(said, installation.how_to_restore(place, unit))) from None
     if release_of(mine) and release_of(mine) == release_of(theirs):
         return None
     if not is_as_built(theirs):
-        raise LeftAlone(
-            f"{place.released_name(unit)} was changed by hand, so your notebook was left as it is. "
-            f"{installation.how_to_restore(place, unit)}"
-        )
+        said = _("{where} was changed by hand, so your notebook was left as it is.")
+        said = said.format(where=place.released_name(unit))
+        raise LeftAlone(sentences(said, installation.how_to_restore(place, unit)))
     if unit_of(mine) not in ("", unit):
-        raise LeftAlone(f"{short} holds the notebook of {unit_of(mine)}: it was left alone.")
+        said = _("{file} holds the notebook of {unit}: it was left alone.")
+        raise LeftAlone(said.format(file=short, unit=unit_of(mine)))
     book, report = carry.merge(mine, theirs)
     return None if plain(book) == plain(mine) else (book, report)
 
 
+def _brought(report):
+    if _counts(report):
+        return _("{unit}: new release with {parts}. The notebook as it was: {file}")
+    return _("{unit}: new release; you had written nothing in it. The notebook as it was: {file}")
+
+
 def _counts(report):
-    some = [
-        f"{n} {one if n == 1 else many}"
-        for n, one, many in (
-            (report.answers, "answer", "answers"),
-            (report.cells, "cell of yours", "cells of yours"),
-            (report.kept, "kept at the end", "kept at the end"),
-        )
-        if n
-    ]
-    return "new release" + (f" with {', '.join(some)}" if some else "; you had written nothing in it")
+    """What was carried over, each with its number; [] for nothing."""
+    some = (
+        (report.answers, ngettext("{n} answer", "{n} answers", report.answers)),
+        (report.cells, ngettext("{n} cell of yours", "{n} cells of yours", report.cells)),
+        (report.kept, _("{n} kept at the end")),
+    )
+    return [words.format(n=n) for n, words in some if n]
 
 
 def _keep(place, unit, raw):
@@ -276,7 +298,7 @@ def _keep(place, unit, raw):
         path = folder / f"{unit}.{stamp}{f'-{n}' if n > 1 else ''}.ipynb"
         if files.write_new(path, raw):
             return path
-    raise OSError(f"no free name in {folder}")
+    raise OSError(_("no free name in {folder}").format(folder=folder))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -289,25 +311,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("start", help="copy the notebooks that have no working copy yet")
     commands.add_parser("update", help="bring a new release and keep every answer")
     parser.parse_args(given)
-    return start(installation.place())
+    place = installation.place()
+    with usually(place.language):
+        return start(place)
 
 
 def update_command(argv: Sequence[str] | None = None, prog: str = "anatomy update") -> int:
     """Command line of ``anatomy update``; returns an exit status."""
     parser = argparse.ArgumentParser(
-        prog=prog, description="Bring a new release into your notebooks, keep every answer."
+        prog=prog, description=_("Bring a new release into your notebooks, keep every answer.")
     )
-    parser.add_argument("folder", nargs="?", type=Path, help="your folder, where it is not the usual one")
-    parser.add_argument("--from", dest="source", type=Path, help="a newer student package: the zip, or its folder")
+    parser.add_argument("folder", nargs="?", type=Path, help=_("your folder, where it is not the usual one"))
+    parser.add_argument("--from", dest="source", type=Path, help=_("a newer student package: the zip, or its folder"))
+    parser.add_argument("--language", default="", help=_("bring your notebooks into another language, such as zh_CN"))
     options = parser.parse_args(argv)
-    place = installation.place(options.folder)
-    wrong = installation.foreign(place)
-    if not wrong and (options.folder or place.root is None) and not installation.is_learners(place.own):
-        wrong = f"there are no notebooks of yours in {place.own}. Name your folder, or begin with {_typed('lab')}."
+    wrong = installation.unknown(options.language) if options.language else ""
     if wrong:
-        print(f"update: {wrong}", file=sys.stderr)
+        print(_("update: {problem}").format(problem=wrong), file=sys.stderr)
         return 2
-    return update(place, options.source)
+    place = installation.place(options.folder, options.language)
+    with usually(place.language):
+        wrong = installation.foreign(place)
+        if not wrong and (options.folder or place.root is None) and not installation.is_learners(place.own):
+            wrong = _("there are no notebooks of yours in {folder}. Name your folder, or begin with {lab}.")
+            wrong = wrong.format(folder=place.own, lab=_typed("lab"))
+        if wrong:
+            print(_("update: {problem}").format(problem=wrong), file=sys.stderr)
+            return 2
+        return update(place, options.source)
 
 
 if __name__ == "__main__":

@@ -267,3 +267,8 @@ def test_the_first_wrong_entry_is_said_where_there_is_no_pattern():
     got[1, 2] = got[3, 0] = got[0, 4] = 9.0
     assert relations.first_wrong(GRID, got) == "3 of 20 entries are wrong, the first at [0, 4]."
     assert relations.first_wrong(GRID, GRID) == "" == relations.first_wrong(GRID, GRID + 1)
+
+
+def test_a_name_of_the_exercise_begins_a_sentence_as_it_is_written():
+    told = messages(type("weighted_average", (), {}))[0]
+    assert told.startswith("weighted_average should be a function (def") and told.endswith("yours is a class.")

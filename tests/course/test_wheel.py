@@ -22,6 +22,7 @@ from anatomy.fingerprint import parse, sign, to_bytes
 
 from autograder import ROOT
 from autograder.build import lock, wheel
+from autograder.languages import catalogues
 
 from .learners_folder import answers, cell_of, own_cell
 from .toy import texts
@@ -138,7 +139,8 @@ def test_it_holds_what_a_learner_needs_and_nothing_else(built):
         metadata = archive.read(next(n for n in names if n.endswith("METADATA"))).decode()
     data = {n.removeprefix("anatomy/_data/") for n in names if n.startswith("anatomy/_data/")}
     units = {p.stem for p in (ROOT / "course").glob("*/*.ipynb")}
-    assert {f"notebooks/{u}/{u}.ipynb" for u in units} == {n for n in data if n.endswith(".ipynb")}
+    folders = ["notebooks", *(f"languages/{name}" for name in catalogues.languages())]
+    assert {f"{f}/{u}/{u}.ipynb" for f in folders for u in units} == {n for n in data if n.endswith(".ipynb")}
     for name in ("recordings/06-rope.safetensors", "models/austen/model.safetensors", "units/06-rope.json"):
         assert f"assets/{name}" in data
     assert not [n for n in data if n.startswith("assets/figures/") and "/large/" not in n or "/seeds/" in n]
@@ -219,6 +221,22 @@ def test_a_check_a_widget_and_progress(machine):
     assert (machine.here / "rope.html").stat().st_size > 50_000
     assert "passed on try" in machine.anatomy("progress", FIRST)
     assert (machine.home / ".local/share/transformer-anatomy/progress.json").is_file()
+
+
+def test_it_speaks_chinese(machine):
+    folder = machine.here / "chinese"
+    with machine.lab("--language", "zh_CN", str(folder)):
+        pass
+    book = (folder / FIRST / f"{FIRST}.ipynb").read_text(encoding="utf-8")
+    assert 'speak(\\"zh_CN\\")' in book and "加权平均" in book and "weighted_average" in book
+    assert {p.stem for p in folder.glob("*/*.ipynb")} == {p.stem for p in (ROOT / "course").glob("*/*.ipynb")}
+    machine.env["ANATOMY_LANGUAGE"] = "zh_CN"
+    try:
+        said = machine.run(f"from anatomy import check\ncheck('start.weighted_average', {RIGHT})")
+        assert re.search("[\u4e00-\u9fff]", said), said
+        assert re.search("[\u4e00-\u9fff]", machine.anatomy("doctor"))
+    finally:
+        del machine.env["ANATOMY_LANGUAGE"]
 
 
 def test_words_of_the_wheel_are_no_checkouts(machine):

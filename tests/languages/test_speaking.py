@@ -71,7 +71,7 @@ def test_verdicts_are_read_in_the_language_and_kept_in_english(brackets):
 @pytest.mark.parametrize(
     "function, says",
     [
-        (lambda values, weights: None, "⟦⟦the result⟧ is None: is a return missing?⟧.⟦ print only shows"),
+        (lambda values, weights: None, "⟦⟦⟦the result⟧ is None: is a return missing?⟧.⟧⟦ print only shows"),
         (lambda values, weights: (weights @ values / weights.sum())[None], "axis of words is still there"),
         (lambda values, weights: values.foo, "⟦Print type(…) of what stands before .foo"),
         (lambda values, weights: RIGHT(values, weights) * 7, "⟦Every entry is 7 times the expected one"),
@@ -159,3 +159,23 @@ def test_scripts_get_the_words_that_they_ask_for(brackets):
     assert asking.Question([], print).words["I expect"] == "⟦I expect⟧"
     with speaking("en"):
         assert asking.Question([], print).words == {}
+
+
+def test_names_and_sentences_in_a_row():
+    for name, row, both, none, two in (
+        ("en", "q, k, v", "q, k and v", "q and no k", "One. Two."),
+        ("zh_CN", "q、k、v", "q、k、v", "q、k", "One.Two."),
+    ):
+        with speaking(name):
+            assert translation.listed("qkv") == row and translation.listed(["q"]) == "q" and not translation.listed([])
+            assert translation.listed_and("qkv") == both and translation.listed_and("q") == "q"
+            assert translation.none_of("qk") == none and translation.sentences("One.", "", "Two.") == two
+
+
+def test_a_sentence_ends_as_its_language_ends_one():
+    from anatomy.widgets.tools.calls import replaced
+
+    with speaking("zh_CN"):
+        told = replaced("softmax", ValueError("no"))
+        verdict = anatomy.evaluate(EXERCISE, type("weighted_average", (), {}))
+    assert told.endswith("no。") and verdict.mistakes[0].message.partition("\n")[0].endswith("。")

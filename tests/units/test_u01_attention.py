@@ -232,6 +232,7 @@ def test_a_missing_earlier_answer_is_named_and_so_is_the_second_function_of_a_pa
 
     verdict = evaluate("attention.scaled_dot_product", lambda q, k, v, mask=None: stub())
     assert "uses your answer to attention.softmax" in verdict.mistakes[0].message
+    assert verdict.mistakes[0].name == "generic.needs_another", "whatever language says so"
 
     def merge_heads(x):
         raise NotImplementedError("attention.split_heads: reshape and swap axes")

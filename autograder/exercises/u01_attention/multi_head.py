@@ -188,8 +188,7 @@ EXERCISE = Exercise(
         Mutant(
             "unscaled",
             layers.wrong(attend=lambda self, q, k, v, mask: layers.attend(q * math.sqrt(q.shape[-1]), k, v, mask)),
-            "The scores are not divided by √D. Check your scaled_dot_product_attention (exercise 2): this module "
-            "is built on it.",
+            "The scores are not divided by √D. Check your scaled_dot_product_attention: this module is built on it.",
         ),
         Mutant(
             "context_ignored",

@@ -14,6 +14,7 @@ import traitlets as t
 
 from ... import records, store, units
 from ...progress import passed
+from ...translation import listed
 from ..tools.base import NOTHING_GIVEN
 from ..tools.calls import replaced, unwritten
 from ..tools.drawing import Figure
@@ -98,7 +99,7 @@ class AnatomyView(SeveralFunctions):
             alone = passing.together({key: parts[key]}, ids, [key])[0]
             self._judged[key] = (*self._judged[key][:3], *_damage(alone, reference))
         if stubs:
-            names = ", ".join(sorted(stubs))
+            names = listed(sorted(stubs))
             notes.append(_("Showing the reference for {names}: not written yet").format(names=names))
         if not parts:
             return self._reference, " ".join(notes)
@@ -200,10 +201,10 @@ class AnatomyView(SeveralFunctions):
             share=share,
         )
         if lit:
-            told += " " + _("Lit: {parts}.").format(parts=", ".join(lit))
+            told += " " + _("Lit: {parts}.").format(parts=listed(lit))
         if broken:
             off = _("Broken: {parts}; the last stream ends {share:.0%} away from the reference's.")
-            told += " " + off.format(parts=", ".join(broken), share=self._drift[-1, self.token])
+            told += " " + off.format(parts=listed(broken), share=self._drift[-1, self.token])
         return told
 
     def figure(self) -> Figure:
@@ -223,7 +224,7 @@ def _places_of(functions: Mapping[str, Function]) -> None:
     unknown = sorted(set(functions) - set(NAMES))
     if unknown:
         said = _("AnatomyView has places for {names}; it does not know {unknown}")
-        raise TypeError(said.format(names=", ".join(NAMES), unknown=", ".join(unknown)))
+        raise TypeError(said.format(names=listed(NAMES), unknown=listed(unknown)))
     for place in PLACES:
         both = [name for name in place.names if name in functions]
         if len(both) > 1:

@@ -13,6 +13,7 @@ import traitlets as t
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from ...translation import listed
 from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, SEQUENTIAL, Figure, new_figure, number, plain
@@ -145,7 +146,7 @@ class AttentionExplorer(TableWidget):
     @property
     def words(self) -> str:
         words, row, found = SENTENCES[self.sentence], self.weights()[self.query], self.invariants()
-        listed = ", ".join(f"{word} {weight:.2f}" for word, weight in zip(words, row, strict=True))
+        row_said = listed(f"{word} {weight:.2f}" for word, weight in zip(words, row, strict=True))
         key, moved = words[self.moved], ""
         if self.delta():
             moved = _(" The score of “{word}” (token {n}) is moved by {delta}.")
@@ -166,7 +167,7 @@ class AttentionExplorer(TableWidget):
             mask=_(self.mask),
             word=words[self.query],
             query=self.query,
-            listed=listed,
+            listed=row_said,
             sum=row.sum(),
             entropy=_entropy(row),
             moved=moved.format(word=key, n=self.moved, delta=_signed(self.delta())),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import traitlets as t
 
+from ...translation import listed
 from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
@@ -66,7 +67,7 @@ class MixExplorer(TableWidget):
     def words(self) -> str:
         pairs = zip(WORDS, self.spec["values"], (self.first, self.second, self.third), strict=True)
         bar = _("{word} = {value:g} with weight {weight}")
-        parts = ", ".join(bar.format(word=w, value=v, weight=n) for w, v, n in pairs)
+        parts = listed(bar.format(word=w, value=v, weight=n) for w, v, n in pairs)
         right = float(self._reference["out"][self.first, self.second, self.third])
         told = _(
             "Bars on a number line, as high as their weights: {bars}. {whose} weighted average is {average}; the "

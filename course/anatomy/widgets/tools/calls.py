@@ -82,7 +82,7 @@ def replaced(name: str, error: BaseException) -> str:
     if isinstance(error, WrongOutput):
         text = _("Showing the reference for {name}")
     text = text.format(name=name, error=type(error).__name__) + (f": {said}" if said else "")
-    return textwrap.shorten(text, 300, placeholder=" …").rstrip(".。") + "."
+    return _("{sentence}.").format(sentence=textwrap.shorten(text, 300, placeholder=" …").rstrip(".。"))
 
 
 def shorten(error: BaseException) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ... import records
+from ...translation import listed
 from ...translation import said as unit_said
 from ...verdict import Verdict
 from .types import Function
@@ -105,7 +106,7 @@ def in_words(said: Mapping[str, str]) -> str:
     line, others = _("Your {name}, and what its check says: {sentence}"), list(said)[MOST:]
     lines = [line.format(name=target, sentence=sentence) for target, sentence in list(said.items())[:MOST]]
     if others:
-        lines.append(_("Not right yet either: {names}.").format(names=", ".join(others)))
+        lines.append(_("Not right yet either: {names}.").format(names=listed(others)))
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...translation import listed
 from .base import NOTHING_GIVEN, TableWidget
 from .calls import replaced, shorten, unwritten
 from .types import Function, Functions, Inputs, Tables
@@ -42,7 +43,7 @@ class SeveralFunctions(TableWidget):
         unknown = sorted(set(functions) - set(self.names))
         if unknown:
             said = _("{widget} draws {names}; it does not know {unknown}")
-            names = {"names": ", ".join(self.names), "unknown": ", ".join(unknown)}
+            names = {"names": listed(self.names), "unknown": listed(unknown)}
             raise TypeError(said.format(widget=type(self).__name__, **names))
         kept = {}
         for name in (n for n in self.names if n in functions):
@@ -55,7 +56,7 @@ class SeveralFunctions(TableWidget):
         stubs = sorted(name for name, (*__, tables, why) in kept.items() if tables is None and not why)
         notes = [why for *__, why in kept.values() if why]
         if stubs:
-            notes.append(_("Showing the reference for {names}: not written yet").format(names=", ".join(stubs)))
+            notes.append(_("Showing the reference for {names}: not written yet").format(names=listed(stubs)))
         shown = [tables for __, tables, *__ in kept.values() if tables]
         return {k: v for tables in shown for k, v in tables.items()}, " ".join(notes)
 
