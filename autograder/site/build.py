@@ -22,6 +22,7 @@ from autograder.build.source import SourceError
 from autograder.languages import catalogues, notebooks
 
 from . import executing, neighbors, pages
+from .foreign import English
 from .furnishing import furnished
 from .live import Shelf, widget_of
 from .open_in_links import NOTEBOOKS
@@ -58,7 +59,7 @@ class Site:
         self._run = units.names() if run is None else list(run)
         self._source = out.parent / f"{out.name}-source"
         self._static = self._source / "_static"
-        self._english: set[str] = set()  # pages in English on a site in another language
+        self._english = English()  # what is English on a site in another language
         self._released: dict[str, bytes] = {}
 
     def build(self) -> None:
@@ -70,7 +71,7 @@ class Site:
         self._released = self._notebooks()
         gallery = self._course / "course" / "gallery" / "gallery.ipynb"
         solved = [self._course / "solutions" / name / f"{name}.ipynb" for name in self._run]
-        spoken = [path for path in solved if f"units/{path.stem}" not in self._english]
+        spoken = [path for path in solved if self._speaks(path.stem)]
         # A unit that nobody has translated is English as a whole, and so is what it puts out.
         outputs = executing.executed([p for p in solved if p not in spoken])
         outputs |= executing.executed([*spoken[:1], gallery, *spoken[1:]], self._language)
@@ -89,7 +90,13 @@ class Site:
         for name, about in facts.items():
             released = nbformat.reads(self._released[name].decode(), as_version=4)
             unit = Unit(released, outputs.get(name, released), about, self._static, shelf)
-            files.replace(self._source / "units" / f"{name}.ipynb", nbformat.writes(unit.page()).encode())
+            with translation.speaking(self._language if self._speaks(name) else ENGLISH):
+                page = unit.page()
+            files.replace(self._source / "units" / f"{name}.ipynb", nbformat.writes(page).encode())
+
+    def _speaks(self, name: str) -> bool:
+        """Whether a unit is in the site's language."""
+        return f"units/{name}" not in self._english.pages
 
     def _notebooks(self) -> dict[str, bytes]:
         """dict unit → its released notebook; those that the site's language has are made from its catalogues."""
@@ -98,7 +105,8 @@ class Site:
         if language == ENGLISH:
             return english
         spoken = [name for name in every if notebooks.lookup_of(language, name)]
-        self._english = pages.english() | {f"units/{name}" for name in every if name not in spoken}
+        left = {f"units/{name}" for name in every if name not in spoken}
+        self._english = English(pages.english() | left)
         made = notebooks.outputs(language, spoken) if spoken else {}
         return english | {name: made[f"course/{name}/{name}.ipynb"] for name in spoken}
 
@@ -115,7 +123,9 @@ class Site:
 
             text = _PLACE.sub(placed, text)
             if path == "index":
-                text += _toctrees(pages.headed(every), texts)
+                titles = {path: _title(path, texts) for path in every - {"index"}}
+                self._english.titles = {p for p in self._english.pages if not titles[p]}
+                text += _toctrees(pages.headed(every), titles)
             files.replace(self._source / f"{path}.md", text.encode())
 
     def _sphinx(self) -> None:
@@ -127,7 +137,8 @@ class Site:
     def _finish(self) -> None:
         for page in sorted(self.out.rglob("*.html")):
             name = page.relative_to(self.out).with_suffix("").as_posix()
-            files.replace(page, furnished(page.read_text(encoding="utf-8"), name in self._english).encode())
+            text = self._english.marked(furnished(page.read_text(encoding="utf-8")), name)
+            files.replace(page, text.encode())
         for name, content in self._released.items():
             files.replace(self.out / NOTEBOOKS / f"{name}.ipynb", content)
         for left in (".buildinfo", "objects.inv"):
@@ -174,22 +185,33 @@ def _picture_of(box: str) -> str:
     return re.sub(r' alt="[^"]*"', ' alt=""', picture[0])
 
 
-def _toctrees(headings: Iterable[tuple[str, list[str]]], texts: dict[str, str]) -> str:
+def _toctrees(headings: Iterable[tuple[str, list[str]]], titles: dict[str, str]) -> str:
     parts = []
     for heading, paths in headings:
-        listed = "\n".join(_entry(path, texts) for path in paths)
+        listed = "\n".join(_entry(path, titles[path]) for path in paths)
         parts.append(f"\n\n```{{toctree}}\n:hidden:\n:caption: {_(heading)}\n\n{listed}\n```\n")
     return "".join(parts)
 
 
-def _entry(path: str, texts: dict[str, str]) -> str:
-    """A line of a toctree; units have their number before the title, English pages a title in the site's language."""
+def _entry(path: str, title: str) -> str:
+    """A line of a toctree; units have their number before the title. title: "" for that of the page."""
     name = path.removeprefix("units/")
     if name in units.names():
-        return f"{name[:2]} {said(name, units.load(name)['title'])} <{path}>"
-    heading = re.search(r"^# (.+)$", texts[path], re.M)
-    title = heading[1] if heading else ""
-    return path if _(title) == title else f"{_(title)} <{path}>"
+        return f"{name[:2]} {title or units.load(name)['title']} <{path}>"
+    return f"{title} <{path}>" if title else path
+
+
+def _title(path: str, texts: dict[str, str]) -> str:
+    """The title of a page in the language in use; "" where that is no other than the page's English one."""
+    name = path.removeprefix("units/")
+    if name in units.names():
+        english = units.load(name)["title"]
+        shown = said(name, english)
+    else:
+        heading = re.search(r"^# (.+)$", texts[path], re.M)
+        english = heading[1] if heading else ""
+        shown = _(english)
+    return "" if shown == english else shown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

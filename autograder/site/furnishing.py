@@ -8,6 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .theme import spoken
 from .words import _
 
 _TOP = re.compile(r'(<a href="#" class="back-to-top.*?</a>)', re.S)
@@ -49,10 +50,9 @@ def _sections(app: Sphinx, tree: nodes.document) -> None:
             section["classes"].append("ta-is-exercise")
 
 
-def furnished(page: str, english: bool = False) -> str:
-    """The theme's HTML with what it lacks. english: its text is English, whatever the site is."""
-    if english:
-        page = page.replace('<article role="main"', '<article lang="en" role="main"', 1)
+def furnished(page: str) -> str:
+    """The theme's HTML with what it lacks, and with its words in the language in use."""
+    page = spoken(page)
     page = page.replace("<body>", f"<body>\n{WATCH}", 1)
     page = page.replace('<aside class="sidebar-drawer">', f'<aside class="sidebar-drawer" aria-label="{_("Site")}">')
     page = page.replace('<aside class="toc-drawer"', f'<aside class="toc-drawer" aria-label="{_("On this page")}"')

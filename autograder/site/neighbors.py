@@ -1,7 +1,7 @@
 """The same site in several languages: a line in the sidebar of each page leads to that page in the others.
 
-The addresses are relative, so the folder that holds all of them can be opened from disk or put on any host. A site that
-stands alone has no such line.
+The addresses are relative: sites that lie beside each other as here, ``html`` and ``zh_CN/html``, lead to each other
+from disk and on any host. A site that is put on a host alone is built alone, and has no such line.
 """
 
 import html
@@ -38,8 +38,13 @@ def linked(folder: Path, languages: Sequence[str]) -> None:
                 files.replace(page, new.encode())
 
 
+def without_line(text: str) -> str:
+    """The HTML of a page as it is built, before it knows of other languages."""
+    return _LINE.sub("", text)
+
+
 def _with_line(text: str, language: str, page: Path, there: dict[str, Path]) -> str:
-    text = _LINE.sub("", text)
+    text = without_line(text)
     if len(there) < 2:
         return text
     items = " / ".join(_item(other, other == language, page, path) for other, path in there.items())

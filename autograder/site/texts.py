@@ -39,7 +39,7 @@ def _box(kind: str, source: str) -> str:
 
 def _statement(source: str) -> str:
     """The heading stays one; below it what the exercise asks, with difficulty, minutes and points in a line."""
-    heading, _, body = source.partition("\n")
+    heading, _blank, body = source.partition("\n")
     meta = _META.search(body)
     if meta and not body[: meta.start()].strip():
         signs = "".join(f"<span>{_sign(part)}</span>" for part in meta[0].split(" · "))
@@ -70,7 +70,8 @@ def _prediction(source: str) -> str:
     body = "\n\n".join(above if options else [*above, last])
     body = _LEADING_BOLD.sub("", body)
     listed = "".join(f"- {option}\n" for option in options)
-    return f":::::{{admonition}} {title[1] if title else _('Predict first')}\n:class: ta-predict\n{body}\n\n{listed}:::::"
+    called = title[1] if title else _("Predict first")
+    return f":::::{{admonition}} {called}\n:class: ta-predict\n{body}\n\n{listed}:::::"
 
 
 def _verdict_of(source: str) -> re.Match[str] | None:

@@ -14,7 +14,7 @@ from babel.messages.mofile import write_mo
 
 from autograder.languages import catalogues
 
-__all__ = ["N_", "_", "name_of", "ngettext"]
+__all__ = ["N_", "_", "marked", "name_of", "ngettext"]
 # As those who read a language call it; babel knows the others.
 _NAMES = {"en": "English", "zh_CN": "简体中文", "zh_TW": "繁體中文"}
 
@@ -27,6 +27,11 @@ def _(english: str) -> str:
 def ngettext(one: str, many: str, n: int) -> str:
     """The sentence for a count."""
     return _catalogue(language()).ngettext(one, many, n)
+
+
+def marked(english: str, shown: str) -> str:
+    """HTML of what is shown; it says so where it is still English and the language in use is not."""
+    return f'<span lang="en">{shown}</span>' if shown == english and language() != ENGLISH else shown
 
 
 def name_of(name: str) -> str:

@@ -5,12 +5,12 @@ from functools import cache
 
 import nbformat
 from anatomy import units
-from anatomy.translation import said
+from anatomy.translation import said, sentences
 from anatomy.widgets import REGISTERED
 
 from autograder import ROOT
 
-from ..words import _
+from ..words import _, marked
 
 _CALL = re.compile(r"^widgets\.(\w+)\(\)$", re.M)
 _WHERE = re.compile(r" *\(units? [^)]*\)$")
@@ -45,7 +45,7 @@ def described() -> dict[str, tuple[str, str]]:
     found, heading, says = {}, "", ""
     for cell in cells:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
-            heading, _, says = cell.source.removeprefix("## ").partition("\n")
+            heading, _blank, says = cell.source.removeprefix("## ").partition("\n")
         elif call := _CALL.search(cell.source):
             found[by_class[call[1]]] = (_WHERE.sub("", heading), says.strip())
     return found
@@ -68,12 +68,13 @@ def lives_in() -> dict[str, list[str]]:
 
 
 def _page(name: str, title: str, says: str) -> str:
-    homes = [f"[{said(u, units.load(u)['title'])}](../units/{u}.ipynb)" for u in lives_in()[name]]
-    listed = _(" and in ").join(homes)
-    lives = _("It lives in {units}, where it runs your own functions. ").format(units=listed) if homes else ""
+    titles = {u: units.load(u)["title"] for u in lives_in()[name]}
+    homes = [f"[{marked(title, said(u, title))}](../units/{u}.ipynb)" for u, title in titles.items()]
+    listed = _("{a} and in {b}").format(a="", b="").join(homes)
+    lives = _("It lives in {units}, where it runs your own functions.").format(units=listed) if homes else ""
     own = _("In a notebook of your own: `from anatomy.widgets import {kind}`, then `{kind}()`.")
     own = own.format(kind=REGISTERED[name].__name__)
-    return f"# {_(title)}\n\n{_(says)}\n\n{{{{widget:{name}}}}}\n\n{lives}{own}\n"
+    return f"# {_(title)}\n\n{_(says)}\n\n{{{{widget:{name}}}}}\n\n{sentences(lives, own)}\n"
 
 
 def _plain(markdown: str) -> str:

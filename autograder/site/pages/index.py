@@ -3,7 +3,7 @@
 from anatomy import units
 from anatomy.translation import said
 
-from ..words import N_, _, ngettext
+from ..words import N_, _, marked, ngettext
 
 LEAD = N_(
     "Build every part of a Transformer yourself, from one weighted average to a language model that writes\n"
@@ -19,7 +19,8 @@ LEARN = N_(
     "or\n  work in your own copy: `anatomy lab` opens it, with instant checks that name the mistake."
 )
 SEE = N_(
-    "**You only want to see.** [The gallery](gallery/index.md) has all {widgets} widgets alive, with nothing to install."
+    "**You only want to see.** [The gallery](gallery/index.md) has all {widgets} widgets alive, "
+    "with nothing to install."
 )
 TEACH = N_("**You teach.** [For instructors](docs/instructors.md): a term, from handing out to grades.")
 TEXT = """# Transformer Anatomy
@@ -56,7 +57,7 @@ def pages() -> dict[str, str]:
         unit = units.load(name)
         core = sum(not e["extension"] for e in unit["exercises"])
         parts = ngettext("{n} exercise", "{n} exercises", core).format(n=core)
-        items.append(ITEM.format(name=name, title=said(name, unit["title"]), parts=parts))
+        items.append(ITEM.format(name=name, title=marked(unit["title"], said(name, unit["title"])), parts=parts))
     text = TEXT.format(
         lead=_(LEAD),
         below=_(BELOW),
