@@ -1,0 +1,41 @@
+"""What is English on a site in another language says so: articles, and the titles that lead to them."""
+
+import posixpath
+import re
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+_TREE = re.compile(r'<div class="(sidebar|toc)-tree">.*?</div>', re.S)
+_LINK = re.compile(r'<a class="([^"]*)" href="([^"#]*)(#?)"')
+_NEIGHBOR = re.compile(r'(<a class="(?:next|prev)-page" href="([^"]*)">.*?<div class="title")(>)', re.S)
+
+
+@dataclass
+class English:
+    """Pages in English, by their paths without suffix. titles: those that the sidebar names in English, too."""
+
+    pages: Set[str] = field(default_factory=frozenset)
+    titles: Set[str] = field(default_factory=frozenset)
+
+    def marked(self, page: str, here: str) -> str:
+        """The HTML of the page ``here`` with ``lang="en"`` at its English parts."""
+        if not self.pages:
+            return page
+
+        def path(address: str) -> str:
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(here), address))
+            return there.removesuffix(".html") if address else here
+
+        def tree(found: re.Match[str]) -> str:
+            if found[1] == "toc":
+                return found[0].replace(
+                    ' class="toc-tree"', ' class="toc-tree" lang="en"', 1 if here in self.pages else 0
+                )
+            return _LINK.sub(lambda a: a[0] + ' lang="en"' * (path(a[2]) in self.titles), found[0])
+
+        def neighbor(found: re.Match[str]) -> str:
+            return found[1] + ' lang="en"' * (path(found[2]) in self.pages) + found[3]
+
+        if here in self.pages:
+            page = page.replace('<article role="main"', '<article lang="en" role="main"', 1)
+        return _NEIGHBOR.sub(neighbor, _TREE.sub(tree, page))
