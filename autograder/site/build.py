@@ -124,7 +124,7 @@ class Site:
             text = _PLACE.sub(placed, text)
             if path == "index":
                 titles = {path: _title(path, texts) for path in every - {"index"}}
-                self._english.titles = {p for p in self._english.pages if not titles[p]}
+                self._english.titles = {path: titles[path] for path in self._english.pages}
                 text += _toctrees(pages.headed(every), titles)
             files.replace(self._source / f"{path}.md", text.encode())
 

@@ -13,12 +13,16 @@ from nbformat import NotebookNode
 from .words import _
 
 _LEADING_BOLD = re.compile(r"^\*\*[^*]+\*\* *")
+_WIDE = "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
+_BREAK = re.compile(rf"(?<={_WIDE})\n(?={_WIDE})")  # a browser makes a blank of it
 _META = re.compile(r"^`[^`]+` · .*$", re.M)
 
 
 def shown(cell: NotebookNode) -> str:
     """MyST Markdown of a text cell; "" where a page has nothing to show."""
     name, source = cell.get("id", ""), cell.source
+    if "```" not in source:
+        source = _BREAK.sub("", source)
     if name.startswith(("written-", "questions")):
         return ""
     if name.startswith("ask-"):

@@ -14,7 +14,7 @@ from babel.messages.mofile import write_mo
 
 from autograder.languages import catalogues
 
-__all__ = ["N_", "_", "marked", "name_of", "ngettext"]
+__all__ = ["N_", "_", "lang", "name_of", "ngettext"]
 # As those who read a language call it; babel knows the others.
 _NAMES = {"en": "English", "zh_CN": "简体中文", "zh_TW": "繁體中文"}
 
@@ -29,9 +29,9 @@ def ngettext(one: str, many: str, n: int) -> str:
     return _catalogue(language()).ngettext(one, many, n)
 
 
-def marked(english: str, shown: str) -> str:
-    """HTML of what is shown; it says so where it is still English and the language in use is not."""
-    return f'<span lang="en">{shown}</span>' if shown == english and language() != ENGLISH else shown
+def lang(english: str, shown: str) -> str:
+    """The attribute of what is shown where it is still English and the language in use is not, or ""."""
+    return ' lang="en"' if shown == english and language() != ENGLISH else ""
 
 
 def name_of(name: str) -> str:

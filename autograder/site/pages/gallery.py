@@ -10,7 +10,7 @@ from anatomy.widgets import REGISTERED
 
 from autograder import ROOT
 
-from ..words import _, marked
+from ..words import _, lang
 
 _CALL = re.compile(r"^widgets\.(\w+)\(\)$", re.M)
 _WHERE = re.compile(r" *\(units? [^)]*\)$")
@@ -68,13 +68,19 @@ def lives_in() -> dict[str, list[str]]:
 
 
 def _page(name: str, title: str, says: str) -> str:
-    titles = {u: units.load(u)["title"] for u in lives_in()[name]}
-    homes = [f"[{marked(title, said(u, title))}](../units/{u}.ipynb)" for u, title in titles.items()]
+    homes = [_home(unit) for unit in lives_in()[name]]
     listed = _("{a} and in {b}").format(a="", b="").join(homes)
     lives = _("It lives in {units}, where it runs your own functions.").format(units=listed) if homes else ""
     own = _("In a notebook of your own: `from anatomy.widgets import {kind}`, then `{kind}()`.")
     own = own.format(kind=REGISTERED[name].__name__)
     return f"# {_(title)}\n\n{_(says)}\n\n{{{{widget:{name}}}}}\n\n{sentences(lives, own)}\n"
+
+
+def _home(unit: str) -> str:
+    english = units.load(unit)["title"]
+    title = said(unit, english)
+    marked = lang(english, title)
+    return f"[{f'<span{marked}>{title}</span>' if marked else title}](../units/{unit}.ipynb)"
 
 
 def _plain(markdown: str) -> str:

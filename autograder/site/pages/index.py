@@ -3,7 +3,7 @@
 from anatomy import units
 from anatomy.translation import said
 
-from ..words import N_, _, marked, ngettext
+from ..words import N_, _, lang, ngettext
 
 LEAD = N_(
     "Build every part of a Transformer yourself, from one weighted average to a language model that writes\n"
@@ -45,7 +45,7 @@ TEXT = """# Transformer Anatomy
 - {see}
 - {teach}
 """
-ITEM = '<li><a href="units/{name}.html">{title}</a> <span>{parts}</span></li>'
+ITEM = '<li><a{lang} href="units/{name}.html">{title}</a> <span>{parts}</span></li>'
 
 
 def pages() -> dict[str, str]:
@@ -57,7 +57,8 @@ def pages() -> dict[str, str]:
         unit = units.load(name)
         core = sum(not e["extension"] for e in unit["exercises"])
         parts = ngettext("{n} exercise", "{n} exercises", core).format(n=core)
-        items.append(ITEM.format(name=name, title=marked(unit["title"], said(name, unit["title"])), parts=parts))
+        title = said(name, unit["title"])
+        items.append(ITEM.format(lang=lang(unit["title"], title), name=name, title=title, parts=parts))
     text = TEXT.format(
         lead=_(LEAD),
         below=_(BELOW),
