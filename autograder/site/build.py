@@ -44,7 +44,7 @@ class Site:
     Args:
         out: folder for the pages; what is in it goes.
         source: folder with ``course`` and ``solutions``, in English.
-        language: of all that has a catalogue (CONTRIBUTING, A language), and of the search.
+        language: of all that has a catalog (CONTRIBUTING, A language), and of the search.
         run: units whose outputs are shown; None: all. The others' pages have their text and no output.
     """
 
@@ -99,7 +99,7 @@ class Site:
         return f"units/{name}" not in self._english.pages
 
     def _notebooks(self) -> dict[str, bytes]:
-        """dict unit → its released notebook; those that the site's language has are made from its catalogues."""
+        """dict unit → its released notebook; those that the site's language has are made from its catalogs."""
         language, every = self._language, units.names()
         english = {name: (self._course / "course" / name / f"{name}.ipynb").read_bytes() for name in every}
         if language == ENGLISH:
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="make site", description="Build the site into build/site/html.")
     parser.add_argument("--unit", action="append", choices=units.names(), help="run this unit; others lack outputs")
-    parser.add_argument("--language", default="en", help="that has catalogues in locale/: zh_CN")
+    parser.add_argument("--language", default="en", help="that has catalogs in locale/: zh_CN")
     parser.add_argument("--source", type=Path, default=ROOT, help="folder with course/ and solutions/")
     parser.add_argument("--out", type=Path, help="where the pages go")
     given = parser.parse_args(arguments)

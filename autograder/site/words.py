@@ -21,12 +21,12 @@ _NAMES = {"en": "English", "zh_CN": "简体中文", "zh_TW": "繁體中文"}
 
 def _(english: str) -> str:
     """The sentence in the language in use."""
-    return _catalogue(language()).gettext(english) if english else ""
+    return _catalog(language()).gettext(english) if english else ""
 
 
 def ngettext(one: str, many: str, n: int) -> str:
     """The sentence for a count."""
-    return _catalogue(language()).ngettext(one, many, n)
+    return _catalog(language()).ngettext(one, many, n)
 
 
 def lang(english: str, shown: str) -> str:
@@ -40,7 +40,7 @@ def name_of(name: str) -> str:
 
 
 @cache
-def _catalogue(name: str) -> _gettext.NullTranslations:
+def _catalog(name: str) -> _gettext.NullTranslations:
     path = catalogues.path_of(name, "site")
     if name == ENGLISH or not path.exists():
         return _gettext.NullTranslations()
