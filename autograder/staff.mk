@@ -133,7 +133,7 @@ bench-similar: $(VENV)/.ready-staff ## false alarms and finds of the hint on sub
 	$(BIN)/python -m benchmarks.similar_answers $(ARGS)
 
 # A desktop may have a LANGUAGE of its own in the environment; only the one that is typed counts.
-site: $(VENV)/.ready-staff ## build the site into build/site/html (LANGUAGE=zh_CN for its words; ARGS="--unit 06-rope" runs one unit)
+site: $(VENV)/.ready-staff ## build the site into build/site/html (LANGUAGE=zh_CN: build/site/zh_CN/html; ARGS="--unit 06-rope" runs one unit)
 	$(BIN)/python -m autograder.site $(if $(findstring command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(ARGS)
 
 site-check: $(VENV)/.ready-staff ## look at the built site in a browser: weights, times, axe, links, keyboard (ARGS=--quick)

@@ -56,7 +56,7 @@ def checked(language: str) -> str:
 
 
 def path_of(language: str, name: str, folder: Path = FOLDER) -> Path:
-    """The file of a catalogue: name ``notebooks``, ``messages``, ``widgets`` or a unit's."""
+    """The file of a catalog: name ``notebooks``, ``messages``, ``widgets``, ``site`` or a unit's."""
     below = folder / language
     return (below / "units" if name[:1].isdigit() else below) / f"{name}.po"
 

@@ -32,6 +32,7 @@ def entries() -> dict[str, list[Entry]]:
         "notebooks": list(phrases.entries.values()),
         "messages": extract.of_package(),
         "widgets": extract.of_widgets(),
+        "site": extract.of_site(),
         **units,
     }
 

@@ -20,6 +20,7 @@ WIDGETS = PACKAGE / "widgets"
 # What students read of grading. Its other sentences are for instructors and stay English.
 GRADING = [ROOT / "autograder" / name for name in ("grading/feedback.py", "grading/grade.py", "grading/words.py")]
 GRADING.append(ROOT / "autograder" / "judge" / "reasons.py")
+SITE = ROOT / "autograder" / "site"
 STEP_WORDS = 6  # arguments of a Step that are words; its state comes after them
 
 
@@ -31,6 +32,20 @@ def of_package() -> list[Entry]:
 def of_widgets() -> list[Entry]:
     """Entries of ``widgets.po``; what all widgets share comes first."""
     return _entries(sorted(_sources(WIDGETS), key=lambda p: (p.parent.name != "tools", p)), CONTEXT)
+
+
+def of_site() -> list[Entry]:
+    """Entries of ``site.po``: the site's own words, then the titles of its gallery. The package never asks for them."""
+    from autograder.site.pages import gallery
+
+    found = Found()
+    for path in _sources(SITE):
+        for english, plural in said_in(path) if path.suffix == ".py" else ():
+            found.add("", english, _shown(path), "", plural=plural)
+    for widget, texts in gallery.described().items():
+        for english in texts:
+            found.add("", english, f"gallery#{widget}", "")
+    return list(found.entries.values())
 
 
 def _sources(folder: Path) -> list[Path]:

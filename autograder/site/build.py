@@ -1,4 +1,7 @@
-"""Builds the site: sources for Sphinx into build/site/source, pages into build/site/html."""
+"""Builds the site: sources for Sphinx into build/site/html-source, pages into build/site/html.
+
+In another language the pages are in build/site/LANGUAGE/html.
+"""
 
 import io
 import os
@@ -10,16 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from anatomy import files, units
+from anatomy import files, translation, units
+from anatomy.translation import ENGLISH, said
 from nbformat import NotebookNode
 
 from autograder import ROOT
+from autograder.build.source import SourceError
+from autograder.languages import catalogues, notebooks
 
-from . import executing, pages
+from . import executing, neighbors, pages
+from .foreign import English
 from .furnishing import furnished
 from .live import Shelf, widget_of
 from .open_in_links import NOTEBOOKS
 from .units import STATE, VIEW, Unit, facts_of
+from .words import _
 
 HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "site"
@@ -35,8 +43,8 @@ class Site:
 
     Args:
         out: folder for the pages; what is in it goes.
-        source: folder with ``course`` and ``solutions``, in the language of the build.
-        language: of the theme's own words and of the search, as Sphinx names it.
+        source: folder with ``course`` and ``solutions``, in English.
+        language: of all that has a catalog (CONTRIBUTING, A language), and of the search.
         run: units whose outputs are shown; None: all. The others' pages have their text and no output.
     """
 
@@ -44,19 +52,29 @@ class Site:
         self,
         out: Path = BUILD / "html",
         source: Path = ROOT,
-        language: str = "en",
+        language: str = ENGLISH,
         run: Sequence[str] | None = None,
     ) -> None:
         self.out, self._course, self._language = out, source, language
         self._run = units.names() if run is None else list(run)
         self._source = out.parent / f"{out.name}-source"
         self._static = self._source / "_static"
+        self._english = English()  # what is English on a site in another language
+        self._released: dict[str, bytes] = {}
 
     def build(self) -> None:
-        """Writes all pages. Raises NotExecuted, Leak, BadFormula, NotBuilt."""
+        """Writes all pages. Raises NotExecuted, Leak, BadFormula, NotBuilt, CatalogueError."""
+        with translation.speaking(self._language):
+            self._build()
+
+    def _build(self) -> None:
+        self._released = self._notebooks()
         gallery = self._course / "course" / "gallery" / "gallery.ipynb"
         solved = [self._course / "solutions" / name / f"{name}.ipynb" for name in self._run]
-        outputs = executing.executed([*solved[:1], gallery, *solved[1:]])
+        spoken = [path for path in solved if self._speaks(path.stem)]
+        # A unit that nobody has translated is English as a whole, and so is what it puts out.
+        outputs = executing.executed([p for p in solved if p not in spoken])
+        outputs |= executing.executed([*spoken[:1], gallery, *spoken[1:]], self._language)
         shutil.rmtree(self._source, ignore_errors=True)
         shelf = Shelf(self._static)
         self._write_units(outputs, shelf)
@@ -70,12 +88,27 @@ class Site:
     def _write_units(self, outputs: dict[str, NotebookNode], shelf: Shelf) -> None:
         facts = facts_of(ROOT / "assets" / "units", units.names())
         for name, about in facts.items():
-            released = nbformat.read(self._released(name), as_version=4)
+            released = nbformat.reads(self._released[name].decode(), as_version=4)
             unit = Unit(released, outputs.get(name, released), about, self._static, shelf)
-            files.replace(self._source / "units" / f"{name}.ipynb", nbformat.writes(unit.page()).encode())
+            with translation.speaking(self._language if self._speaks(name) else ENGLISH):
+                page = unit.page()
+            files.replace(self._source / "units" / f"{name}.ipynb", nbformat.writes(page).encode())
 
-    def _released(self, name: str) -> Path:
-        return self._course / "course" / name / f"{name}.ipynb"
+    def _speaks(self, name: str) -> bool:
+        """Whether a unit is in the site's language."""
+        return f"units/{name}" not in self._english.pages
+
+    def _notebooks(self) -> dict[str, bytes]:
+        """dict unit → its released notebook; those that the site's language has are made from its catalogs."""
+        language, every = self._language, units.names()
+        english = {name: (self._course / "course" / name / f"{name}.ipynb").read_bytes() for name in every}
+        if language == ENGLISH:
+            return english
+        spoken = [name for name in every if notebooks.lookup_of(language, name)]
+        left = {f"units/{name}" for name in every if name not in spoken}
+        self._english = English(pages.english() | left)
+        made = notebooks.outputs(language, spoken) if spoken else {}
+        return english | {name: made[f"course/{name}/{name}.ipynb"] for name in spoken}
 
     def _write_pages(self, alive: dict[str, tuple[dict[str, Any], str, str]], shelf: Shelf) -> None:
         texts = pages.collected()
@@ -90,7 +123,9 @@ class Site:
 
             text = _PLACE.sub(placed, text)
             if path == "index":
-                text += _toctrees(pages.headed(every))
+                titles = {path: _title(path, texts) for path in every - {"index"}}
+                self._english.titles = {path: titles[path] for path in self._english.pages}
+                text += _toctrees(pages.headed(every), titles)
             files.replace(self._source / f"{path}.md", text.encode())
 
     def _sphinx(self) -> None:
@@ -101,9 +136,11 @@ class Site:
 
     def _finish(self) -> None:
         for page in sorted(self.out.rglob("*.html")):
-            files.replace(page, furnished(page.read_text(encoding="utf-8")).encode())
-        for name in units.names():
-            files.replace(self.out / NOTEBOOKS / f"{name}.ipynb", self._released(name).read_bytes())
+            name = page.relative_to(self.out).with_suffix("").as_posix()
+            text = self._english.marked(furnished(page.read_text(encoding="utf-8")), name)
+            files.replace(page, text.encode())
+        for name, content in self._released.items():
+            files.replace(self.out / NOTEBOOKS / f"{name}.ipynb", content)
         for left in (".buildinfo", "objects.inv"):
             (self.out / left).unlink(missing_ok=True)
         files.replace(self.out / ".nojekyll", b"")  # folders that begin with _ are pages too
@@ -148,18 +185,33 @@ def _picture_of(box: str) -> str:
     return re.sub(r' alt="[^"]*"', ' alt=""', picture[0])
 
 
-def _toctrees(headings: Iterable[tuple[str, list[str]]]) -> str:
+def _toctrees(headings: Iterable[tuple[str, list[str]]], titles: dict[str, str]) -> str:
     parts = []
     for heading, paths in headings:
-        listed = "\n".join(map(_entry, paths))
-        parts.append(f"\n\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n{listed}\n```\n")
+        listed = "\n".join(_entry(path, titles[path]) for path in paths)
+        parts.append(f"\n\n```{{toctree}}\n:hidden:\n:caption: {_(heading)}\n\n{listed}\n```\n")
     return "".join(parts)
 
 
-def _entry(path: str) -> str:
-    """A line of a toctree; units have their number before the title."""
+def _entry(path: str, title: str) -> str:
+    """A line of a toctree; units have their number before the title. title: "" for that of the page."""
     name = path.removeprefix("units/")
-    return f"{name[:2]} {units.load(name)['title']} <{path}>" if name in units.names() else path
+    if name in units.names():
+        return f"{name[:2]} {title or units.load(name)['title']} <{path}>"
+    return f"{title} <{path}>" if title else path
+
+
+def _title(path: str, texts: dict[str, str]) -> str:
+    """The title of a page in the language in use; "" where that is no other than the page's English one."""
+    name = path.removeprefix("units/")
+    if name in units.names():
+        english = units.load(name)["title"]
+        shown = said(name, english)
+    else:
+        heading = re.search(r"^# (.+)$", texts[path], re.M)
+        english = heading[1] if heading else ""
+        shown = _(english)
+    return "" if shown == english else shown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -168,15 +220,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="make site", description="Build the site into build/site/html.")
     parser.add_argument("--unit", action="append", choices=units.names(), help="run this unit; others lack outputs")
-    parser.add_argument("--language", default="en", help="as Sphinx names it: en, zh_CN")
-    parser.add_argument("--source", type=Path, default=ROOT, help="folder with course/ and solutions/ in that language")
-    parser.add_argument("--out", type=Path, default=BUILD / "html", help="where the pages go")
+    parser.add_argument("--language", default="en", help="that has catalogs in locale/: zh_CN")
+    parser.add_argument("--source", type=Path, default=ROOT, help="folder with course/ and solutions/")
+    parser.add_argument("--out", type=Path, help="where the pages go")
     given = parser.parse_args(arguments)
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")  # two builds of the same give the same bytes
+    out = (given.out or neighbors.home(BUILD, given.language)).resolve()
     try:
-        Site(given.out.resolve(), given.source.resolve(), given.language, given.unit).build()
-    except (executing.NotExecuted, NotBuilt, RuntimeError, ValueError) as error:
+        Site(out, given.source.resolve(), given.language, given.unit).build()
+    except (RuntimeError, SourceError, ValueError) as error:
         print(f"The site was not built. {error}", file=sys.stderr)
         return 1
-    print(f"The site is in {given.out}: open {given.out / 'index.html'}")
+    if given.out is None:
+        neighbors.linked(BUILD, [ENGLISH, *catalogues.languages()])
+    print(f"The site is in {out}: open {out / 'index.html'}")
     return 0

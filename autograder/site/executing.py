@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 from anatomy import files
+from anatomy.translation import ENGLISH
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -26,14 +27,14 @@ class NotExecuted(RuntimeError):
     """A notebook failed; the message names it and holds its traceback."""
 
 
-def executed(notebooks: Iterable[Path]) -> dict[str, NotebookNode]:
+def executed(notebooks: Iterable[Path], language: str = ENGLISH) -> dict[str, NotebookNode]:
     """dict name → executed notebook, for solved notebooks. Runs those that changed since they were last run, a few at
-    a time. Raises NotExecuted.
+    a time. language: what the package speaks meanwhile. Raises NotExecuted.
     """
     paths = list(notebooks)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         # No more of the others is begun when one has failed: list() raises, and what has not begun is cancelled.
-        jobs = [pool.submit(_one, path) for path in paths]
+        jobs = [pool.submit(_one, path, language) for path in paths]
         try:
             books = [job.result() for job in jobs]
         except BaseException:
@@ -42,18 +43,19 @@ def executed(notebooks: Iterable[Path]) -> dict[str, NotebookNode]:
     return {path.stem: book for path, book in zip(paths, books, strict=True)}
 
 
-def _one(path: Path) -> NotebookNode:
-    kept = CACHE / f"{path.stem}.{key(path)}.ipynb"
+def _one(path: Path, language: str) -> NotebookNode:
+    folder = CACHE if language == ENGLISH else CACHE / language
+    kept = folder / f"{path.stem}.{key(path, language)}.ipynb"
     if not kept.exists():
-        book = run(path)
+        book = run(path, language)
         files.replace(kept, (nbformat.writes(book) + "\n").encode())
-        for old in CACHE.glob(f"{path.stem}.*.ipynb"):
+        for old in folder.glob(f"{path.stem}.*.ipynb"):
             if old != kept:
                 old.unlink(missing_ok=True)
     return nbformat.read(kept, as_version=4)
 
 
-def run(path: Path) -> NotebookNode:
+def run(path: Path, language: str = ENGLISH) -> NotebookNode:
     """The notebook run from a clean kernel, in a folder and with a memory of its own. Raises NotExecuted."""
     book = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as place:
@@ -66,7 +68,8 @@ def run(path: Path) -> NotebookNode:
         )
         # Nobody is there to predict, and parts of earlier units come from where the answers stand.
         own = {"ANATOMY_RUN_ALL": "1", "ANATOMY_HOME": f"{place}/home", "ANATOMY_NOTEBOOKS": str(path.parents[1])}
-        print(f"running {path.stem}", flush=True)
+        own["ANATOMY_LANGUAGE"] = language
+        print(f"running {path.stem}" + f" in {language}" * (language != ENGLISH), flush=True)
         try:
             client.execute(env={**os.environ, **own, "OMP_NUM_THREADS": "1"})
         except Exception as error:
@@ -74,13 +77,15 @@ def run(path: Path) -> NotebookNode:
     return book
 
 
-def key(path: Path) -> str:
+def key(path: Path, language: str = ENGLISH) -> str:
     """Short hash of all that an executed notebook depends on."""
     digest = hashlib.sha256(path.read_bytes())
     # Of earlier units only the answers count: they are imported as parts.
     for earlier in sorted(path.parents[1].glob("*/*.ipynb")):
         if earlier.stem < path.stem and earlier.stem == earlier.parent.name:
             digest.update("\0".join(_answers(earlier)).encode())
+    if language != ENGLISH:
+        digest.update(f"\0{language}\0".encode())
     digest.update(_surroundings().encode())
     return digest.hexdigest()[:16]
 

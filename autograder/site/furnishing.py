@@ -8,11 +8,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# Where a section says by its title what it is. These words stay English in every language (CONTRIBUTING, A language).
-SECTIONS = {
-    "ta-is-extension": re.compile(r"^(?:\d+\. )?Extension\b"),
-    "ta-is-trial": re.compile(r"claims? on trial", re.I),
-}
+from .theme import spoken
+from .words import _
+
 _TOP = re.compile(r'(<a href="#" class="back-to-top.*?</a>)', re.S)
 _ANCHOR = re.compile(r'<div class="ta-anchor" id="([^"]+)">')
 _EMPTY_HEAD = re.compile(r"<th([^>]*)><p></p></th>")
@@ -30,29 +28,40 @@ new MutationObserver(() => {
 """
 
 
+def sections() -> dict[str, re.Pattern[str]]:
+    """Where a section says by its title what it is; a unit without a translation says it in English."""
+    extension, trial = re.escape(_("Extension")), re.escape(_("claim on trial"))
+    return {
+        "ta-is-extension": re.compile(rf"^(?:\d+\. )?(?:Extension\b|{extension})"),
+        "ta-is-trial": re.compile(rf"claims? on trial|{trial}", re.I),
+    }
+
+
 def _sections(app: Sphinx, tree: nodes.document) -> None:
     slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
     for raw in tree.findall(nodes.raw):
         for anchor in _ANCHOR.findall(raw.astext()):
             slugs.setdefault(anchor, (0, anchor, ""))
+    kinds = sections()
     for section in tree.findall(nodes.section):
         title = section[0].astext()
-        section["classes"] += [kind for kind, pattern in SECTIONS.items() if pattern.search(title)]
+        section["classes"] += [kind for kind, pattern in kinds.items() if pattern.search(title)]
         if section.next_node(lambda n: isinstance(n, nodes.container) and "ta-statement" in n["classes"]) in section:
             section["classes"].append("ta-is-exercise")
 
 
 def furnished(page: str) -> str:
-    """The theme's HTML with what it lacks."""
+    """The theme's HTML with what it lacks, and with its words in the language in use."""
+    page = spoken(page)
     page = page.replace("<body>", f"<body>\n{WATCH}", 1)
-    page = page.replace('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Site">')
-    page = page.replace('<aside class="toc-drawer"', '<aside class="toc-drawer" aria-label="On this page"')
-    page = _TOP.sub(r'<nav aria-label="Top">\1</nav>', page, count=1)
+    page = page.replace('<aside class="sidebar-drawer">', f'<aside class="sidebar-drawer" aria-label="{_("Site")}">')
+    page = page.replace('<aside class="toc-drawer"', f'<aside class="toc-drawer" aria-label="{_("On this page")}"')
+    page = _TOP.sub(rf'<nav aria-label="{_("Top")}">\1</nav>', page, count=1)
     page = page.replace('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">')
     page = _EMPTY_HEAD.sub(r"<td\1><p></p></td>", page)  # the corner of a table heads nothing
     # A head that is a formula alone has no text for some readers: it is said as its source.
     page = _HEAD_OF_SIGNS.sub(r'<th\1><p>\2 aria-hidden="true"\3<span class="ta-unseen">\4</span></p></th>', page)
-    page = page.replace('<div id="search-results"></div>', '<h1>Search</h1>\n<div id="search-results"></div>')
+    page = page.replace('<div id="search-results"></div>', f'<h1>{_("Search")}</h1>\n<div id="search-results"></div>')
     if 'class="ta-live"' in page:  # last, when all that it looks for stands there
         root = re.search(r'data-content_root="([^"]*)"', page)
         page = page.replace(

@@ -5,14 +5,16 @@ import html
 from autograder.build import address
 
 from . import open_in
+from .words import N_, _
 
+DOWNLOAD = N_("Download")
 NOTEBOOKS = "notebooks"  # folder of the site: the released notebooks, to download
 
 
 def links(unit: str) -> list[tuple[str, str]]:
     """(label, address) of each place; an address without a host is a path from the site's root."""
-    hosts = [(label, there) for label, there in open_in.links(unit) if label != "Download"]
-    return [*hosts, ("Download", f"{NOTEBOOKS}/{unit}.ipynb")]  # the site brings the file along
+    hosts = [(label, there) for label, there in open_in.links(unit) if label != DOWNLOAD]
+    return [*hosts, (_(DOWNLOAD), f"{NOTEBOOKS}/{unit}.ipynb")]  # the site brings the file along
 
 
 def repository() -> str:
@@ -27,9 +29,11 @@ def opening(unit: str) -> str:
         f'href="{html.escape(where if "://" in where else f"../{where}")}">{html.escape(label)}</a></li>'
         for label, where in links(unit)
     )
+    said = _(
+        "With the package installed: <code>anatomy lab</code>. In a copy of the repository: <code>make lab</code>. "
+        "Then open <code>{unit}</code> there; what you write is yours, and kept."
+    ).format(unit=html.escape(unit))
     return (
-        '<div class="ta-open" role="group" aria-label="Open this unit"><span>Open in</span><ul>'
-        "<li><details><summary>JupyterLab</summary><p>With the package installed: <code>anatomy lab</code>. In a "
-        f"copy of the repository: <code>make lab</code>. Then open <code>{html.escape(unit)}</code> there; what you "
-        f"write is yours, and kept.</p></details></li>{items}</ul></div>\n"
+        f'<div class="ta-open" role="group" aria-label="{_("Open this unit")}"><span>{_("Open in")}</span><ul>'
+        f"<li><details><summary>JupyterLab</summary><p>{said}</p></details></li>{items}</ul></div>\n"
     )

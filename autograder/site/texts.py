@@ -1,23 +1,28 @@
 """Text cells of a released notebook as a page shows them: exercises, predictions, hints, claims and verdicts in dress.
 
-What a cell is, its id says (``autograder/build``); nothing here reads English words, except for ``**Verdict``, which
-stays English in every language.
+What a cell is, its id says (``autograder/build``); nothing here reads words, except for the one that every verdict has.
 """
 
 import html
 import re
 from typing import Any
 
+from anatomy.translation import ENGLISH, language, said
 from nbformat import NotebookNode
 
+from .words import _
+
 _LEADING_BOLD = re.compile(r"^\*\*[^*]+\*\* *")
-_VERDICT = re.compile(r"^\*\*(Verdict[^*]*)\*\* *", re.M)
+_WIDE = "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
+_BREAK = re.compile(rf"(?<={_WIDE})\n(?={_WIDE})")  # a browser makes a blank of it
 _META = re.compile(r"^`[^`]+` · .*$", re.M)
 
 
 def shown(cell: NotebookNode) -> str:
     """MyST Markdown of a text cell; "" where a page has nothing to show."""
     name, source = cell.get("id", ""), cell.source
+    if "```" not in source:
+        source = _BREAK.sub("", source)
     if name.startswith(("written-", "questions")):
         return ""
     if name.startswith("ask-"):
@@ -26,7 +31,7 @@ def shown(cell: NotebookNode) -> str:
         return _statement(source)
     if name.startswith(("hint-", "compare-written-")):
         return _box("ta-hints", source)
-    if _VERDICT.search(source):
+    if _verdict_of(source):
         return _verdict(source)
     return source
 
@@ -38,7 +43,7 @@ def _box(kind: str, source: str) -> str:
 
 def _statement(source: str) -> str:
     """The heading stays one; below it what the exercise asks, with difficulty, minutes and points in a line."""
-    heading, _, body = source.partition("\n")
+    heading, _blank, body = source.partition("\n")
     meta = _META.search(body)
     if meta and not body[: meta.start()].strip():
         signs = "".join(f"<span>{_sign(part)}</span>" for part in meta[0].split(" · "))
@@ -65,36 +70,47 @@ def _prediction(source: str) -> str:
     *above, last = source.strip().split("\n\n")
     are_options = re.fullmatch(r"\*[^*].*\*", last, re.S)
     options = last[1:-1].split("* · *") if are_options else []
-    title = re.match(r"\*\*([^*]+?)\.?\*\*", source)
+    title = re.match(r"\*\*([^*]+?)[.。]?\*\*", source)
     body = "\n\n".join(above if options else [*above, last])
     body = _LEADING_BOLD.sub("", body)
     listed = "".join(f"- {option}\n" for option in options)
-    return f":::::{{admonition}} {title[1] if title else 'Predict first'}\n:class: ta-predict\n{body}\n\n{listed}:::::"
+    called = title[1] if title else _("Predict first")
+    return f":::::{{admonition}} {called}\n:class: ta-predict\n{body}\n\n{listed}:::::"
+
+
+def _verdict_of(source: str) -> re.Match[str] | None:
+    """The bold words that a verdict begins with: "Verdict: it helps.". Other languages may have the word inside."""
+    word, before = re.escape(_("Verdict")), "" if language() == ENGLISH else r"[^*\n]*?"
+    return re.search(rf"^\*\*({before}{word}[^*]*)\*\* *", source, re.M)
 
 
 def _verdict(source: str) -> str:
     """A verdict as an admonition; what stands before it, or after it under a heading of its own, stays outside."""
-    found = _VERDICT.search(source)
+    found = _verdict_of(source)
     assert found
     before, body = source[: found.start()], source[found.end() :]
     heading = re.search(r"^#+ ", body, re.M)
     inside, after = (body[: heading.start()], body[heading.start() :]) if heading else (body, "")
-    title = found[1].strip().rstrip(".:")
+    title = found[1].strip().rstrip(".:。：")
     return f"{before}:::::{{admonition}} {title}\n:class: ta-verdict\n{inside.strip()}\n:::::\n\n{after}"
 
 
-def quiz(quizzes: list[dict[str, Any]]) -> str:
-    """HTML of a unit's recap questions: each choice unfolds to say whether it is right, and why. It needs no script."""
+def quiz(quizzes: list[dict[str, Any]], unit: str = "") -> str:
+    """HTML of a unit's recap questions: each choice unfolds to say whether it is right, and why. It needs no script.
+
+    unit: whose words they are.
+    """
+    right, wrong = html.escape(_("Right.")), html.escape(_("Not quite."))
     parts = []
     for number, question in enumerate(quizzes, 1):
         choices = "".join(
-            f"<details><summary>{html.escape(choice['text'])}</summary>"
-            f'<p data-right="{str(choice["right"]).lower()}"><strong>{"Right." if choice["right"] else "Not quite."}'
-            f"</strong> {html.escape(choice['why'])}</p></details>"
+            f"<details><summary>{html.escape(said(unit, choice['text']))}</summary>"
+            f'<p data-right="{str(choice["right"]).lower()}"><strong>{right if choice["right"] else wrong}'
+            f"</strong> {html.escape(said(unit, choice['why']))}</p></details>"
             for choice in question["choices"]
         )
         parts.append(
             f'<div class="ta-quiz" role="group" aria-labelledby="quiz-{number}">'
-            f'<p id="quiz-{number}">{html.escape(question["question"])}</p>{choices}</div>'
+            f'<p id="quiz-{number}">{html.escape(said(unit, question["question"]))}</p>{choices}</div>'
         )
     return "\n".join(parts)

@@ -15,6 +15,8 @@ from anatomy.figures import STYLE
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
+from autograder.languages.notebooks import SPEAK
+
 from . import texts
 from .live import Shelf, widget_of
 from .open_in_links import opening
@@ -53,6 +55,8 @@ class Unit:
         """The notebook that becomes the page. Raises Leak."""
         cells: list[NotebookNode] = []
         for cell in self._released.cells:
+            if cell["id"] == SPEAK:
+                continue  # it tells a kernel its language
             new = self._text(cell) if cell.cell_type == "markdown" else self._code(cell)
             if new and cells:  # so that other pages can link to a cell; before the first nothing may stand
                 anchor = f'<div class="ta-anchor" id="{cell["id"]}"></div>'
@@ -79,7 +83,7 @@ class Unit:
         if name.startswith("predict-"):
             return []  # the question stands above it
         if name == "quiz":
-            return [nbformat.v4.new_markdown_cell(texts.quiz(self._facts["quizzes"]))]
+            return [nbformat.v4.new_markdown_cell(texts.quiz(self._facts["quizzes"], self.name))]
         if name.startswith("reveal-"):
             return [nbformat.v4.new_markdown_cell(h) for h in map(_revealed, self._outputs[name]) if h]
         about, tags = cell.metadata.get("nbgrader", {}), []

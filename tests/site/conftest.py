@@ -10,6 +10,7 @@ from autograder.site.checks import files
 
 from ..conftest import every_one
 
+CHINESE = "zh_CN"
 FEW = ["00-start-here", "13-scale-and-cost"]  # the shortest, and one with another widget
 
 
@@ -29,6 +30,15 @@ def site(tmp_path_factory, run):
 
 
 @pytest.fixture(scope="session")
+def chinese_site(tmp_path_factory):
+    """Folder of the site in Chinese, with the outputs of one unit."""
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+    out = tmp_path_factory.mktemp("chinese") / "html"
+    Site(out, language=CHINESE, run=FEW[:1]).build()
+    return out
+
+
+@pytest.fixture(scope="session")
 def pages(site):
     """All its pages, read once."""
     return files.Pages(site)
@@ -37,5 +47,7 @@ def pages(site):
 def pytest_collection_modifyitems(items):
     """One process builds the site, and looks at it."""
     for item in items:
-        if "tests/site/" in item.nodeid and "site" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("site"))
+        asks = getattr(item, "fixturenames", ()) if "tests/site/" in item.nodeid else ()
+        for name in ("site", "chinese_site"):
+            if name in asks:
+                item.add_marker(pytest.mark.xdist_group(name))

@@ -115,7 +115,8 @@ def searching(browser: Any, base: str, queries: dict[str, str]) -> Finding:
         page.goto(f"{base}search.html?q={words}")
         try:
             page.wait_for_selector("#search-results ul.search li a", timeout=20_000)
-            page.wait_for_function("() => !document.querySelector('#search-progress')?.textContent.includes('.')")
+            # This line is empty until all results stand there, in every language.
+            page.wait_for_function("() => document.querySelector('#search-results .search-summary').textContent")
         except Exception:
             wrong.append(f"{words!r} finds nothing")
             continue

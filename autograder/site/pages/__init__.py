@@ -5,14 +5,35 @@
 
 import importlib
 import pkgutil
+from contextlib import nullcontext
+
+from anatomy.translation import ENGLISH, speaking
+
+from ..words import N_
 
 # Heading in the sidebar → pages under it, in order. "units/*" and "gallery/*" stand for all of a folder. A page that is
 # not there yet is left out, and one that is named nowhere stands under the last heading.
 NAVIGATION: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Course", ("map", "units/*")),
-    ("See it move", ("gallery/index", "atlas")),
-    ("Look it up", ("notation", "glossary", "claims", "references")),
-    ("Take part", ("learners", "instructors", "contributors", "docs/*")),
+    (N_("Course"), ("map", "units/*")),
+    (N_("See it move"), ("gallery/index", "atlas")),
+    (N_("Look it up"), ("notation", "glossary", "claims", "references")),
+    (N_("Take part"), ("learners", "instructors", "contributors", "docs/*")),
+)
+
+# Modules whose pages are in the language of the site; the others' are English in every language.
+SPOKEN = ("index", "gallery")
+# What the sidebar calls the others: their headings.
+HEADINGS = (
+    N_("Map of the course"),
+    N_("Atlas of models"),
+    N_("Notation"),
+    N_("Glossary"),
+    N_("Claims on trial"),
+    N_("References"),
+    N_("For learners"),
+    N_("For instructors"),
+    N_("Contributing"),
+    N_("The units compared"),
 )
 
 
@@ -24,11 +45,20 @@ def collected() -> dict[str, str]:
     """dict path without suffix → MyST Markdown, of all modules of this package. Raises TwoPages."""
     found: dict[str, str] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        for path, text in importlib.import_module(f"{__name__}.{module}").pages().items():
+        made = importlib.import_module(f"{__name__}.{module}")
+        with nullcontext() if module in SPOKEN else speaking(ENGLISH):
+            written = made.pages()
+        for path, text in written.items():
             if path in found:
                 raise TwoPages(f"Two modules in {__name__} write the page {path!r}; the second is {module}.py")
             found[path] = text
     return found
+
+
+def english() -> set[str]:
+    """Paths of the pages that are English in every language."""
+    spoken = {path for module in SPOKEN for path in importlib.import_module(f"{__name__}.{module}").pages()}
+    return set(collected()) - spoken
 
 
 def headed(paths: set[str]) -> list[tuple[str, list[str]]]:

@@ -5,9 +5,12 @@ from functools import cache
 
 import nbformat
 from anatomy import units
+from anatomy.translation import said, sentences
 from anatomy.widgets import REGISTERED
 
 from autograder import ROOT
+
+from ..words import _, lang
 
 _CALL = re.compile(r"^widgets\.(\w+)\(\)$", re.M)
 _WHERE = re.compile(r" *\(units? [^)]*\)$")
@@ -17,15 +20,18 @@ def pages() -> dict[str, str]:
     """The index and a page for each widget, in the order of the gallery's notebook."""
     about = described()
     cards = "".join(
-        f'<li><a href="{name}.html">{{{{picture:{name}}}}}<strong>{title}</strong></a>'
-        f"<span>{_plain(says)}</span></li>\n"
+        f'<li><a href="{name}.html">{{{{picture:{name}}}}}<strong>{_(title)}</strong></a>'
+        f"<span>{_plain(_(says))}</span></li>\n"
         for name, (title, says) in about.items()
     )
     listed = "\n".join(about)
+    lead = _(
+        "Every widget of the course, alive: no kernel, nothing to install. Each begins with a story; do what it says, "
+        "answer its question, go on with ›. Point at anything to see its number and formula, click to keep it, and "
+        "press Escape to let go. Tab and the arrow keys do the same."
+    )
     index = (
-        "# Gallery\n\nEvery widget of the course, alive: no kernel, nothing to install. Each begins with a story; do "
-        "what it says, answer its question, go on with ›. Point at anything to see its number and formula, click to "
-        "keep it, and press Escape to let go. Tab and the arrow keys do the same.\n\n"
+        f"# {_('Gallery')}\n\n{lead}\n\n"
         f'<ul class="ta-cards">\n{cards}</ul>\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n'
     )
     return {"gallery/index": index, **{f"gallery/{name}": _page(name, *about[name]) for name in about}}
@@ -33,13 +39,13 @@ def pages() -> dict[str, str]:
 
 @cache
 def described() -> dict[str, tuple[str, str]]:
-    """dict widget's folder → (title, what to try in Markdown), from the gallery's notebook."""
+    """dict widget's folder → (title, what to try in Markdown), in English, from the gallery's notebook."""
     cells = nbformat.read(ROOT / "course" / "gallery" / "gallery.ipynb", as_version=4).cells
     by_class = {kind.__name__: name for name, kind in REGISTERED.items()}
     found, heading, says = {}, "", ""
     for cell in cells:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
-            heading, _, says = cell.source.removeprefix("## ").partition("\n")
+            heading, _blank, says = cell.source.removeprefix("## ").partition("\n")
         elif call := _CALL.search(cell.source):
             found[by_class[call[1]]] = (_WHERE.sub("", heading), says.strip())
     return found
@@ -62,13 +68,19 @@ def lives_in() -> dict[str, list[str]]:
 
 
 def _page(name: str, title: str, says: str) -> str:
-    homes = [f"[{units.load(u)['title']}](../units/{u}.ipynb)" for u in lives_in()[name]]
-    lives = f"It lives in {' and in '.join(homes)}, where it runs your own functions. " if homes else ""
-    kind = REGISTERED[name].__name__
-    return (
-        f"# {title}\n\n{says}\n\n{{{{widget:{name}}}}}\n\n"
-        f"{lives}In a notebook of your own: `from anatomy.widgets import {kind}`, then `{kind}()`.\n"
-    )
+    homes = [_home(unit) for unit in lives_in()[name]]
+    listed = _("{a} and in {b}").format(a="", b="").join(homes)
+    lives = _("It lives in {units}, where it runs your own functions.").format(units=listed) if homes else ""
+    own = _("In a notebook of your own: `from anatomy.widgets import {kind}`, then `{kind}()`.")
+    own = own.format(kind=REGISTERED[name].__name__)
+    return f"# {_(title)}\n\n{_(says)}\n\n{{{{widget:{name}}}}}\n\n{sentences(lives, own)}\n"
+
+
+def _home(unit: str) -> str:
+    english = units.load(unit)["title"]
+    title = said(unit, english)
+    marked = lang(english, title)
+    return f"[{f'<span{marked}>{title}</span>' if marked else title}](../units/{unit}.ipynb)"
 
 
 def _plain(markdown: str) -> str:

@@ -1,33 +1,51 @@
 """The first page: a sentence, a Transformer alive, and where to begin."""
 
 from anatomy import units
+from anatomy.translation import said
 
+from ..words import N_, _, lang, ngettext
+
+LEAD = N_(
+    "Build every part of a Transformer yourself, from one weighted average to a language model that writes\n"
+    "like Jane Austen, and see each part move."
+)
+BELOW = N_(
+    "A small Transformer that has read six novels. Text goes in at the bottom, its guess of the next\n"
+    "word comes out at the top. Point at anything; the blue bar tells a story."
+)
+TIMES = N_("Each unit has a core path of 60 to 100 minutes (the first: 15) and extensions that block nothing.")
+LEARN = N_(
+    "**You want to learn.** Begin with [unit 00](units/00-start-here.ipynb): fifteen minutes, one exercise. Read here, "
+    "or\n  work in your own copy: `anatomy lab` opens it, with instant checks that name the mistake."
+)
+SEE = N_(
+    "**You only want to see.** [The gallery](gallery/index.md) has all {widgets} widgets alive, "
+    "with nothing to install."
+)
+TEACH = N_("**You teach.** [For instructors](docs/instructors.md): a term, from handing out to grades.")
 TEXT = """# Transformer Anatomy
 
-<p class="ta-lead">Build every part of a Transformer yourself, from one weighted average to a language model that writes
-like Jane Austen, and see each part move.</p>
+<p class="ta-lead">{lead}</p>
 
-{{widget:anatomy}}
+{{{{widget:anatomy}}}}
 
-<p class="ta-note-below">A small Transformer that has read six novels. Text goes in at the bottom, its guess of the next
-word comes out at the top. Point at anything; the blue bar tells a story.</p>
+<p class="ta-note-below">{below}</p>
 
-## The way through
+## {way}
 
 <ol class="ta-way" start="0">
-%(map)s
+{map}
 </ol>
 
-Each unit has a core path of 60 to 100 minutes (the first: 15) and extensions that block nothing.
+{times}
 
-## Where to begin
+## {begin}
 
-- **You want to learn.** Begin with [unit 00](units/00-start-here.ipynb): fifteen minutes, one exercise. Read here, or
-  work in your own copy: `anatomy lab` opens it, with instant checks that name the mistake.
-- **You only want to see.** [The gallery](gallery/index.md) has all %(widgets)d widgets alive, with nothing to install.
-- **You teach.** [For instructors](docs/instructors.md): a term, from handing out to grades.
+- {learn}
+- {see}
+- {teach}
 """
-ITEM = '<li><a href="units/{name}.html">{title}</a> <span>{parts}</span></li>'
+ITEM = '<li><a{lang} href="units/{name}.html">{title}</a> <span>{parts}</span></li>'
 
 
 def pages() -> dict[str, str]:
@@ -37,7 +55,19 @@ def pages() -> dict[str, str]:
     items = []
     for name in units.names():
         unit = units.load(name)
-        core = [e for e in unit["exercises"] if not e["extension"]]
-        parts = f"{len(core)} exercise{'s' * (len(core) != 1)}"
-        items.append(ITEM.format(name=name, title=unit["title"], parts=parts))
-    return {"index": TEXT % {"map": "\n".join(items), "widgets": len(REGISTERED)}}
+        core = sum(not e["extension"] for e in unit["exercises"])
+        parts = ngettext("{n} exercise", "{n} exercises", core).format(n=core)
+        title = said(name, unit["title"])
+        items.append(ITEM.format(lang=lang(unit["title"], title), name=name, title=title, parts=parts))
+    text = TEXT.format(
+        lead=_(LEAD),
+        below=_(BELOW),
+        way=_("The way through"),
+        map="\n".join(items),
+        times=_(TIMES),
+        begin=_("Where to begin"),
+        learn=_(LEARN),
+        see=_(SEE).format(widgets=len(REGISTERED)),
+        teach=_(TEACH),
+    )
+    return {"index": text}

@@ -1,0 +1,45 @@
+"""What is English on a site in another language says so: articles, and the titles that lead to them."""
+
+import html
+import posixpath
+import re
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+_TREE = re.compile(r'<div class="(sidebar|toc)-tree">.*?</div>', re.S)
+_LINK = re.compile(r'<a class="([^"]*)" href="([^"#]*)(#?)"')
+_NEIGHBOR = re.compile(r'(<a class="(?:next|prev)-page" href="([^"]*)">.*?<div class="title")>(.*?)<', re.S)
+
+
+@dataclass
+class English:
+    """Pages in English, by their paths without suffix. titles: what the sidebar calls them; "": English."""
+
+    pages: Set[str] = field(default_factory=frozenset)
+    titles: dict[str, str] = field(default_factory=dict)
+
+    def marked(self, page: str, here: str) -> str:
+        """The HTML of the page ``here`` with ``lang="en"`` at its English parts."""
+        if not self.pages:
+            return page
+
+        def path(address: str) -> str:
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(here), address))
+            return there.removesuffix(".html") if address else here
+
+        def tree(found: re.Match[str]) -> str:
+            if found[1] == "toc":
+                return found[0].replace(
+                    ' class="toc-tree"', ' class="toc-tree" lang="en"', 1 if here in self.pages else 0
+                )
+            return _LINK.sub(lambda a: a[0] + ' lang="en"' * (self.titles.get(path(a[2])) == ""), found[0])
+
+        def neighbor(found: re.Match[str]) -> str:
+            title = self.titles.get(path(found[2]))
+            if title is None:
+                return found[0]
+            return f"{found[1]}>{html.escape(title)}<" if title else f'{found[1]} lang="en">{found[3]}<'
+
+        if here in self.pages:
+            page = page.replace('<article role="main"', '<article lang="en" role="main"', 1)
+        return _NEIGHBOR.sub(neighbor, _TREE.sub(tree, page))
