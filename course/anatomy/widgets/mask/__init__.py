@@ -11,10 +11,12 @@ import torch
 import traitlets as t
 from matplotlib.patches import Rectangle
 
+from ...translation import listed, sentences
 from ..tools.drawing import SEQUENTIAL, VERMILLION, Figure, new_figure, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
+from ..tools.words import _
 from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, next_words, real
 from .story import STORY
 
@@ -112,9 +114,9 @@ class MaskExplorer(SeveralFunctions):
             }
             for s in SCENES
         ]
-        kinds = [{"name": k.name, "counts": k.counts, "sizes": k.sizes, "ahead": k.ahead} for k in KINDS]
+        kinds = [{"name": _(k.name), "counts": k.counts, "sizes": k.sizes, "ahead": k.ahead} for k in KINDS]
         return {
-            "title": "Masks: who may look at whom",
+            "title": _("Masks: who may look at whom"),
             "scenes": scenes,
             "kinds": kinds,
             "size": SIZE,
@@ -194,7 +196,7 @@ class MaskExplorer(SeveralFunctions):
     @property
     def whose(self) -> str:
         own = np.frombuffer(self.tables["own"], "<f4")[self.scene()]
-        return "your" if own else "the reference's"
+        return _("your") if own else _("the reference's")
 
     @property
     def words(self) -> str:
@@ -202,28 +204,40 @@ class MaskExplorer(SeveralFunctions):
         query = min(self.query, len(scene.rows) - 1)
         seen = [f"{w} ({j})" for j, w in enumerate(scene.columns) if self.may()[query, j]]
         count = kind.sizes[min(self.size, len(kind.sizes) - 1)]
-        size = f", {kind.counts}: {count}" if kind.counts else ""
-        state = "as the reference's" if not found["wrong"] else f"{found['wrong']} cells differ from the reference's"
-        turned = ", ".join(f"[{i}, {j}]" for i, j in self._turned())
-        painted = f" Painted by hand: {turned}." if turned else ""
-        reached = self.reached()
-        deep = (
-            ""
-            if reached is None
-            else (f" After {self.layers} layers it depends on {int(reached[self.layers - 1].sum())} words.")
+        state = _("as the reference's")
+        if found["wrong"]:
+            state = _("{n} cells differ from the reference's").format(n=found["wrong"])
+        shown = _(
+            "Mask explorer with {whose} mask “{name}”{size}: {pairs} allowed pairs in {rows} rows (queries) and "
+            "{columns} columns (keys), {state}."
         )
-        copied, loss = self.copied(), self.loss()
-        copies = (
-            ""
-            if loss is None
-            else f" A model that copies the next word where it reaches it, in {sum(copied)} of {len(copied)} places, "
-            f"and guesses elsewhere has a loss of {loss:.2f}."
-        )
-        return (
-            f"Mask explorer with {self.whose} mask “{kind.name}”{size}: {found['pairs']} allowed pairs in "
-            f"{len(scene.rows)} rows (queries) and {len(scene.columns)} columns (keys), {state}.{painted} Query "
-            f"“{scene.rows[query]}” (row {query}) may look at: {', '.join(seen) or 'nothing'}.{deep}{copies} "
-            f"Rows that see nothing: {found['empty']}."
+        turned = listed(f"[{i}, {j}]" for i, j in self._turned())
+        painted = _("Painted by hand: {cells}.").format(cells=turned) if turned else ""
+        looks, deep, copies = _("Query “{word}” (row {row}) may look at: {seen}."), "", ""
+        reached, copied, loss = self.reached(), self.copied(), self.loss()
+        if reached is not None:
+            deep = _("After {layers} layers it depends on {n} words.")
+            deep = deep.format(layers=self.layers, n=int(reached[self.layers - 1].sum()))
+        if loss is not None:
+            copies = _(
+                "A model that copies the next word where it reaches it, in {n} of {all} places, and guesses elsewhere "
+                "has a loss of {loss:.2f}."
+            ).format(n=sum(copied), all=len(copied), loss=loss)
+        return sentences(
+            shown.format(
+                whose=self.whose,
+                name=_(kind.name),
+                size=_(", {counts}: {n}").format(counts=_(kind.counts), n=count) if kind.counts else "",
+                pairs=found["pairs"],
+                rows=len(scene.rows),
+                columns=len(scene.columns),
+                state=state,
+            ),
+            painted,
+            looks.format(word=scene.rows[query], row=query, seen=listed(seen) or _("nothing")),
+            deep,
+            copies,
+            _("Rows that see nothing: {n}.").format(n=found["empty"]),
         )
 
     def figure(self) -> Figure:

@@ -1,6 +1,11 @@
 // MaskExplorer: a mask as a grid of words that can be painted; one query's row, and what reaches it over several layers.
 
 const QUERY_MS = 700; // between two queries of "Play"
+// What the size says, for what a kind of mask counts.
+const SIZES = {
+  "new words": N_("{n} new words"), "real words": N_("{n} real words"), "in the prefix": N_("{n} in the prefix"),
+  "source words": N_("{n} source words"), example: N_("example {n}"), "": N_("one size"),
+};
 
 function maskWidget(ui) {
   const { spec, room } = ui;
@@ -10,13 +15,13 @@ function maskWidget(ui) {
   const place = () => Math.min(ui.get("size"), kind().sizes.length - 1);
   const index = () => firsts[ui.get("mask")] + place();
   const scene = () => spec.scenes[index()];
-  pick(ui, { trait: "mask", name: "mask", names: spec.kinds.map((k) => k.name) });
-  slider(ui, { trait: "query", name: "query", max: () => scene().rows.length - 1, show: (i) => `${i}: ${scene().rows[i]}` });
+  pick(ui, { trait: "mask", name: tr("mask"), names: spec.kinds.map((k) => k.name) });
+  slider(ui, { trait: "query", name: tr("query"), max: () => scene().rows.length - 1, show: (i) => `${i}: ${scene().rows[i]}` });
   const size = slider(ui, {
-    trait: "size", name: "size", max: () => kind().sizes.length - 1, long: true,
-    show: (i) => (kind().counts === "example" ? `example ${i + 1}` : kind().counts ? `${kind().sizes[i]} ${kind().counts}` : "one size"),
+    trait: "size", name: tr("size"), max: () => kind().sizes.length - 1, long: true,
+    show: (i) => tr(SIZES[kind().counts], { n: kind().counts === "example" ? i + 1 : kind().sizes[i] }),
   });
-  slider(ui, { trait: "layers", name: "layers", values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
+  slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
   // Another mask is another sheet: what was painted on the last one does not stay.
   const fresh = () => ui.set("painted", "");
   ui.controls.querySelector("select").addEventListener("change", fresh);
@@ -25,7 +30,7 @@ function maskWidget(ui) {
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
   player(ui, bar, {
-    stepName: "Next query", playName: "Play queries", every: QUERY_MS,
+    stepName: tr("Next query"), playName: tr("Play queries"), every: QUERY_MS,
     step: () => ui.set("query", (Math.min(ui.get("query"), scene().rows.length - 1) + 1) % scene().rows.length),
   });
   const [left, gap] = [50, 20];
@@ -33,7 +38,7 @@ function maskWidget(ui) {
   const wide = room >= left + side + gap + 300;
   const choose = ui.controls.firstChild;
   if (wide) choose.style.cssText = "grid-column: span 2; grid-template-columns: max-content minmax(0, max-content) max-content";
-  const back = button(wide ? choose : bar, "Back to the mask", fresh);
+  const back = button(wide ? choose : bar, tr("Back to the mask"), fresh);
   ui.readout.style.minHeight = room < 480 ? "116px" : "43px";
   ui.root.append(ui.readout);
 
@@ -44,11 +49,12 @@ function maskWidget(ui) {
   const grid = maskGrid(ui, row, { left, side, N, setting: () => now, paint });
   const path = pathPanel(ui, row, wide ? room - left - side - 2 - gap : Math.min(room, 420), wide ? 262 : 220, N, () => now);
   const show = signs(wide ? path.box : ui.row(), [
-    ["allowed pairs", "True in the mask, of all pairs"],
-    ["pairs that look ahead", "the key is later than the query"],
-    ["queries that see nothing", "their softmax would be 0 ÷ 0"],
-    ["unlike the reference", "cells of the function, before any painting; crossed out in the picture"],
-    ["loss if it can copy or guess", "it copies the next word where that reaches its place through the layers, and guesses elsewhere"],
+    [tr("allowed pairs"), tr("True in the mask, of all pairs")],
+    [tr("pairs that look ahead"), tr("the key is later than the query")],
+    [tr("queries that see nothing"), tr("their softmax would be 0 ÷ 0")],
+    [tr("unlike the reference"), tr("cells of the function, before any painting; crossed out in the picture")],
+    [tr("loss if it can copy or guess"),
+      tr("it copies the next word where that reaches its place through the layers, and guesses elsewhere")],
   ]);
 
   /** Turns a cell over; a stroke gives all its cells the value of its first. Returns that value. */
@@ -90,11 +96,12 @@ function maskWidget(ui) {
     }
     const rule = kind().ahead;
     found.signs = [
-      [`${pairs} of ${rows * columns}`, ""],
-      rule === "cross" ? ["", "two texts"] : [String(ahead), rule === "yes" ? (ahead ? "by design" : "") : ahead ? "leak" : "no leak",
-        rule === "yes" ? undefined : ahead === 0],
-      [String(empty), empty ? "define them" : ""],
-      [String(wrong), wrong ? "differs" : "same", wrong === 0],
+      [tr("{n} of {all}", { n: pairs, all: rows * columns }), ""],
+      rule === "cross" ? ["", tr("two texts")]
+        : rule === "yes" ? [String(ahead), ahead ? tr("by design") : "", undefined]
+          : [String(ahead), ahead ? tr("leak") : tr("no leak"), ahead === 0],
+      [String(empty), empty ? tr("define them") : ""],
+      [String(wrong), wrong ? tr("differs") : tr("same"), wrong === 0],
     ];
     fill(back, { "aria-disabled": String(!painted) });
     return found;
@@ -104,14 +111,15 @@ function maskWidget(ui) {
   function copier(layers) {
     const copied = now.s.predicts.filter((i) => copies(i, layers)).length;
     const many = now.s.predicts.length;
-    if (!many) return ["", now.square ? "fills blanks" : "two texts"];
-    return [fixed((spec.guess * (many - copied)) / many, 2), copied ? `copies ${copied} of ${many}` : "all guessed"];
+    if (!many) return ["", now.square ? tr("fills blanks") : tr("two texts")];
+    return [fixed((spec.guess * (many - copied)) / many, 2), copied ? tr("copies {n} of {all}", { n: copied, all: many }) : tr("all guessed")];
   }
 
   function lossFormula(query, layers) {
     const copied = copies(query, layers);
     if (copied === undefined) return "";
-    return `Next word “${now.s.columns[query + 1]}”: ${copied ? "copied, loss 0" : `guessed, loss ln 8 = ${fixed(spec.guess, 2)}`}`;
+    return tr(copied ? N_("Next word “{word}”: copied, loss 0") : N_("Next word “{word}”: guessed, loss ln 8 = {loss}"),
+      { word: now.s.columns[query + 1], loss: fixed(spec.guess, 2) });
   }
 
   /** Of the cell or the word that is pointed at: is it allowed, and on how many ways does it reach the query? */
@@ -119,10 +127,12 @@ function maskWidget(ui) {
     if (key === undefined) return lossFormula(query, layers);
     if (level !== undefined) return waysFormula(now, query, key, layers - level, N);
     const [allowed, n] = [now.may[query * N + key], now.counts[query]];
-    const painted = now.cells.some(([i, j]) => i === query && j === key) ? "painted; " : "";
-    const weight = allowed ? `at equal scores its weight is 1 ÷ ${n} = ${short(1 / n)}`
-      : n ? "its score becomes −∞, its weight exp(−∞) = 0" : "the whole row is False: 0 ÷ 0 in the softmax";
-    return `mask[${query}, ${key}] = ${allowed ? "True" : "False"} (${painted}rule: ${now.s.rule}): ${weight}`;
+    const painted = now.cells.some(([i, j]) => i === query && j === key);
+    const weight = allowed ? tr("at equal scores its weight is 1 ÷ {n} = {weight}", { n, weight: short(1 / n) })
+      : n ? tr("its score becomes −∞, its weight exp(−∞) = 0") : tr("the whole row is False: 0 ÷ 0 in the softmax");
+    return tr(painted ? N_("mask[{query}, {key}] = {allowed} (painted; rule: {rule}): {weight}")
+      : N_("mask[{query}, {key}] = {allowed} (rule: {rule}): {weight}"),
+    { query, key, allowed: allowed ? "True" : "False", rule: now.s.rule, weight });
   }
 
   let drawn = null;
@@ -142,10 +152,12 @@ function maskWidget(ui) {
       show([...now.signs, copier(layers)]);
 
       const seen = s.columns.filter((_, j) => may[query * N + j]);
-      let text = `“${s.rows[query]}” (row ${query}) may look at ${seen.length} of ${columns}: ${seen.join(" ") || "nothing"}`;
+      let text = tr("“{word}” (row {row}) may look at {n} of {all}: {seen}",
+        { word: s.rows[query], row: query, n: seen.length, all: columns, seen: seen.join(" ") || tr("nothing") });
       if (now.square) {
         const reached = now.ways[layers].subarray(query * N, query * N + columns).reduce((sum, v) => sum + (v > 0), 0);
-        text += `; after ${layers} layer${layers > 1 ? "s" : ""} it depends on ${reached} of ${columns}`;
+        text = tr(layers > 1 ? N_("{told}; after {layers} layers it depends on {n} of {all}")
+          : N_("{told}; after {layers} layer it depends on {n} of {all}"), { told: text, layers, n: reached, all: columns });
       }
       ui.say(text, formula(query, key, level, layers));
       ui.root.dataset.key = `${now.at},${query},${layers},${now.painted}`;
@@ -174,12 +186,16 @@ function powers(may, T, N, layers) {
 function waysFormula({ may, ways, columns }, query, key, depth, N) {
   if (depth < 1) return "";
   const count = (d, i) => ways[d][i * N + key];
-  const named = (d, i) => `ways${"₀₁₂₃₄"[d]}[${i}, ${key}]`;
-  if (depth === 1) return `${named(1, query)} = ${count(1, query)}${may[query * N + key] || query !== key ? "" : ", the residual connection"}`;
+  const named = (d, i) => `${tr("ways")}${"₀₁₂₃₄"[d]}[${i}, ${key}]`;
+  if (depth === 1) {
+    const formula = `${named(1, query)} = ${count(1, query)}`;
+    return may[query * N + key] || query !== key ? formula : tr("{formula}, the residual connection", { formula });
+  }
   const terms = [];
   for (let k = 0; k < columns; k++) if ((may[query * N + k] || k === query) && count(depth - 1, k)) terms.push(count(depth - 1, k));
-  return `${named(depth, query)} = Σₖ ${named(depth - 1, "k")} = ${terms.length > 1 ? `${terms.join(" + ")} = ` : ""}${count(depth, query)}, ` +
-    `over each k that row ${query} reads`;
+  const sum = terms.length > 1 ? `${terms.join(" + ")} = ` : "";
+  return tr("{formula}, over each k that row {row} reads",
+    { formula: `${named(depth, query)} = Σₖ ${named(depth - 1, "k")} = ${sum}${count(depth, query)}`, row: query });
 }
 
 /** [[name, numbers], …] of the scene's position rows; a negative number means no token. */
@@ -187,7 +203,7 @@ function positionRows(ui, positions, columns) {
   if (!positions.length) return [];
   const [name, at] = positions;
   const table = ui.table(`p_${name}`);
-  const rows = name === "position_ids" ? ["position"] : ["position", "in blank"];
+  const rows = name === "position_ids" ? [tr("position")] : [tr("position"), tr("in blank")];
   const N = ui.spec.size;
   return rows.map((title, r) => {
     const start = (at * rows.length + r) * N;
@@ -202,7 +218,7 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
   const [caption, note] = [html("span"), html("small")];
   box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
-  const canvas = picture(box, W, 10, "Grid: one row for each query, one column for each key, filled where the query may look");
+  const canvas = picture(box, W, 10, tr("Grid: one row for each query, one column for each key, filled where the query may look"));
   const [words, cells, over] = [svg("g"), svg("g"), svg("g", { style: "pointer-events: none" })];
   const strong = svg("path", { class: "ta-fill-one ta-cell" });
   const [corners, crosses] = [svg("path", { class: "ta-open-two" }), svg("g")];
@@ -214,7 +230,7 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
   for (const start of ["pointerdown", "keydown"]) canvas.addEventListener(start, () => { stroke = null; }, true);
   const cell = () => side / setting().columns;
   const spot = cursor(ui, canvas, {
-    name: "Mask; arrow keys walk, Enter paints", cross: false,
+    name: tr("Mask; arrow keys walk, Enter paints"), cross: false,
     box: () => ({ x: left, y: head, width: side, height: setting().rows * cell() }),
     size: () => [setting().columns, setting().rows],
     at: () => [Math.min(ui.seen("key") ?? 0, setting().columns - 1), Math.min(ui.seen("query"), setting().rows - 1)],
@@ -223,7 +239,8 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
       stroke = paint(query, key, stroke ?? undefined);
       ui.pin({ query, key });
     },
-    says: (key, query) => `query ${setting().s.rows[query]}, key ${setting().s.columns[key]}, ${setting().may[query * N + key] ? "may look" : "may not look"}`,
+    says: (key, query) => tr(setting().may[query * N + key] ? N_("query {word}, key {other}, may look")
+      : N_("query {word}, key {other}, may not look"), { word: setting().s.rows[query], other: setting().s.columns[key] }),
   });
 
   /** Nodes for this many rows and columns. */
@@ -247,8 +264,8 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
   return {
     paint(positions, reference) {
       const { s, rows, columns, may, given, right, cells: turned } = setting();
-      write(caption, reference ? "Reference’s mask" : "Your mask");
-      write(note, `filled: may look${turned.length ? "; corner: painted" : ""}`);
+      write(caption, reference ? tr("Reference’s mask") : tr("Your mask"));
+      write(note, turned.length ? tr("filled: may look; corner: painted") : tr("filled: may look"));
       head = 20 + 14 * positions.length;
       if (shape !== `${rows},${columns},${head}`) layout(rows, columns);
       shape = `${rows},${columns},${head}`;
@@ -295,11 +312,11 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
 /** Layers from the input at the bottom to the query at the top; lines are allowed steps on a way to the query. */
 function pathPanel(ui, parent, W, H, N, setting) {
   const [top, left, foot] = [26, 48, 22];
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, "What reaches the query",
-    html("small", {}, "point at a word: its ways")));
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("What reaches the query"),
+    html("small", {}, tr("point at a word: its ways"))));
   parent.append(box);
-  const canvas = picture(box, W, H, "Layers of words: lines show on which ways the inputs below reach the query at the top");
-  const none = label(canvas, 0, 24, "Queries and keys are different words here.");
+  const canvas = picture(box, W, H, tr("Layers of words: lines show on which ways the inputs below reach the query at the top"));
+  const none = label(canvas, 0, 24, tr("Queries and keys are different words here."));
   const whole = svg("g");
   const lines = ["stroke-opacity: 0.4", "stroke-opacity: 0.5; stroke-dasharray: 2 3", "stroke-width: 2.5; stroke-opacity: 1"]
     .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
@@ -313,19 +330,19 @@ function pathPanel(ui, parent, W, H, N, setting) {
   const step = () => Math.min(84, (H - top - foot) / depth);
   const y = (l) => top + (depth - l) * step() - 12; // layer 0 at the bottom
   const spot = cursor(ui, canvas, {
-    name: "Ways to the query; arrow keys walk through words and layers", cross: false,
+    name: tr("Ways to the query; arrow keys walk through words and layers"), cross: false,
     box: () => ({ x: left, y: 2, width: W - left, height: y(0) + 22 }),
     size: () => [T(), depth + 1],
     at: () => [ui.seen("key") ?? Math.min(ui.seen("query"), T() - 1), depth - Math.min(ui.seen("level") ?? (ui.seen("key") === undefined ? depth : 0), depth)],
     state: (key, r) => (r === 0 ? { query: key, key, level: depth } : { key, level: depth - r }),
-    says: (key, r) => `${setting().s.columns[key]}, ${r === depth ? "input" : `layer ${depth - r}`}`,
+    says: (key, r) => tr(r === depth ? N_("{word}, input") : N_("{word}, layer {n}"), { word: setting().s.columns[key], n: depth - r }),
   });
   const area = canvas.lastChild;
 
   function layout(count) {
     circles = Array.from({ length: depth + 1 }, () => Array.from({ length: count }, () => svg("circle")));
     dots.replaceChildren(...circles.flat());
-    for (let l = 0; l <= depth; l++) label(dots, left - 10, y(l) + 4, l ? `layer ${l}` : "input", "end", "ta-small");
+    for (let l = 0; l <= depth; l++) label(dots, left - 10, y(l) + 4, l ? tr("layer {n}", { n: l }) : tr("input"), "end", "ta-small");
     words = Array.from({ length: count }, (_, i) => label(dots, x(i), y(0) + 20, "", "middle", "ta-small"));
     circles.forEach((line, l) => line.forEach((circle, i) => fill(circle, { cx: x(i).toFixed(1), cy: y(l).toFixed(1) })));
   }

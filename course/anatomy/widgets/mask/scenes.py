@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..tools.words import N_, _
+
 TEXT = ("one", "dog", "saw", "two", "cats", "and", "ran", ".")
 ANSWER = ("ein", "Hund", "sah", "zwei", ".")  # what a decoder has written of the translation
 PAD, MASK, START = "[pad]", "[M]", "[S]"
@@ -26,17 +28,17 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("causal", "", (0,), "no"),
-    Kind("causal, newest words only (cache)", "new words", tuple(range(1, T + 1)), "no"),
-    Kind("causal, padded on the right", "real words", tuple(range(1, T + 1)), "no"),
-    Kind("causal, padded on the left", "real words", tuple(range(1, T + 1)), "no"),
-    Kind("prefix LM", "in the prefix", tuple(range(T + 1)), "yes"),
-    Kind("UniLM: bidirectional", "", (0,), "yes"),
-    Kind("UniLM: left-to-right", "", (0,), "no"),
-    Kind("UniLM: right-to-left", "", (0,), "yes"),
-    Kind("UniLM: sequence-to-sequence", "source words", tuple(range(1, T)), "yes"),
-    Kind("cross-attention, input padded", "real words", tuple(range(1, T + 1)), "cross"),
-    Kind("GLM: part A, part B", "example", tuple(range(len(BLANKS))), "yes"),
+    Kind(N_("causal"), "", (0,), "no"),
+    Kind(N_("causal, newest words only (cache)"), N_("new words"), tuple(range(1, T + 1)), "no"),
+    Kind(N_("causal, padded on the right"), N_("real words"), tuple(range(1, T + 1)), "no"),
+    Kind(N_("causal, padded on the left"), N_("real words"), tuple(range(1, T + 1)), "no"),
+    Kind(N_("prefix LM"), N_("in the prefix"), tuple(range(T + 1)), "yes"),
+    Kind(N_("UniLM: bidirectional"), "", (0,), "yes"),
+    Kind(N_("UniLM: left-to-right"), "", (0,), "no"),
+    Kind(N_("UniLM: right-to-left"), "", (0,), "yes"),
+    Kind(N_("UniLM: sequence-to-sequence"), N_("source words"), tuple(range(1, T)), "yes"),
+    Kind(N_("cross-attention, input padded"), N_("real words"), tuple(range(1, T + 1)), "cross"),
+    Kind(N_("GLM: part A, part B"), N_("example"), tuple(range(len(BLANKS))), "yes"),
 )
 
 
@@ -49,7 +51,13 @@ class Scene(NamedTuple):
     function: str
     arguments: tuple
     positions: tuple  # (function, index) of the position rows, or ()
-    rule: str  # when row i may look at column j
+    when: str  # row i may look at column j; {n} is the bound
+    bound: int
+
+    @property
+    def rule(self) -> str:
+        """When row i may look at column j, in the language in use."""
+        return _(self.when).format(n=self.bound)
 
 
 def real(count: int, left: bool) -> Tensor:
@@ -79,7 +87,8 @@ def cells(painted: str) -> list[tuple[int, int]]:
     for cell in painted.split():
         numbers = cell.split(",")
         if len(numbers) != 2 or not all(n.isdecimal() and int(n) < SIZE for n in numbers):
-            raise ValueError(f"painted cells are written “row,column”, each from 0 to {SIZE - 1}; “{cell:.20}” is not")
+            said = _("painted cells are written “row,column”, each from 0 to {last}; “{cell:.20}” is not")
+            raise ValueError(said.format(last=SIZE - 1, cell=cell))
         found.append((int(numbers[0]), int(numbers[1])))
     return found
 
@@ -90,7 +99,7 @@ def _scenes():
         "UniLM: left-to-right": "left-to-right",
         "UniLM: right-to-left": "right-to-left",
     }
-    rules = dict(zip(unilm, ("always", "j ≤ i", "j ≥ i"), strict=True))
+    rules = dict(zip(unilm, (N_("always"), "j ≤ i", "j ≥ i"), strict=True))
     for k, kind in enumerate(KINDS):
         for i, size in enumerate(kind.sizes):
             if kind.name.startswith("causal, padded"):
@@ -103,18 +112,18 @@ def _scenes():
                     "causal_padding_mask",
                     (real(size, left),),
                     ("position_ids", i + T * left),
-                    f"j ≤ i and j {f'≥ {T - size}' if left else f'< {size}'}",
+                    N_("j ≤ i and j ≥ {n}") if left else N_("j ≤ i and j < {n}"),
+                    T - size if left else size,
                 )
             elif kind.counts == "new words":
-                yield Scene(k, TEXT[T - size :], TEXT, "causal_mask", (size, T), (), f"j ≤ i + {T - size}")
+                yield Scene(k, TEXT[T - size :], TEXT, "causal_mask", (size, T), (), "j ≤ i + {n}", T - size)
             elif kind.name == "prefix LM":
-                yield Scene(k, TEXT, TEXT, "prefix_lm_mask", (T, size), (), f"j ≤ i or j < {size}")
+                yield Scene(k, TEXT, TEXT, "prefix_lm_mask", (T, size), (), N_("j ≤ i or j < {n}"), size)
             elif kind.counts == "source words":
-                yield Scene(
-                    k, TEXT, TEXT, "unilm_mask", ("sequence-to-sequence", size, T - size), (), f"j ≤ i or j < {size}"
-                )
+                arguments = ("sequence-to-sequence", size, T - size)
+                yield Scene(k, TEXT, TEXT, "unilm_mask", arguments, (), N_("j ≤ i or j < {n}"), size)
             elif kind.ahead == "cross":
-                yield Scene(k, ANSWER, _padded(size, False), "", (real(size, False),), (), f"j < {size}")
+                yield Scene(k, ANSWER, _padded(size, False), "", (real(size, False),), (), "j < {n}", size)
             elif kind.counts == "example":
                 a, b = glm_words(*BLANKS[size])
                 yield Scene(
@@ -124,12 +133,13 @@ def _scenes():
                     "unilm_mask",
                     ("sequence-to-sequence", len(a), len(b)),
                     ("blank_infilling", i),
-                    f"j ≤ i or j < {len(a)}",
+                    N_("j ≤ i or j < {n}"),
+                    len(a),
                 )
             elif kind.name in unilm:
-                yield Scene(k, TEXT, TEXT, "unilm_mask", (unilm[kind.name], T // 2, T // 2), (), rules[kind.name])
+                yield Scene(k, TEXT, TEXT, "unilm_mask", (unilm[kind.name], T // 2, T // 2), (), rules[kind.name], 0)
             else:
-                yield Scene(k, TEXT, TEXT, "causal_mask", (T,), (), "j ≤ i")
+                yield Scene(k, TEXT, TEXT, "causal_mask", (T,), (), "j ≤ i", 0)
 
 
 SCENES = tuple(_scenes())

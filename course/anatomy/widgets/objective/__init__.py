@@ -11,11 +11,13 @@ import torch
 import traitlets as t
 from matplotlib.patches import Rectangle
 
+from ...translation import sentences
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
+from ..tools.words import N_, _
 from .story import STORY
 
 DOCUMENTS = (
@@ -34,12 +36,12 @@ IGNORE, NOTHING, CLASS = -100, -1, 1000  # no label, no token, CLASS + label of 
 ROWS = ("sees", "predicts", "decoder sees", "decoder predicts", "position", "in blank")
 # function → (name in the list, who reads, classes of a pair)
 OBJECTIVES = {
-    "next_token_pairs": ("next token (GPT)", "causal", ()),
-    "mask_tokens": ("masked tokens (BERT)", "full", ()),
-    "span_corruption": ("span corruption (T5)", "encoder-decoder", ()),
-    "blank_infilling": ("blank infilling (GLM)", "prefix", ()),
-    "nsp_pair": ("next sentence (BERT)", "full", ("next", "random")),
-    "sop_pair": ("sentence order (ALBERT)", "full", ("in order", "swapped")),
+    "next_token_pairs": (N_("next token (GPT)"), "causal", ()),
+    "mask_tokens": (N_("masked tokens (BERT)"), "full", ()),
+    "span_corruption": (N_("span corruption (T5)"), "encoder-decoder", ()),
+    "blank_infilling": (N_("blank infilling (GLM)"), "prefix", ()),
+    "nsp_pair": (N_("next sentence (BERT)"), "full", (N_("next"), N_("random"))),
+    "sop_pair": (N_("sentence order (ALBERT)"), "full", (N_("in order"), N_("swapped"))),
 }
 TITLES = tuple(o[0] for o in OBJECTIVES.values())
 
@@ -99,11 +101,11 @@ class ObjectiveLab(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         objectives = [
-            {"function": name, "title": title, "reads": reads, "classes": list(classes)}
+            {"function": name, "title": _(title), "reads": reads, "classes": [_(c) for c in classes]}
             for name, (title, reads, classes) in OBJECTIVES.items()
         ]
         return {
-            "title": "Objectives: what the model sees, what it must predict",
+            "title": _("Objectives: what the model sees, what it must predict"),
             "objectives": objectives,
             "text": list(TEXT),
             "vocabulary": list(VOCABULARY),
@@ -152,11 +154,11 @@ class ObjectiveLab(SeveralFunctions):
         """A label in words; empty where nothing is predicted."""
         if label in (IGNORE, NOTHING):
             return ""
-        return OBJECTIVES[self.names[self.objective]][2][label - CLASS] if label >= CLASS else word(label)
+        return _(OBJECTIVES[self.names[self.objective]][2][label - CLASS]) if label >= CLASS else word(label)
 
     @property
     def whose(self) -> str:
-        return "your" if self.written(self.names[self.objective]) else "the reference's"
+        return _("your") if self.written(self.names[self.objective]) else _("the reference's")
 
     @property
     def words(self) -> str:
@@ -165,11 +167,17 @@ class ObjectiveLab(SeveralFunctions):
         said = " ".join(word(i) for i in rows[0] if i != NOTHING)
         decoder = " ".join(word(i) for i in rows[2] if i != NOTHING)
         answer = self.wording(rows[row + 1][column])
-        return (
-            f"Objective lab with {self.whose} example of {TITLES[self.objective]}, draw {self.draw}. Text: "
-            f"{' '.join(TEXT)} The model reads: {said}{'; the decoder: ' + decoder if decoder else ''}. At place "
-            f"{column} it sees {' '.join(seen)} and predicts {answer or 'nothing'}. {found['read']} tokens read, "
-            f"{found['predicted']} predicted; {found['wrong']} entries differ from the reference."
+        about = _("Objective lab with {whose} example of {title}, draw {draw}.")
+        reads = _("The model reads: {read}; the decoder: {decoder}.") if decoder else _("The model reads: {read}.")
+        counted = _("{read} tokens read, {predicted} predicted; {wrong} entries differ from the reference.")
+        return sentences(
+            about.format(whose=self.whose, title=_(TITLES[self.objective]), draw=self.draw),
+            _("Text: {text}").format(text=" ".join(TEXT)),
+            reads.format(read=said, decoder=decoder),
+            _("At place {n} it sees {seen} and predicts {answer}.").format(
+                n=column, seen=" ".join(seen), answer=answer or _("nothing")
+            ),
+            counted.format(**found),
         )
 
     def figure(self) -> Figure:
@@ -259,7 +267,8 @@ def _blanks(fn, d):
 def _pair(name, made):
     first, second, label = several_of(made, name, 3)
     if int(label) not in (0, 1):
-        raise WrongOutput(f"{name} must return 0 or 1 as its label, and it returned {label}.")
+        said = _("{name} must return 0 or 1 as its label, and it returned {label}.")
+        raise WrongOutput(said.format(name=name, label=label))
     a, b = ([int(x) for x in v] for v in (first, second))
     read = [1, *a, 2, *b, 2]  # [CLS] a [SEP] b [SEP]
     return {0: read, 1: [CLASS + int(label)] + [IGNORE] * (len(read) - 1)}
@@ -278,6 +287,7 @@ def _lay_out(name, rows):
     out = np.full((len(ROWS), SIZE), float(NOTHING))
     for r, values in rows.items():
         if len(values) > SIZE:
-            raise WrongOutput(f"{name} returned {len(values)} tokens for a text of {T}: at most {SIZE} can be drawn.")
+            said = _("{name} returned {n} tokens for a text of {all}: at most {most} can be drawn.")
+            raise WrongOutput(said.format(name=name, n=len(values), all=T, most=SIZE))
         out[r, : len(values)] = [int(v) for v in values]
     return out

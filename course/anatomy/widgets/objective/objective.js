@@ -23,20 +23,20 @@ function objectiveWidget(ui) {
     const p = Math.min(place, first + second - 1);
     return p < first ? [0, p] : [2, p - first];
   };
-  pick(ui, { trait: "objective", name: "objective", names: spec.objectives.map((o) => o.title) });
+  pick(ui, { trait: "objective", name: tr("objective"), names: spec.objectives.map((o) => o.title) });
   slider(ui, {
-    trait: "place", name: "place", long: true,
+    trait: "place", name: tr("place"), long: true,
     max: () => count(example()) - 1,
     show: (p) => {
       const rows = example();
       const [r, c] = locate(rows, p);
-      return `${r ? "decoder " : ""}${c}: ${word(rows[r][c])}`;
+      return r ? tr("decoder {n}: {word}", { n: c, word: word(rows[r][c]) }) : `${c}: ${word(rows[r][c])}`;
     },
   });
-  slider(ui, { trait: "draw", name: "random draw", max: spec.draws - 1 });
+  slider(ui, { trait: "draw", name: tr("random draw"), max: spec.draws - 1 });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  player(ui, bar, { stepName: "Next place", playName: "Play places", every: PLACE_MS, step() {
+  player(ui, bar, { stepName: tr("Next place"), playName: tr("Play places"), every: PLACE_MS, step() {
     const all = count(example());
     ui.set("place", (Math.min(ui.get("place"), all - 1) + 1) % all);
   } });
@@ -44,9 +44,9 @@ function objectiveWidget(ui) {
   ui.root.append(ui.readout);
   const table = tokenTable(ui, ui.row(), { word, wording, lengths, setting: () => now });
   const show = signs(ui.row(), [
-    ["tokens read", "each costs a step of computation"],
-    ["predictions", "each is one term of the loss"],
-    ["entries unlike the reference", "tokens, labels and positions; crossed out in the picture"],
+    [tr("tokens read"), tr("each costs a step of computation")],
+    [tr("predictions"), tr("each is one term of the loss")],
+    [tr("entries unlike the reference"), tr("tokens, labels and positions; crossed out in the picture")],
   ]);
 
   /** Which tokens of the two sequences this place may see. */
@@ -61,13 +61,16 @@ function objectiveWidget(ui) {
   /** The term of the loss at this place: whose logarithm, given what, divided by how many. */
   function formula({ rows, asked }, [row, column], seen) {
     const label = rows[row + 1][column];
-    const name = `labels[${column}]`;
-    if (!wording(label)) return row === 0 && rows[2].some((v) => v !== spec.nothing) ? "The encoder has no labels." : `${name} = ${label}: no term in the loss`;
+    if (!wording(label)) {
+      return row === 0 && rows[2].some((v) => v !== spec.nothing) ? tr("The encoder has no labels.")
+        : tr("labels[{n}] = {label}: no term in the loss", { n: column, label });
+    }
     const given = [0, 2].map((r, k) => [["x", "y"][k], seen[k].lastIndexOf(true)]).filter(([, last]) => last >= 0)
       .map(([letter, last]) => `${letter}[0…${last}]`).join(", ");
     const options = label >= spec.class ? objective().classes.length : spec.vocabulary.length;
-    return `${name} = “${wording(label)}”: one of ${asked} terms, −ln p(${wording(label)} | ${given}) ÷ ${asked}; ` +
-      `a blind guess among ${options} has −ln(1 ÷ ${options}) = ${short(Math.log(options))}`;
+    return tr("labels[{n}] = “{word}”: one of {terms} terms, −ln p({word} | {given}) ÷ {terms}; " +
+      "a blind guess among {options} has −ln(1 ÷ {options}) = {loss}",
+    { n: column, word: wording(label), terms: asked, given, options, loss: short(Math.log(options)) });
   }
 
   let now = null;
@@ -91,7 +94,7 @@ function objectiveWidget(ui) {
       }
       if (drawn !== now) {
         table.layout();
-        show([[String(count(now.rows)), ""], [String(now.asked), ""], [String(now.wrong), now.wrong ? "differs" : "same", now.wrong === 0]]);
+        show([[String(count(now.rows)), ""], [String(now.asked), ""], [String(now.wrong), now.wrong ? tr("differs") : tr("same"), now.wrong === 0]]);
         drawn = now;
       }
       const at = locate(now.rows, ui.seen("place"));
@@ -100,12 +103,15 @@ function objectiveWidget(ui) {
       const [row, column] = at;
       const words = [0, 2].flatMap((r, k) => now.rows[r].filter((_, c) => seen[k][c])).map(word);
       const answer = wording(now.rows[row + 1][column]);
-      ui.say(`${row ? "decoder place" : "place"} ${column}, “${word(now.rows[row][column])}”, sees ${words.join(" ")} → ` +
-        (answer ? `must predict “${answer}”` : "predicts nothing"), formula(now, at, seen));
+      ui.say(tr(answer ? N_("{place}, “{word}”, sees {seen} → must predict “{answer}”") : N_("{place}, “{word}”, sees {seen} → predicts nothing"),
+        { place: placed(row, column), word: word(now.rows[row][column]), seen: words.join(" "), answer }), formula(now, at, seen));
       ui.root.dataset.key = `${key},${row},${column}`;
     },
   };
 }
+
+/** A place by its row, the decoder's or the only one that is read, and its column. */
+const placed = (row, column) => tr(row ? N_("decoder place {n}") : N_("place {n}"), { n: column });
 
 /**
  * Rows of tokens under one another, in as many pieces as the room asks for. Pointing at a token, or at its label or its
@@ -117,9 +123,9 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
   const per = Math.max(2, Math.min(spec.size, Math.floor((room - left - 2) / cell)));
   const W = left + per * cell + 2;
   const note = html("small", {});
-  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, "The example", note));
+  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("The example"), note));
   parent.append(box);
-  const canvas = picture(box, W, 10, "Rows of tokens: the text, what the model reads, what it must predict");
+  const canvas = picture(box, W, 10, tr("Rows of tokens: the text, what the model reads, what it must predict"));
   const chips = svg("g");
   canvas.append(chips);
   let [lines, tokens] = [[], []]; // pieces of rows, { row, from, to }; nodes of the tokens, { row, column, rect, text }
@@ -136,7 +142,7 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
     return p < first ? [0, p] : [2, p - first];
   };
   const place = cursor(ui, canvas, {
-    name: "Tokens; arrow keys walk along the places", cross: false,
+    name: tr("Tokens; arrow keys walk along the places"), cross: false,
     box: () => ({ x: left, y: top, width: per * cell, height: lines.length * step }),
     size: () => [per, lines.length],
     at() {
@@ -153,7 +159,7 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
     },
     says() {
       const [row, column] = here();
-      return `${row ? "decoder place" : "place"} ${column}, ${word(setting().rows[row][column])}`;
+      return tr("{place}, {word}", { place: placed(row, column), word: word(setting().rows[row][column]) });
     },
   });
 
@@ -161,10 +167,12 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
     layout() {
       const { rows, right, pair, hidden, reference } = setting();
       const some = rows[2].some((v) => v !== spec.nothing);
-      const names = { [TEXT]: "text", 0: some ? "encoder reads" : "model reads", 1: "must predict", 2: "decoder reads", 3: "must predict",
-        4: "position", 5: "in blank" };
-      write(note, `blue: what the framed place sees; orange: what it must predict; ${hidden.some(Boolean) ? "dashed: hidden; " : ""}` +
-        (reference ? "the reference" : "yours"));
+      const names = { [TEXT]: tr("text"), 0: some ? tr("encoder reads") : tr("model reads"), 1: tr("must predict"),
+        2: tr("decoder reads"), 3: tr("must predict"), 4: tr("position"), 5: tr("in blank") };
+      write(note, tr(hidden.some(Boolean)
+        ? N_("blue: what the framed place sees; orange: what it must predict; dashed: hidden; {whose}")
+        : N_("blue: what the framed place sees; orange: what it must predict; {whose}"),
+      { whose: reference ? tr("the reference") : tr("yours") }));
       const cells = { [TEXT]: pair ? [] : spec.text.map((_, c) => c) };
       rows.forEach((values, r) => {
         // The encoder of T5 predicts nothing: no row of dashes for it.

@@ -10,10 +10,12 @@ import numpy as np
 import torch
 import traitlets as t
 
+from ...translation import listed
 from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from ..tools.words import N_, _
 from .story import STORY
 
 T, WIDTH, D = 32, 32, 8  # places; features of an absolute encoding; features of a head
@@ -22,13 +24,13 @@ CLIPS = (2, 4, 8, LARGEST_CLIP)
 SLOPES = tuple(2.0**-h for h in range(1, 9))
 # name, function of the course, letter of its table, variants
 SCHEMES = (
-    ("sinusoidal", "sinusoid", "s", ("no projections", "random W", "looks 3 back")),
-    ("learned absolute", "LearnedPositions", "s", ("fresh table", "smooth table")),
+    (N_("sinusoidal"), "sinusoid", "s", (N_("no projections"), N_("random W"), N_("looks 3 back"))),
+    (N_("learned absolute"), "LearnedPositions", "s", (N_("fresh table"), N_("smooth table"))),
     ("Shaw", "shaw_index", "s", tuple(f"K = {k}" for k in CLIPS)),
-    ("Transformer-XL", "transformer_xl_scores", "s", ("q·r + v·r", "q·r alone", "v·r alone")),
-    ("T5, bidirectional", "t5_relative_bucket", "s", ("head 1", "head 2", "head 3", "head 4")),
-    ("T5, causal", "t5_relative_bucket", "c", ("head 1", "head 2", "head 3", "head 4")),
-    ("DeBERTa", "deberta_scores", "s", ("both terms", "query asks", "key asks")),
+    ("Transformer-XL", "transformer_xl_scores", "s", ("q·r + v·r", N_("q·r alone"), N_("v·r alone"))),
+    (N_("T5, bidirectional"), "t5_relative_bucket", "s", tuple(f"head {n}" for n in range(1, 5))),
+    (N_("T5, causal"), "t5_relative_bucket", "c", tuple(f"head {n}" for n in range(1, 5))),
+    ("DeBERTa", "deberta_scores", "s", (N_("both terms"), N_("query asks"), N_("key asks"))),
     ("ALiBi", "alibi_bias", "s", tuple(f"slope 1/{1 / m:.0f}" for m in SLOPES)),
 )
 NAMES = [name for name, *_ in SCHEMES]
@@ -52,7 +54,7 @@ class PositionExplorer(SeveralFunctions):
     """
 
     recording = "position"
-    names = tuple(dict.fromkeys(fn for _, fn, *_ in SCHEMES))
+    names = tuple(dict.fromkeys(fn for _name, fn, *_rest in SCHEMES))
     function_name = "function of yours"
     controls = ("scheme", "variant", "query")
     story = STORY
@@ -82,21 +84,21 @@ class PositionExplorer(SeveralFunctions):
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         facts = np.zeros((len(SCHEMES), 8, len(FACTS)))
         tables = {**reference, **mine}
-        for i, (_, fn, letter, variants) in enumerate(SCHEMES):
+        for i, (_name, fn, letter, variants) in enumerate(SCHEMES):
             for j in range(len(variants)):
                 S, right = (source[f"{letter}_{fn}"][j].astype(float) for source in (tables, reference))
                 mean, low, high = profile(S)
                 facts[i, j] = (high - low).max(), np.abs(mean - mean[::-1]).max(), np.abs(S - right).max()
-        own = [float(f"{letter}_{fn}" in mine and mine is not reference) for _, fn, letter, _ in SCHEMES]
+        own = [float(f"{letter}_{fn}" in mine and mine is not reference) for _name, fn, letter, _variants in SCHEMES]
         return {**{k: v for k, v in reference.items() if k not in mine}, "facts": facts, "own": np.array(own)}
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         schemes = [
-            {"name": name, "table": f"{letter}_{fn}", "variants": list(variants)}
+            {"name": _(name), "table": f"{letter}_{fn}", "variants": [_shown(v) for v in variants]}
             for name, fn, letter, variants in SCHEMES
         ]
         return {
-            "title": "Positions: what does a score learn from places alone?",
+            "title": _("Positions: what does a score learn from places alone?"),
             "places": T,
             "schemes": schemes,
             "tolerance": TOLERANCE,
@@ -119,25 +121,34 @@ class PositionExplorer(SeveralFunctions):
 
     @property
     def whose(self) -> str:
-        return "your" if self.written(SCHEMES[self.scheme][1]) else "the reference's"
+        return _("your") if self.written(SCHEMES[self.scheme][1]) else _("the reference's")
 
     @property
     def words(self) -> str:
         i, j = self._at()
-        name, fn, _, variants = SCHEMES[i]
+        name, fn, _letter, variants = SCHEMES[i]
         found, row = self.facts(), self.scores()[self.query]
         mean = profile(self.scores())[0]
-        near = ", ".join(f"{r}: {mean[r + T - 1]:.2f}" for r in range(-4, 5))
-        best = int(np.nanargmax(row)) if np.isfinite(row).any() else "none"
-        spread = "distance only" if found["spread"] <= TOLERANCE else "place counts"
-        direction = "no direction" if found["direction"] <= TOLERANCE else "direction"
-        same = "ok" if found["reference"] <= TOLERANCE else "broken"
-        return (
-            f"Position explorer, scheme {name} ({variants[j]}) with {self.whose} {fn}: a heatmap of the position part "
-            f"of 32 × 32 scores, and the score against r = key − query. Mean score by r: {near}. Query {self.query} "
-            f"scores key {best} highest. Largest spread among pairs of one distance: {number(found['spread'])} "
-            f"({spread}); r and −r differ by up to {number(found['direction'])} ({direction}). Farthest from the "
-            f"reference: {number(found['reference'])} ({same})."
+        told = _(
+            "Position explorer, scheme {scheme} ({variant}) with {whose} {function}: a heatmap of the position part "
+            "of 32 × 32 scores, and the score against r = key − query. Mean score by r: {near}. Query {query} "
+            "scores key {best} highest. Largest spread among pairs of one distance: {spread} ({spread_state}); r and "
+            "−r differ by up to {direction} ({direction_state}). Farthest from the reference: {far} ({state})."
+        )
+        return told.format(
+            scheme=_(name),
+            variant=_shown(variants[j]),
+            whose=self.whose,
+            function=fn,
+            near=listed(f"{r}: {mean[r + T - 1]:.2f}" for r in range(-4, 5)),
+            query=self.query,
+            best=int(np.nanargmax(row)) if np.isfinite(row).any() else _("none"),
+            spread=number(found["spread"]),
+            spread_state=_("distance only") if found["spread"] <= TOLERANCE else _("place counts"),
+            direction=number(found["direction"]),
+            direction_state=_("no direction") if found["direction"] <= TOLERANCE else _("direction"),
+            far=number(found["reference"]),
+            state=_("ok") if found["reference"] <= TOLERANCE else _("broken"),
         )
 
     def figure(self) -> Figure:
@@ -160,6 +171,16 @@ class PositionExplorer(SeveralFunctions):
         curve.legend(fontsize=8)
         plain(curve, "Score against distance", "r = key − query", "score")
         return fig
+
+
+def _shown(variant):
+    """The name of a variant in the language in use."""
+    word, _blank, number_of = variant.partition(" ")
+    if word == "head":
+        return _("head {n}").format(n=number_of)
+    if word == "slope":
+        return _("slope {m}").format(m=number_of)
+    return _(variant)
 
 
 def profile(S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -238,13 +259,24 @@ _MEASURES = {
 
 def _whole(index, name, rows):
     """``index`` if it is a (T, T) tensor of whole numbers below ``rows``; WrongOutput otherwise."""
-    asked = f"{name} must return an integer tensor of shape {(T, T)} with entries 0 to {rows - 1} here"
+    asked = {"name": name, "shape": (T, T), "last": rows - 1}
+    got = None
     if not isinstance(index, torch.Tensor):
-        raise WrongOutput(f"{asked}, and it returned {type(index).__name__}.")
-    if tuple(index.shape) != (T, T):
-        raise WrongOutput(f"{asked}, and it returned shape {tuple(index.shape)}.")
-    if index.is_floating_point() or index.dtype == torch.bool:
-        raise WrongOutput(f"{asked}, and it returned dtype {str(index.dtype).removeprefix('torch.')}.")
+        got = type(index).__name__
+    elif tuple(index.shape) != (T, T):
+        got = _("shape {shape}").format(shape=tuple(index.shape))
+    elif index.is_floating_point() or index.dtype == torch.bool:
+        got = _("dtype {dtype}").format(dtype=str(index.dtype).removeprefix("torch."))
+    if got is not None:
+        said = _(
+            "{name} must return an integer tensor of shape {shape} with entries 0 to {last} here, and it returned "
+            "{got}."
+        )
+        raise WrongOutput(said.format(**asked, got=got))
     if index.min() < 0 or index.max() >= rows:
-        raise WrongOutput(f"{asked}, and its entries run from {int(index.min())} to {int(index.max())}.")
+        said = _(
+            "{name} must return an integer tensor of shape {shape} with entries 0 to {last} here, and its entries run "
+            "from {low} to {high}."
+        )
+        raise WrongOutput(said.format(**asked, low=int(index.min()), high=int(index.max())))
     return index.detach().cpu()

@@ -1,33 +1,35 @@
 // PositionExplorer: the position part of the scores as a heatmap, and the score against the distance.
 
-// The score of query i and key j, as each scheme makes it; r = j − i.
-const TERMS = {
-  sinusoidal: [
+// The score of query i and key j, as each scheme of the list makes it; r = j − i.
+const TERMS = [
+  [ // sinusoidal
     (i, j) => `PE(${i})·PE(${j}) = ${cosines(j - i)}`,
     (i, j) => `PE(${i}) W_q · PE(${j}) W_k`,
     (i, j) => `PE(${i}) W · PE(${j}) = ${cosines(j - i + 3)}`,
   ],
-  "learned absolute": [(i, j) => `p[${i}]·p[${j}]`],
-  Shaw: [(i, j, variant) => `q·a[${clipped(j - i, variant)}] − q·a[0]`],
-  "Transformer-XL": [
+  [(i, j) => `p[${i}]·p[${j}]`], // learned absolute
+  [(i, j, variant) => `q·a[${clipped(j - i, variant)}] − q·a[0]`], // Shaw
+  [ // Transformer-XL
     (i, j) => `(q·R[${minus(String(i - j))}] + v·R[${minus(String(i - j))}]) ÷ √8`,
     (i, j) => `q·R[${minus(String(i - j))}] ÷ √8`,
     (i, j) => `v·R[${minus(String(i - j))}] ÷ √8`,
   ],
-  "T5, bidirectional": [(i, j, variant) => `b[bucket of ${minus(String(j - i))}, ${variant}]`],
-  "T5, causal": [(i, j, variant) => `b[bucket of ${minus(String(j - i))}, ${variant}]`],
-  DeBERTa: [
+  [(i, j, head) => bucket(j - i, head)], // T5, bidirectional
+  [(i, j, head) => bucket(j - i, head)], // T5, causal
+  [ // DeBERTa
     (i, j) => `(q·kr[δ(${i}, ${j})] + k·qr[δ(${j}, ${i})]) ÷ √24`,
     (i, j) => `q·kr[δ(${i}, ${j})] ÷ √24`,
     (i, j) => `k·qr[δ(${j}, ${i})] ÷ √24`,
   ],
-  ALiBi: [(i, j, variant) => `−${variant.replace("slope ", "")} · |${minus(String(j - i))}|`],
-};
+  [(i, j, variant) => `−${variant.match(/1\/\d+/)[0]} · |${minus(String(j - i))}|`], // ALiBi
+];
 
-const cosines = (r) => minus(`cos(${r} · 1) + cos(${r} · 0.562) + … (16 terms)`);
+const cosines = (r) => tr("cos({r} · 1) + cos({r} · 0.562) + … (16 terms)", { r: minus(String(r)) });
+
+const bucket = (r, head) => tr("b[bucket of {r}, {head}]", { r: minus(String(r)), head });
 
 const clipped = (r, variant) => {
-  const k = Number(variant.replace("K = ", ""));
+  const k = Number(variant.match(/\d+/)[0]);
   return minus(String(clamp(r, -k, k)));
 };
 
@@ -36,9 +38,9 @@ function positionWidget(ui) {
   const N = spec.places;
   const scheme = () => spec.schemes[ui.get("scheme")];
   const last = () => scheme().variants.length - 1;
-  pick(ui, { trait: "scheme", name: "scheme", names: spec.schemes.map((s) => s.name) });
-  slider(ui, { trait: "variant", name: "variant", max: last, show: (i) => scheme().variants[i], long: true });
-  slider(ui, { trait: "query", name: "query position", max: N - 1, kind: "ta-two" });
+  pick(ui, { trait: "scheme", name: tr("scheme"), names: spec.schemes.map((s) => s.name) });
+  slider(ui, { trait: "variant", name: tr("variant"), max: last, show: (i) => scheme().variants[i], long: true });
+  slider(ui, { trait: "query", name: tr("query position"), max: N - 1, kind: "ta-two" });
   ui.listen("scheme", () => { if (ui.get("variant") > last()) ui.set("variant", last()); });
   ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
@@ -49,12 +51,12 @@ function positionWidget(ui) {
   const wide = room >= map.width + 340;
   const curve = positionCurve(ui, row, N, wide ? room - map.width - 20 : room);
   const table = signs(ui.row(), [
-    ["spread within a distance", "largest difference of scores of pairs with one distance"],
-    ["r against −r", "largest difference of the mean scores of r and −r"],
-    ["from the reference", "largest difference of a score"],
+    [tr("spread within a distance"), tr("largest difference of scores of pairs with one distance")],
+    [tr("r against −r"), tr("largest difference of the mean scores of r and −r")],
+    [tr("from the reference"), tr("largest difference of a score")],
   ]);
   ui.root.append(html("p", { class: "ta-note", style: "margin-top: 2px" },
-    "The same word stands at all 32 places. Tables, words and projections are random numbers, not trained."));
+    tr("The same word stands at all 32 places. Tables, words and projections are random numbers, not trained.")));
 
   let drawn = "";
   let now = null;
@@ -71,21 +73,23 @@ function positionWidget(ui) {
         const found = [...ui.table("facts").subarray((at * 8 + variant) * 3, (at * 8 + variant) * 3 + 3)];
         now = { S: cut(source), right: cut(`ref_${source}`), own: ui.table("own")[at] === 1 };
         const small = found.map((v) => v <= spec.tolerance);
-        now.words = [small[0] ? "distance only" : "place counts", small[1] ? "no direction" : "direction"];
+        now.words = [small[0] ? tr("distance only") : tr("place counts"), small[1] ? tr("no direction") : tr("direction")];
         map.paint(now.S, palette(ui.dark));
         curve.layout(now);
-        const same = [short(found[2]), small[2] ? "same" : "differs", small[2]];
-        table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", "not yours yet"]]);
+        const same = [short(found[2]), small[2] ? tr("same") : tr("differs"), small[2]];
+        table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", tr("not yours yet")]]);
       }
       map.mark(query, key);
       curve.move(now.S, query, key);
-      const beginning = `${name}, ${variants[variant]}: `;
-      if (key === undefined) ui.say(`${beginning}${best(now.S, query)}; ${now.words.join(", ")}`);
-      else {
+      const about = { scheme: name, variant: variants[variant], query, key };
+      if (key === undefined) {
+        ui.say(tr("{scheme}, {variant}: {best}; {spread}, {direction}",
+          { ...about, best: best(now.S, query), spread: now.words[0], direction: now.words[1] }));
+      } else {
         const [mine, right] = [now.S[query * N + key], now.right[query * N + key]];
-        const terms = TERMS[name][variant] ?? TERMS[name][0];
-        const other = Math.abs(mine - right) <= spec.tolerance ? "" : ` (reference ${fixed(right, 2)})`;
-        ui.say(`${beginning}query ${query}, key ${key}, r = ${minus(String(key - query))}`,
+        const terms = TERMS[at][variant] ?? TERMS[at][0];
+        const other = Math.abs(mine - right) <= spec.tolerance ? "" : tr(" (reference {right})", { right: fixed(right, 2) });
+        ui.say(tr("{scheme}, {variant}: query {query}, key {key}, r = {r}", { ...about, r: minus(String(key - query)) }),
           `S[${query}, ${key}] = ${terms(query, key, variants[variant])} = ${fixed(mine, 2)}${other}`);
       }
       ui.root.dataset.key = `${at},${variant},${query},${key ?? "–"},${fixed(now.S[query * N + (key ?? 0)], 4)}`;
@@ -96,9 +100,9 @@ function positionWidget(ui) {
     const scores = [...S.subarray(query * N, (query + 1) * N)];
     const top = Math.max(...scores);
     const winners = scores.filter((v) => v >= top - spec.tolerance).length;
-    if (!Number.isFinite(top)) return `query ${query} has no largest score`;
-    return winners > 1 ? `query ${query} gives ${winners} keys its largest score, ${fixed(top, 2)}`
-      : `query ${query} scores key ${scores.indexOf(top)} highest, ${fixed(top, 2)}`;
+    if (!Number.isFinite(top)) return tr("query {query} has no largest score", { query });
+    return winners > 1 ? tr("query {query} gives {n} keys its largest score, {score}", { query, n: winners, score: fixed(top, 2) })
+      : tr("query {query} scores key {key} highest, {score}", { query, key: scores.indexOf(top), score: fixed(top, 2) });
   }
 }
 
@@ -106,9 +110,9 @@ function positionWidget(ui) {
 function positionHeat(ui, parent, N, cell) {
   const [left, right, topEdge, size] = [40, 54, 6, N * cell];
   const map = scoreMap(parent, {
-    N, cell, left, right, topEdge, bottom: 38, inset: 16, places: [0, 8, 16, 24, N - 1], caption: "Scores S[query, key]",
-    name: "Heatmap of the position part of the scores, query position down, key position across",
-    down: "query position", across: "key position",
+    N, cell, left, right, topEdge, bottom: 38, inset: 16, places: [0, 8, 16, 24, N - 1], caption: tr("Scores S[query, key]"),
+    name: tr("Heatmap of the position part of the scores, query position down, key position across"),
+    down: tr("query position"), across: tr("key position"),
   });
   const { over } = map;
   const diagonal = line(over, 0, 0, 0, 0, "ta-diagonal");
@@ -116,12 +120,12 @@ function positionHeat(ui, parent, N, cell) {
   const here = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-mark" });
   over.append(frame, here);
   const place = cursor(ui, over, {
-    name: "Scores; arrow keys move key and query, with shift both", diagonal: true,
+    name: tr("Scores; arrow keys move key and query, with shift both"), diagonal: true,
     box: () => ({ x: left, y: topEdge, width: size, height: size }),
     size: () => [N, N],
     at: () => [ui.seen("key") ?? ui.seen("query"), ui.seen("query")],
     state: (key, query) => ({ query, key }),
-    says: (key, query) => `query ${query}, key ${key}`,
+    says: (key, query) => tr("query {query}, key {key}", { query, key }),
   });
   return {
     width: left + size + right,
@@ -148,9 +152,9 @@ function positionCurve(ui, parent, N, W) {
   const [H, left, right, topEdge, bottom] = [282, 40, 10, 6, 38];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
-  box.append(html("p", { class: "ta-caption" }, "Score against distance", note));
+  box.append(html("p", { class: "ta-caption" }, tr("Score against distance"), note));
   parent.append(box);
-  const canvas = picture(box, W, H, "Score against relative position: mean, band of all pairs, and the query on show");
+  const canvas = picture(box, W, H, tr("Score against relative position: mean, band of all pairs, and the query on show"));
   const [iw, ih] = [W - left - right, H - topEdge - bottom];
   const x = (r) => left + ((r + N - 1) / (2 * N - 2)) * iw;
   for (const r of [-30, -20, -10, 0, 10, 20, 30]) {
@@ -158,7 +162,7 @@ function positionCurve(ui, parent, N, W) {
     label(canvas, x(r), topEdge + ih + 15, minus(String(r)), "middle", "ta-small");
   }
   canvas.append(svg("rect", { x: left, y: topEdge, width: iw, height: ih, class: "ta-axis" }));
-  label(canvas, left + iw / 2, H - 5, "r = key − query", "middle");
+  label(canvas, left + iw / 2, H - 5, tr("r = key − query"), "middle");
   const scale = svg("g");
   const band = svg("path", { style: "fill: var(--ta-one); fill-opacity: 0.22; stroke: none" });
   const mean = svg("path", { class: "ta-mine" });
@@ -173,7 +177,7 @@ function positionCurve(ui, parent, N, W) {
   const here = svg("circle", { r: 7, class: "ta-mark", style: "pointer-events: none" });
   canvas.append(here);
   const place = cursor(ui, canvas, {
-    name: "Curve: distance r",
+    name: tr("Curve: distance r"),
     // Half a step to each side, so that each distance is a column of its own.
     box: () => ({ x: left - iw / (4 * N - 4), y: topEdge, width: iw + iw / (2 * N - 2), height: ih }),
     size: () => [2 * N - 1, 1],
@@ -217,8 +221,8 @@ function positionCurve(ui, parent, N, W) {
       fill(mean, { d: trace(mine.map(([r, m]) => [x(r), y(m)])) });
       fill(reference, { d: trace(theirs.map(([r, m]) => [x(r), y(m)])) });
       mean.style.visibility = own ? "visible" : "hidden";
-      write(note, own ? "line: mean; band: all pairs; dashes: reference; dots: this query"
-        : "dashes: mean of the reference; band: all pairs; dots: this query");
+      write(note, own ? tr("line: mean; band: all pairs; dashes: reference; dots: this query")
+        : tr("dashes: mean of the reference; band: all pairs; dots: this query"));
     },
     move(S, query, key) {
       place();

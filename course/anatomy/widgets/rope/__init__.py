@@ -14,6 +14,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import N_, _
 from .story import STORY
 
 POSITIONS = 64
@@ -23,7 +24,12 @@ BASES = (100.0, 1e3, 1e4, 1e5, 5e5)
 TOLERANCE = 1e-4
 INVARIANTS = ("shift", "norm", "reference")
 # Said of a function that differs from the reference; the index is in the table ``cause``.
-CAUSES = ("differs", "differs: turns the other way", "differs: pairs the halves", "differs: other speeds")
+CAUSES = (
+    N_("differs"),
+    N_("differs: turns the other way"),
+    N_("differs: pairs the halves"),
+    N_("differs: other speeds"),
+)
 
 
 class RopeExplorer(TableWidget):
@@ -81,7 +87,7 @@ class RopeExplorer(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "RoPE: rotate the query by m, the key by n",
+            "title": _("RoPE: rotate the query by m, the key by n"),
             "positions": POSITIONS,
             "dims": list(DIMS),
             "bases": list(BASES),
@@ -113,16 +119,30 @@ class RopeExplorer(TableWidget):
     @property
     def words(self) -> str:
         S, found = self.scores(), self.invariants()
-        words = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
-        if words["reference"] != "ok":
-            words["reference"] = self.cause()
-        return (
-            f"RoPE explorer with {self.whose} apply_rope, D = {self.dim}, base {self.base:,.0f}. Dials of "
-            f"{self.dim // 2} planes show the query at m = {self.m} (blue, solid) and the key at n = {self.n} "
-            f"(orange, dashed); a curve shows the score against m − n and a heatmap the score of all positions. "
-            f"Score q·k = {S[self.m, self.n]:.3f}. Largest change when both positions move by one: "
-            f"{number(found['shift'])} ({words['shift']}); largest change of a length: {number(found['norm'])} "
-            f"({words['norm']}); farthest from the reference: {number(found['reference'])} ({words['reference']})."
+        states = {k: (_("ok") if v <= TOLERANCE else _("broken")) for k, v in found.items()}
+        if not found["reference"] <= TOLERANCE:
+            states["reference"] = _(self.cause())
+        told = _(
+            "RoPE explorer with {whose} apply_rope, D = {dim}, base {base:,.0f}. Dials of {planes} planes show the "
+            "query at m = {m} (blue, solid) and the key at n = {n} (orange, dashed); a curve shows the score against "
+            "m − n and a heatmap the score of all positions. Score q·k = {score:.3f}. Largest change when both "
+            "positions move by one: {shift} ({shift_state}); largest change of a length: {norm} ({norm_state}); "
+            "farthest from the reference: {far} ({state})."
+        )
+        return told.format(
+            whose=self.whose,
+            dim=self.dim,
+            base=self.base,
+            planes=self.dim // 2,
+            m=self.m,
+            n=self.n,
+            score=S[self.m, self.n],
+            shift=number(found["shift"]),
+            shift_state=states["shift"],
+            norm=number(found["norm"]),
+            norm_state=states["norm"],
+            far=number(found["reference"]),
+            state=states["reference"],
         )
 
     def figure(self) -> Figure:

@@ -8,10 +8,10 @@ function ropeWidget(ui) {
   const N = spec.positions;
   const scores = {};
 
-  slider(ui, { trait: "m", name: "query position m", max: N - 1, kind: "ta-one" });
-  slider(ui, { trait: "n", name: "key position n", max: N - 1, kind: "ta-two" });
-  slider(ui, { trait: "base", name: "base of the angles", values: spec.bases, show: whole });
-  slider(ui, { trait: "dim", name: "head dim D", values: spec.dims });
+  slider(ui, { trait: "m", name: tr("query position m"), max: N - 1, kind: "ta-one" });
+  slider(ui, { trait: "n", name: tr("key position n"), max: N - 1, kind: "ta-two" });
+  slider(ui, { trait: "base", name: tr("base of the angles"), values: spec.bases, show: whole });
+  slider(ui, { trait: "dim", name: tr("head dim D"), values: spec.dims });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
   motion(ui, bar, N);
@@ -27,9 +27,9 @@ function ropeWidget(ui) {
   const curve = curvePanel(ui, left, N, W);
   const map = heatPanel(ui, row, N);
   const invariants = signs(ui.row(), [
-    ["depends on m − n alone", "max |S[m+1, n+1] − S[m, n]|"],
-    ["keeps every length", "max | ‖Rx‖ − ‖x‖ |"],
-    ["as the reference", "max |S − S of the reference|: right direction, pairs and speeds"],
+    [tr("depends on m − n alone"), "max |S[m+1, n+1] − S[m, n]|"],
+    [tr("keeps every length"), "max | ‖Rx‖ − ‖x‖ |"],
+    [tr("as the reference"), tr("max |S − S of the reference|: right direction, pairs and speeds")],
   ]);
 
   /** Rotated vectors and the score table S (N × N, row m) of the setting on show, yours and the reference's. */
@@ -70,7 +70,7 @@ function ropeWidget(ui) {
         dials.layout(now.dim, now.base);
         map.paint(now, palette(ui.dark));
         curve.layout(now);
-        const words = [["ok", "broken"], ["ok", "broken"], ["same", now.differs]];
+        const words = [[tr("ok"), tr("broken")], [tr("ok"), tr("broken")], [tr("same"), tr(now.differs)]];
         invariants([...now.facts].map((x, i) => {
           const good = x <= spec.tolerance;
           return [short(x), words[i][good ? 0 : 1], good];
@@ -81,8 +81,9 @@ function ropeWidget(ui) {
       map.mark(m, n);
       curve.move(now, m, n);
       const [mine, right] = [now.yours.S[m * N + n], now.reference.S[m * N + n]];
-      const beside = ui.get("notice") ? "" : ` (reference ${fixed(right)})`;
-      ui.say(minus(`m = ${m}, n = ${n}, m − n = ${m - n}:  score q·k = `) + fixed(mine) + beside,
+      const beside = ui.get("notice") ? "" : tr(" (reference {right})", { right: fixed(right) });
+      ui.say(tr("m = {m}, n = {n}, m − n = {distance}:  score q·k = {score}{beside}",
+        { m, n, distance: minus(String(m - n)), score: fixed(mine), beside }),
         `S[${m}, ${n}] = ${sum(terms, ui.seen("plane"))} = ${fixed(mine, 2)}`);
       ui.root.dataset.key = `${m},${n},${now.key},${fixed(mine, 4)}`;
     },
@@ -115,8 +116,8 @@ function products(q, k, N, D) {
 /** Buttons that move both positions together, so that a true score stands still. */
 function motion(ui, bar, N) {
   player(ui, bar, {
-    stepName: "Step both +1",
-    playName: "Play both",
+    stepName: tr("Step both +1"),
+    playName: tr("Play both"),
     every: STEP_MS,
     step() {
       const [m, n] = [ui.get("m"), ui.get("n")];
@@ -133,14 +134,15 @@ const turnBy = (angle) => Math.atan2(Math.sin(angle), Math.cos(angle));
 /** One dial per plane. Its arrows are dragged: the position becomes the one whose arrow is nearest the hand. */
 function dialPanel(ui, parent, N, W, setting) {
   const [H, most] = [144, 8];
-  parent.append(html("p", { class: "ta-caption" }, "Planes", html("small", {}, "drag q or k (dashed); gray: the reference")));
-  const canvas = picture(parent, W, H, "Dials: in each plane of two features, the rotated query q and key k as arrows");
+  parent.append(html("p", { class: "ta-caption" }, tr("Planes"),
+    html("small", {}, tr("drag q or k (dashed); gray: the reference"))));
+  const canvas = picture(parent, W, H, tr("Dials: in each plane of two features, the rotated query q and key k as arrows"));
   let dials = [];
   // Grips outlive a layout, and with them what listens to them and the focus. One stop of the tab key for each arrow.
   const grips = Array.from({ length: most }, (_, i) => [["m", "q"], ["n", "k"]].map(([trait, letter]) => {
     const grip = svg("circle", { r: 12, class: "ta-grip" });
     return handle(ui, grip, {
-      canvas, trait, name: `arrow ${letter}: its position ${trait}`, max: N - 1, stop: i === 0,
+      canvas, trait, name: tr("arrow {letter}: its position {trait}", { letter, trait }), max: N - 1, stop: i === 0,
       drag([x, y], start) {
         const { cx, cy, slow } = dials[i];
         // 63 positions turn this dial by less than half a turn: a hand would have to be finer than a pixel.
@@ -235,15 +237,15 @@ function nearest(values, wanted, from) {
 function heatPanel(ui, parent, N) {
   const map = scoreMap(parent, {
     N, cell: 4, left: 38, right: 50, topEdge: 4, bottom: 36, inset: 14, places: [0, 16, 32, 48, N - 1],
-    caption: "Scores S[m, n]", name: "Heatmap of the score for every query position m (down) and key position n (across)",
-    down: "query position m", across: "key position n",
+    caption: tr("Scores S[m, n]"), name: tr("Heatmap of the score for every query position m (down) and key position n (across)"),
+    down: tr("query position m"), across: tr("key position n"),
   });
   const { left, topEdge, cell, over } = map;
   const diagonal = line(over, 0, 0, 0, 0, "ta-diagonal");
   const here = svg("rect", { width: 10, height: 10, class: "ta-mark" });
   over.append(here);
   const place = cursor(ui, over, {
-    name: "Scores; arrow keys move n and m, with shift both", diagonal: true,
+    name: tr("Scores; arrow keys move n and m, with shift both"), diagonal: true,
     box: () => ({ x: left, y: topEdge, width: N * cell, height: N * cell }),
     size: () => [N, N],
     at: () => [ui.seen("n"), ui.seen("m")],
@@ -267,8 +269,8 @@ function heatPanel(ui, parent, N) {
 function curvePanel(ui, parent, N, W) {
   const [H, left, right, topEdge, bottom] = [168, 36, 8, 6, 32];
   const note = html("small");
-  parent.append(html("p", { class: "ta-caption" }, "Score against m − n", note));
-  const canvas = picture(parent, W, H, "Curve of the score against the distance m minus n, for the key position on show");
+  parent.append(html("p", { class: "ta-caption" }, tr("Score against m − n"), note));
+  const canvas = picture(parent, W, H, tr("Curve of the score against the distance m minus n, for the key position on show"));
   const [iw, ih] = [W - left - right, H - topEdge - bottom];
   const x = (delta) => left + ((delta + N - 1) / (2 * N - 2)) * iw;
   for (const delta of [-60, -40, -20, 0, 20, 40, 60]) {
@@ -284,7 +286,7 @@ function curvePanel(ui, parent, N, W) {
   canvas.append(scale, mine, reference);
   const distances = 2 * N - 1;
   const place = cursor(ui, canvas, {
-    name: "Curve: distance m − n",
+    name: tr("Curve: distance m − n"),
     // Half a step to each side, so that each distance is a column of its own.
     box: () => ({ x: left - iw / (4 * N - 4), y: topEdge, width: iw + iw / (2 * N - 2), height: ih }),
     size: () => [distances, 1],
@@ -316,7 +318,7 @@ function curvePanel(ui, parent, N, W) {
       fill(reference, { d: trace(points) });
       const alone = Boolean(ui.get("notice"));
       mine.style.visibility = alone ? "hidden" : "visible";
-      write(note, alone ? "dashed: the reference" : "solid: yours at this n; dashed: the reference");
+      write(note, alone ? tr("dashed: the reference") : tr("solid: yours at this n; dashed: the reference"));
     },
     move(now, m, n) {
       place();
