@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -52,13 +52,13 @@ def main(argv: Sequence[str] | None = None, zygote: Zygote | None = None) -> int
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     warnings.filterwarnings("ignore", category=SyntaxWarning)  # of students' code that is only read
     try:
-        with _ended_politely():
-            return _run(options, zygote)
+        with _ended_politely() as interrupts:
+            return _run(options, zygote, interrupts)
     except KeyboardInterrupt:
         return _refuse("Interrupted. What is graded is stored; run the same command again for the rest.", 3)
 
 
-def _run(options: argparse.Namespace, zygote: Zygote | None) -> int:
+def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interrupts") -> int:
     # The slow imports, while the zygote does its own.
     with _uncollected():
         from . import collect
@@ -117,7 +117,7 @@ def _run(options: argparse.Namespace, zygote: Zygote | None) -> int:
                 force=options.force,
                 zygote=folder,
                 nursery=nursery,
-                progress=Progress(),
+                progress=interrupts.watched(Progress()),
             )
             summary.said += _untimed(submissions)
             remarks = list[str]()
@@ -147,17 +147,46 @@ def _untimed(submissions: "Sequence[Submission]") -> list[tuple[str, str, str]]:
     return [(s.student, s.unit, said) for s in submissions if not s.problem for n, said in s.notes if n == UNTIMED]
 
 
+class Interrupts:
+    """A signal handler that raises KeyboardInterrupt, and does so again where that was lost.
+
+    Python drops an exception that is raised in a callback of a weak reference or of the garbage collector.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __call__(self, number: int, frame: object) -> None:
+        self.came = True
+        raise KeyboardInterrupt
+
+    def watched(self, progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        """``progress(done, total)``, and an interrupt after a result where one is still due."""
+
+        def shown(done: int, total: int) -> None:
+            progress(done, total)
+            if self.came and done < total:
+                raise KeyboardInterrupt
+
+        return shown
+
+
 @contextmanager
-def _ended_politely() -> Iterator[None]:
+def _ended_politely() -> Iterator[Interrupts]:
     """SIGTERM is an interrupt like Ctrl-C: the run ends with what is finished stored, and a word."""
+    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield interrupts
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ours = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever began this wants none
+        ours.append(signal.SIGINT)
+    before = {number: signal.signal(number, interrupts) for number in ours}
     try:
-        yield
+        yield interrupts
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

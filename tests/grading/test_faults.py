@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import gc
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import weakref
 
 import psutil
 import pytest
@@ -17,6 +19,7 @@ import sqlalchemy as sa
 from distributed import LocalCluster
 
 from autograder.grading import collect, engine, sessions
+from autograder.grading.__main__ import Interrupts
 from autograder.grading.course import load_course
 from autograder.grading.database import GradebookError
 from autograder.grading.grade import grade_bytes
@@ -146,6 +149,27 @@ def test_an_interrupt_keeps_what_is_finished(how, tmp_path, sandbox):
     assert process.returncode == 3 and "run the same command again" in said and "Traceback" not in said, said
     assert 0 < consistent(root) < 6
     wait_until(lambda: not any(c.is_running() and c.status() != psutil.STATUS_ZOMBIE for c in family))
+
+
+def test_an_interrupt_that_python_dropped_comes_after_the_next_result(monkeypatch):
+    """It does where the exception is raised in the callback of a weak reference."""
+
+    class Thing:
+        pass
+
+    told, lost, interrupts = [], [], Interrupts()
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: lost.append(about.exc_type))
+    progress = interrupts.watched(lambda done, total: told.append(done))
+    thing = Thing()
+    dropped = weakref.ref(thing, lambda _: interrupts(signal.SIGINT, None))
+    progress(0, 3)
+    del thing
+    gc.collect()
+    assert dropped() is None and lost == [KeyboardInterrupt]
+    with pytest.raises(KeyboardInterrupt):
+        progress(1, 3)
+    progress(3, 3)  # all is graded: nothing is left to interrupt
+    assert told == [0, 1, 3]
 
 
 @linux

@@ -54,7 +54,8 @@ def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, san
     assert solved.score == sum(e.points for e in master(unit).exercises) and solved.max_score == master(unit).points
     assert not solved.signs and not solved.notes
     blank = contained.grade_bytes(json.dumps(released(unit)).encode(), unit, "ada", key, sandbox)
-    assert blank.score == 0 and {v.mistakes[0].name for v in blank.verdicts} == {"generic.not_written"}
+    names = {v.mistakes[0].name for v in blank.verdicts}
+    assert blank.score == 0 and "generic.not_written" in names <= {"generic.not_written", "generic.needs_another"}
 
 
 @pytest.mark.parametrize("capability", ["default", "avx2"])
