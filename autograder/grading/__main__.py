@@ -150,7 +150,8 @@ def _untimed(submissions: "Sequence[Submission]") -> list[tuple[str, str, str]]:
 class Interrupts:
     """A signal handler that raises KeyboardInterrupt, and does so again where that was lost.
 
-    Python drops an exception that is raised in a callback of a weak reference or of the garbage collector.
+    Python drops an exception that is raised in a callback of a weak reference or of the garbage collector, with a
+    traceback that would say nothing to an instructor.
     """
 
     def __init__(self) -> None:
@@ -182,9 +183,12 @@ def _ended_politely() -> Iterator[Interrupts]:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever began this wants none
         ours.append(signal.SIGINT)
     before = {number: signal.signal(number, interrupts) for number in ours}
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda lost: None if lost.exc_type is KeyboardInterrupt else hook(lost)
     try:
         yield interrupts
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 
