@@ -15,25 +15,25 @@ from autograder.languages import extract
 NOT_DONE = {
     "activation",
     "atlas",
-    "cache",
     "gradient",
     "mask",
     "norm",
     "objective",
     "position",
     "rope",
-    "sparse",
     "stability",
-    "stepper",
     "wavelength",
 }
 DONE = sorted(set(REGISTERED) - NOT_DONE)
-# What is no word: the sentences on show, names of code, units, and what formulas are made of.
+# What is no word: the sentences on show, names of code and of models, units, and what formulas are made of.
 SAME = {
     "mix": "cat sat mat",
     "permutation": "the dog bites man",
     "attention": "I like him very well pad hope you are quite No indeed it is not He ought he does exp entropy",
     "anatomy": "The She He",
+    "cache": "LLaMA Llama Mistral Qwen Gemma DeepSeek ChatGLM GPT MHA MQA TB GB MB kB ms",
+    "sparse": "",
+    "stepper": "",
 }
 FORMULA = re.compile(
     r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b"
