@@ -89,10 +89,11 @@ def one_or_many(one: str, many: str) -> tuple[str, str]:
     return one, many
 
 
-def ngettext(one: str, many: str, n: float) -> str:
+def ngettext(one: str, many: str, n: float, context: str = "") -> str:
     """The sentence for a count: ``ngettext("{n} point", "{n} points", 3).format(n=3)``."""
     # Catalogues have rules for whole numbers; half a point is no single one.
-    return _catalogue(language()).ngettext(one, many, int(n) if n == int(n) else 2)
+    catalogue, n = _catalogue(language()), int(n) if n == int(n) else 2
+    return catalogue.npgettext(context, one, many, n) if context else catalogue.ngettext(one, many, n)
 
 
 def said(context: str, english: str) -> str:

@@ -10,16 +10,17 @@ from ..tools.base import TableWidget
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, plain
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import N_, _
 from .models import GPUS, MODELS, Model
 from .story import STORY
 
-KINDS = ("as built", "MHA", "GQA, up to 8", "MQA", "MLA, 512 + 64")
+KINDS = (N_("as built"), "MHA", N_("GQA, up to 8"), "MQA", N_("MLA, 512 + 64"))
 STACKS = (
-    "as built",
-    "every layer full",
-    "window 4,096 in every layer",
-    "every second layer full, else window 4,096",
-    "every sixth layer full, else window 1,024",
+    N_("as built"),
+    N_("every layer full"),
+    N_("window 4,096 in every layer"),
+    N_("every second layer full, else window 4,096"),
+    N_("every sixth layer full, else window 1,024"),
 )
 ITEMSIZES = (4, 2, 1)
 TOKENS = tuple(2**e for e in range(9, 21))
@@ -58,7 +59,7 @@ class CacheCalculator(TableWidget):
         shape = (len(MODELS), len(KINDS), len(STACKS), len(ITEMSIZES))
         tables = {"full": np.zeros(shape), "windowed": np.zeros(shape)}
         for m, k, s, b in np.ndindex(shape):
-            full, _ = layers(MODELS[m], s)
+            full, __ = layers(MODELS[m], s)
             heads, head_dim = cached_heads(MODELS[m], k)
             for name, count in (("full", full), ("windowed", MODELS[m].layers - full)):
                 if count:
@@ -72,9 +73,9 @@ class CacheCalculator(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "What a cache costs",
-            "kinds": list(KINDS),
-            "stacks": list(STACKS),
+            "title": _("What a cache costs"),
+            "kinds": [_(kind) for kind in KINDS],
+            "stacks": [_(stack) for stack in STACKS],
             "itemsizes": list(ITEMSIZES),
             "tokens": list(TOKENS),
             "users": list(USERS),
@@ -83,8 +84,8 @@ class CacheCalculator(TableWidget):
             "gpus": [g.name for g in GPUS],
             "memory": [g.memory for g in GPUS],
             "bandwidth": [g.bandwidth for g in GPUS],
-            "sources": [f"{m.shape}. From {m.source}; checked against {m.checked}." for m in MODELS],
-            "gpuSources": [f"{g.source}." for g in GPUS],
+            "sources": [_source_of(m) for m in MODELS],
+            "gpuSources": [_("{source}.").format(source=g.source) for g in GPUS],
             "windows": [[layers(m, s)[1] for s in range(len(STACKS))] for m in MODELS],
             "calls": [[[_call_of(m, k, s) for s in range(len(STACKS))] for k in range(len(KINDS))] for m in MODELS],
             "tolerance": TOLERANCE,
@@ -111,13 +112,30 @@ class CacheCalculator(TableWidget):
     def words(self) -> str:
         n, gpu, model = self.readings(), GPUS[self.gpu], MODELS[self.model]
         wrong = float(np.frombuffer(self.tables["gap"], "<f4")[0]) > TOLERANCE
-        return (
-            f"Cache of {model.name} ({model.shape}) by {self.whose} kv_bytes_per_token; attention {KINDS[self.kind]}, "
-            f"layers {STACKS[self.stack]}, {self.itemsize} bytes per number: {n['per_token']:,.0f} bytes per token. "
-            f"{self.users} users with {self.tokens:,} tokens take {size(n['total'])} beside {size(n['weights'])} of "
-            f"weights; {n['fit']:,} such users fit on {gpu.name}, and a step takes at least "
-            f"{n['seconds'] * 1e3:,.1f} ms to read everything. The formula "
-            f"{'differs from' if wrong else 'agrees with'} the recorded one."
+        told = _(
+            "Cache of {model} ({shape}) by {whose} kv_bytes_per_token; attention {kind}, layers {stack}, {itemsize} "
+            "bytes per number: {per_token:,.0f} bytes per token. {users} users with {tokens:,} tokens take {total} "
+            "beside {weights} of weights; {fit:,} such users fit on {gpu}, and a step takes at least {ms:,.1f} ms to "
+            "read everything. {verdict}"
+        )
+        return told.format(
+            model=model.name,
+            shape=model.shape,
+            whose=self.whose,
+            kind=_(KINDS[self.kind]),
+            stack=_(STACKS[self.stack]),
+            itemsize=self.itemsize,
+            per_token=n["per_token"],
+            users=self.users,
+            tokens=self.tokens,
+            total=size(n["total"]),
+            weights=size(n["weights"]),
+            fit=n["fit"],
+            gpu=gpu.name,
+            ms=n["seconds"] * 1e3,
+            verdict=_("The formula differs from the recorded one.")
+            if wrong
+            else _("The formula agrees with the recorded one."),
         )
 
     def figure(self) -> Figure:
@@ -155,9 +173,14 @@ def cached_heads(model: Model, kind: int) -> tuple[int, int]:
     return {1: model.heads, 2: max(G for G in range(1, 9) if model.heads % G == 0), 3: 1}[kind], model.head_dim
 
 
+def _source_of(model):
+    told = _("{shape}. From {source}; checked against {checked}.")
+    return told.format(shape=model.shape, source=_(model.source), checked=model.checked)
+
+
 def _call_of(model, kind, stack):
     """Full layers, windowed layers, heads and head dim: what the function is asked for one setting."""
-    full, _ = layers(model, stack)
+    full, __ = layers(model, stack)
     heads, head_dim = cached_heads(model, kind)
     return [full, model.layers - full, heads, head_dim]
 
@@ -167,10 +190,11 @@ def size(n: float) -> str:
     for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n >= limit:
             return f"{n / limit:.3g} {unit}" if n < 1e3 * limit else f"{n / limit:,.0f} {unit}"
-    return f"{n:.0f} bytes"
+    return _("{n} bytes").format(n=f"{n:.0f}")
 
 
 def _number(value):
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise WrongOutput(f"kv_bytes_per_token must return a number of bytes, and it returned {type(value).__name__}.")
+        said = _("kv_bytes_per_token must return a number of bytes, and it returned {got}.")
+        raise WrongOutput(said.format(got=type(value).__name__))
     return float(value)

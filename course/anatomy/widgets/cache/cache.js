@@ -1,11 +1,11 @@
 // CacheCalculator: one model on one GPU. The learner's formula gives bytes per token; the rest is multiplication.
 
 const AXIS = 1.5; // how far the bar goes, in memories of the GPU: it must stand still while it is dragged
-const PARTS = ["per token", "per user", "all users", "weights", "users that fit", "time per token"];
+const PARTS = [N_("per token"), N_("per user"), N_("all users"), N_("weights"), N_("users that fit"), N_("time per token")];
 
 const sizeOf = (n) => {
-  const [limit, unit] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([l]) => n >= l) || [1, "bytes"];
-  return `${short(n / limit)} ${unit}`;
+  const [limit, unit] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([l]) => n >= l) || [];
+  return unit ? `${short(n / limit)} ${unit}` : tr("{n} bytes", { n: short(n) });
 };
 const secondsOf = (s) => (s < 1 ? `${short(s * 1e3)} ms` : `${short(s)} s`);
 
@@ -13,13 +13,13 @@ function cacheWidget(ui) {
   const { spec } = ui;
   const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
   const wide = room >= 700;
-  pick(ui, { trait: "model", name: "model", names: spec.models });
-  pick(ui, { trait: "kind", name: "attention", names: spec.kinds });
-  pick(ui, { trait: "gpu", name: "GPU", names: spec.gpus });
-  slider(ui, { trait: "users", name: "users", values: spec.users, show: whole });
-  pick(ui, { trait: "stack", name: "layers", names: spec.stacks });
-  choice(ui, { trait: "itemsize", name: "bytes per number", values: spec.itemsizes });
-  slider(ui, { trait: "tokens", name: "tokens per user", values: spec.tokens, show: whole });
+  pick(ui, { trait: "model", name: tr("model"), names: spec.models });
+  pick(ui, { trait: "kind", name: tr("attention"), names: spec.kinds });
+  pick(ui, { trait: "gpu", name: tr("GPU"), names: spec.gpus });
+  slider(ui, { trait: "users", name: tr("users"), values: spec.users, show: whole });
+  pick(ui, { trait: "stack", name: tr("layers"), names: spec.stacks });
+  choice(ui, { trait: "itemsize", name: tr("bytes per number"), values: spec.itemsizes });
+  slider(ui, { trait: "tokens", name: tr("tokens per user"), values: spec.tokens, show: whole });
   // Two lines of controls where a grid would take three: each has the room that its words need.
   if (wide) {
     fill(ui.controls, { style: "display: flex; flex-wrap: wrap" });
@@ -35,8 +35,8 @@ function cacheWidget(ui) {
   const kinds = kindBars(ui, row, half);
   const curve = lengthCurve(ui, row, half);
   const show = signs(ui.row(), [
-    ["the caches fit", "beside weights in 2 bytes per parameter"],
-    ["formula as the reference", "largest relative difference, over all settings"],
+    [tr("the caches fit"), tr("beside weights in 2 bytes per parameter")],
+    [tr("formula as the reference"), tr("largest relative difference, over all settings")],
   ]);
   const source = html("p", { class: "ta-note" });
   ui.root.append(source);
@@ -64,20 +64,24 @@ function cacheWidget(ui) {
 
   /** How a part comes about, with its numbers. */
   function formula(now) {
-    const { m, k, s, g, itemsize, tokens, users } = now;
+    const { m, k, s, g, itemsize } = now;
     const [layers, others, heads, dim] = spec.calls[m][k][s];
     const call = (count) => `2 · ${count} · ${heads} · ${short(dim)} · ${itemsize}`;
+    const [tokens, users, each] = [whole(now.tokens), whole(now.users), sizeOf(now.perUser)];
+    const [total, weights, fit] = [sizeOf(now.total), sizeOf(now.weights), whole(now.fit)];
     switch (now.part) {
-      case 0: return `bytes per token = 2 · layers · key heads · D · bytes = ${[layers, others].filter(Boolean).map(call).join(" + ")}` +
-        ` = ${whole(now.perToken)}`;
-      case 1: return `per user = ${whole(tokens)} tokens · ${whole(now.full)} bytes` +
-        `${others ? ` + min(${whole(tokens)}, ${whole(now.window)}) · ${whole(now.windowed)} bytes` : ""} = ${sizeOf(now.perUser)}`;
-      case 2: return `all users = ${whole(users)} · ${sizeOf(now.perUser)} = ${sizeOf(now.total)}`;
-      case 3: return `weights = ${short(now.weights / 2e9)} · 10⁹ parameters · 2 bytes = ${sizeOf(now.weights)}`;
-      case 4: return `users that fit = (${sizeOf(now.memory)} − ${sizeOf(now.weights)}) ÷ ${sizeOf(now.perUser)}, ` +
-        `rounded down = ${whole(now.fit)}`;
-      case 5: return `time = (${sizeOf(now.weights)} + ${sizeOf(now.total)}) ÷ ${sizeOf(spec.bandwidth[g])} per second = ` +
-        `${secondsOf(now.time)}; everything is read once`;
+      case 0: return tr("bytes per token = 2 · layers · key heads · D · bytes = {sum} = {total}",
+        { sum: [layers, others].filter(Boolean).map(call).join(" + "), total: whole(now.perToken) });
+      case 1: return others
+        ? tr("per user = {tokens} tokens · {full} bytes + min({tokens}, {window}) · {windowed} bytes = {each}",
+          { tokens, full: whole(now.full), window: whole(now.window), windowed: whole(now.windowed), each })
+        : tr("per user = {tokens} tokens · {full} bytes = {each}", { tokens, full: whole(now.full), each });
+      case 2: return tr("all users = {users} · {each} = {total}", { users, each, total });
+      case 3: return tr("weights = {n} · 10⁹ parameters · 2 bytes = {weights}", { n: short(now.weights / 2e9), weights });
+      case 4: return tr("users that fit = ({memory} − {weights}) ÷ {each}, rounded down = {fit}",
+        { memory: sizeOf(now.memory), weights, each, fit });
+      case 5: return tr("time = ({weights} + {total}) ÷ {bandwidth} per second = {time}; everything is read once",
+        { weights, total, bandwidth: sizeOf(spec.bandwidth[g]), time: secondsOf(now.time) });
       default: return "";
     }
   }
@@ -92,11 +96,13 @@ function cacheWidget(ui) {
       curve.draw(now);
       const gap = ui.table("gap")[0];
       const good = gap <= spec.tolerance;
-      show([[`${whole(users)} of ${whole(now.fit)}`, users > now.fit ? "too much" : "fits", users <= now.fit],
-        [short(gap), good ? "same" : "differs", good]]);
+      show([[tr("{users} of {fit}", { users: whole(users), fit: whole(now.fit) }), users > now.fit ? tr("too much") : tr("fits"), users <= now.fit],
+        [short(gap), good ? tr("same") : tr("differs"), good]]);
       write(source, `${spec.sources[m]} ${spec.gpuSources[g]}`);
-      ui.say(`${spec.models[m]}, attention ${spec.kinds[k]}: ${whole(now.perToken)} bytes per token; ${whole(users)} users with ${whole(tokens)} tokens ` +
-        `take ${sizeOf(now.total)}; ${whole(now.fit)} fit on ${spec.gpus[g]}; at least ${secondsOf(now.time)} per token.`, formula(now));
+      ui.say(tr("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}; {fit} fit on {gpu}; at least {time} per token.", {
+        model: spec.models[m], kind: spec.kinds[k], perToken: whole(now.perToken), users: whole(users), tokens: whole(tokens),
+        total: sizeOf(now.total), fit: whole(now.fit), gpu: spec.gpus[g], time: secondsOf(now.time),
+      }), formula(now));
       ui.root.dataset.key = `${m},${k},${s},${g},${b},${tokens},${users},${now.perToken}`;
     },
   };
@@ -106,7 +112,7 @@ function cacheWidget(ui) {
 function memoryBar(ui, parent, W, scene) {
   const { spec } = ui;
   const [y, height] = [18, 24];
-  const canvas = picture(parent, W, 62, "Bar of weights and caches against the memory of the GPU");
+  const canvas = picture(parent, W, 62, tr("Bar of weights and caches against the memory of the GPU"));
   const id = freshId();
   const hatch = svg("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
   hatch.append(svg("rect", { width: 6, height: 6, class: "ta-fill-two" }), svg("rect", { width: 2, height: 6, style: "fill: var(--ta-paper)" }));
@@ -135,8 +141,8 @@ function memoryBar(ui, parent, W, scene) {
     bind: (name, show) => ui.bind(name, () => show(places.get(name))),
   };
   handle(places, grip, {
-    canvas, trait: "users", name: "end of the caches: users", max: spec.users.length - 1,
-    says: (i) => `${spec.users[i]} users`,
+    canvas, trait: "users", name: tr("end of the caches: users"), max: spec.users.length - 1,
+    says: (i) => tr("{n} users", { n: spec.users[i] }),
     drag([px]) {
       const now = scene();
       if (!(now.perUser > 0)) return null;
@@ -161,12 +167,12 @@ function memoryBar(ui, parent, W, scene) {
       fill(limit, { x1: edge, x2: edge });
       for (const node of [dot, grip]) fill(node, { cx: clamp(at[3], 12, W - 12) });
       const cut = end > AXIS * now.memory ? " →" : "";
-      write(names[0], `weights ${sizeOf(now.weights)}`);
-      write(names[1], `${whole(now.users)} caches ${sizeOf(now.total)}${cut}`);
+      write(names[0], tr("weights {size}", { size: sizeOf(now.weights) }));
+      write(names[1], tr("{n} caches {size}", { n: whole(now.users), size: sizeOf(now.total) }) + cut);
       write(names[2], spec.gpus[now.g]);
       fill(names[0], { x: 1 });
       // Beside its own bar, yet never on the weights' words or beyond the edge.
-      const room = names[1].textContent.length * 6.6;
+      const room = [...names[1].textContent].reduce((sum, letter) => sum + (letter < "\u2e80" ? 6.6 : 12), 0);
       fill(names[1], { x: clamp(at[1], 130, Math.max(W - room, 130)) });
       fill(names[2], { x: edge, "text-anchor": "middle" });
       const spans = { 1: [at[1], x(now, now.weights + now.perUser)], 2: [at[1], at[3]], 3: [at[0], at[1]], 4: [at[1], Math.max(edge, at[1])], 5: [at[0], at[3]] };
@@ -181,16 +187,16 @@ function memoryBar(ui, parent, W, scene) {
 function partTiles(ui, parent, W, columns) {
   const rows = PARTS.length / columns;
   const [across, tall] = [W / columns, 40];
-  const canvas = picture(parent, W, rows * tall, "Results");
+  const canvas = picture(parent, W, rows * tall, tr("Results"));
   const tiles = PARTS.map((name, i) => {
     const [x, y] = [(i % columns) * across, Math.floor(i / columns) * tall];
     const box = svg("rect", { x: x + 1, y: y + 1, width: across - 6, height: tall - 4, rx: 4, style: "fill: var(--ta-panel)" });
     canvas.append(box);
-    label(canvas, x + 8, y + 15, name, "start", "ta-small");
+    label(canvas, x + 8, y + 15, tr(name), "start", "ta-small");
     return [box, label(canvas, x + 8, y + 31, "", "start", "ta-strong")];
   });
   const place = cursor(ui, canvas, {
-    name: "Results; arrow keys show how each comes about", cross: false,
+    name: tr("Results; arrow keys show how each comes about"), cross: false,
     box: () => ({ x: 0, y: 0, width: W, height: rows * tall }),
     size: () => [columns, rows],
     at: () => {
@@ -198,7 +204,7 @@ function partTiles(ui, parent, W, columns) {
       return [part % columns, Math.floor(part / columns)];
     },
     state: (column, row) => ({ part: row * columns + column }),
-    says: (column, row) => `${PARTS[row * columns + column]} ${tiles[row * columns + column][1].textContent}`,
+    says: (column, row) => `${tr(PARTS[row * columns + column])} ${tiles[row * columns + column][1].textContent}`,
   });
   return {
     draw(now, values) {
@@ -216,9 +222,9 @@ function kindBars(ui, parent, W) {
   const { spec } = ui;
   const [left, tall] = [100, 24];
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, "Bytes per token", html("small", {}, "each step of the scale: 10 times")));
+  box.append(html("p", { class: "ta-caption" }, tr("Bytes per token"), html("small", {}, tr("each step of the scale: 10 times"))));
   parent.append(box);
-  const canvas = picture(box, W, tall * spec.kinds.length + 4, "Bytes per token of each kind of attention");
+  const canvas = picture(box, W, tall * spec.kinds.length + 4, tr("Bytes per token of each kind of attention"));
   const scale = (n) => clamp((Math.log10(Math.max(n, 1)) - 3) / 4.2, 0, 1) * (W - left - 70);
   for (const power of [3, 4, 5, 6, 7]) line(canvas, left + scale(10 ** power), 0, left + scale(10 ** power), tall * spec.kinds.length, "ta-grid");
   const rows = spec.kinds.map((name, i) => {
@@ -228,7 +234,7 @@ function kindBars(ui, parent, W) {
     return [label(canvas, 0, y + 16, name), bar, label(canvas, 0, y + 16, "", "start", "ta-small")];
   });
   const place = cursor(ui, canvas, {
-    name: "Kinds of attention", cross: false,
+    name: tr("Kinds of attention"), cross: false,
     box: () => ({ x: 0, y: 0, width: W, height: tall * spec.kinds.length }),
     size: () => [1, spec.kinds.length],
     at: () => [0, ui.seen("kind")],
@@ -255,26 +261,26 @@ function lengthCurve(ui, parent, W) {
   const { spec } = ui;
   const [left, right, top, bottom, H] = [52, 26, 6, 18, 132];
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, "Cache of one user", html("small", {}, "against its tokens; thin: other kinds")));
+  box.append(html("p", { class: "ta-caption" }, tr("Cache of one user"), html("small", {}, tr("against its tokens; thin: other kinds"))));
   parent.append(box);
-  const canvas = picture(box, W, H, "One user's cache against the number of tokens, a line for each kind of attention");
+  const canvas = picture(box, W, H, tr("One user's cache against the number of tokens, a line for each kind of attention"));
   const [iw, ih] = [W - left - right, H - top - bottom];
   const step = iw / (spec.tokens.length - 1);
   spec.tokens.forEach((n, i) => { if (i % 3 === 0) label(canvas, left + i * step, H - 4, whole(n), "middle", "ta-small"); });
   const grid = Array.from({ length: 8 }, () => [line(canvas, left, 0, left + iw, 0, "ta-grid"), label(canvas, left - 6, 0, "", "end", "ta-small")]);
   const full = line(canvas, left, 0, left + iw, 0, "ta-reference");
-  const name = label(canvas, left + 4, 0, "free memory", "start", "ta-small");
+  const name = label(canvas, left + 4, 0, tr("free memory"), "start", "ta-small");
   const thin = spec.kinds.map(() => svg("path", { class: "ta-axis" }));
   const mine = svg("path", { class: "ta-mine" });
   const here = svg("circle", { r: 6, class: "ta-here", style: "pointer-events: none" });
   canvas.append(...thin, mine);
   const place = cursor(ui, canvas, {
-    name: "Tokens of one user",
+    name: tr("Tokens of one user"),
     box: () => ({ x: left - step / 2, y: top, width: iw + step, height: ih }),
     size: () => [spec.tokens.length, 1],
     at: () => [spec.tokens.indexOf(ui.seen("tokens")), 0],
     state: (i) => ({ tokens: spec.tokens[i], part: 1 }),
-    says: (i) => `${whole(spec.tokens[i])} tokens`,
+    says: (i) => tr("{n} tokens", { n: whole(spec.tokens[i]) }),
   });
   canvas.append(here);
   return {

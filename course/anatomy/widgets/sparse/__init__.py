@@ -11,11 +11,13 @@ import torch
 import traitlets as t
 from matplotlib.patches import Rectangle
 
+from ...translation import listed
 from ..tools.calls import WrongOutput
 from ..tools.drawing import SEQUENTIAL, Figure, new_figure, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
+from ..tools.words import _, ngettext
 from .scenes import GLOBALS, KINDS, LAYERS, MASKS, SCENES, SEED_DRAWS, WINDOWS, T
 from .story import STORY
 
@@ -73,11 +75,11 @@ class SparseExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         kinds = [
-            {"name": k.name, "counts": k.counts, "sizes": list(k.sizes), "masks": k.masks, "ahead": k.ahead}
+            {"name": _(k.name), "counts": k.counts, "sizes": list(k.sizes), "masks": k.masks, "ahead": k.ahead}
             for k in KINDS
         ]
         return {
-            "title": "Sparse patterns: what is scored, what is reached",
+            "title": _("Sparse patterns: what is scored, what is reached"),
             "kinds": kinds,
             "length": T,
             "layers": LAYERS,
@@ -120,26 +122,56 @@ class SparseExplorer(SeveralFunctions):
     @property
     def whose(self) -> str:
         own = np.frombuffer(self.tables["own"], "<f4")[self.scene()]
-        return "your" if own else "the reference's"
+        return _("your") if own else _("the reference's")
 
     @property
     def words(self) -> str:
         kind, found, hops = KINDS[self.pattern], self.facts(), self.hops()
-        size = f", {kind.counts.format(kind.sizes[min(self.size, len(kind.sizes) - 1)])}" if kind.counts else ""
+        size = _(kind.counts).format(n=kind.sizes[min(self.size, len(kind.sizes) - 1)])
+        name = (_("“{name}”, {size}") if kind.counts else _("“{name}”")).format(name=_(kind.name), size=size)
         direct = np.flatnonzero(self.masks()[self.layers - 1][self.query])
         reached = np.flatnonzero((hops[self.query] > 0) & (hops[self.query] <= self.layers))
-        state = "as the reference's" if not found["wrong"] else f"{found['wrong']} cells differ from the reference's"
-        every = "Every word" if kind.ahead else "Every earlier word"
-        full = (
-            f"{every} is reached after {found['full']} layer{'s' * (found['full'] > 1)}"
-            if found["full"]
-            else f"{every.replace('Every', 'Some')} is not reached within {LAYERS} layers"
+        state = _("as the reference's")
+        if found["wrong"]:
+            state = ngettext(
+                "{n} cell differs from the reference's", "{n} cells differ from the reference's", found["wrong"]
+            )
+        if not found["full"]:
+            full = (
+                _("Some word is not reached within {n} layers.")
+                if kind.ahead
+                else _("Some earlier word is not reached within {n} layers.")
+            )
+        elif kind.ahead:
+            full = ngettext(
+                "Every word is reached after {n} layer.", "Every word is reached after {n} layers.", found["full"]
+            )
+        else:
+            full = ngettext(
+                "Every earlier word is reached after {n} layer.",
+                "Every earlier word is reached after {n} layers.",
+                found["full"],
+            )
+        after = ngettext(
+            "After {n} layer it depends on {some} of {all} words: {list}.",
+            "After {n} layers it depends on {some} of {all} words: {list}.",
+            self.layers,
         )
-        return (
-            f"Sparse explorer with {self.whose} pattern “{kind.name}”{size}, {state}: layer {self.layers} scores "
-            f"{found['pairs']} of {T * T} pairs, and in it query {self.query} looks at {_list(direct)}. After "
-            f"{self.layers} layer{'s' * (self.layers > 1)} it depends on {found['reached']} of {T} words: "
-            f"{_list(reached)}. {full}."
+        told = _(
+            "Sparse explorer with {whose} pattern {pattern}, {state}: layer {layer} scores {pairs} of {all} pairs, and "
+            "in it query {query} looks at {direct}. {after} {full}"
+        )
+        return told.format(
+            whose=self.whose,
+            pattern=name,
+            state=state.format(n=found["wrong"]),
+            layer=self.layers,
+            pairs=found["pairs"],
+            all=T * T,
+            query=self.query,
+            direct=_list(direct),
+            after=after.format(n=self.layers, some=found["reached"], all=T, list=_list(reached)),
+            full=full.format(n=found["full"] or LAYERS),
         )
 
     def figure(self) -> Figure:
@@ -178,10 +210,10 @@ def _window(layer, inputs):
     if window is None:
         return CAUSAL
     if window not in WINDOWS:
-        raise WrongOutput(
-            f"hybrid_layers must return pairs (window, has RoPE) with the window given or None, and it "
-            f"returned {layer!r:.60}."
+        said = _(
+            "hybrid_layers must return pairs (window, has RoPE) with the window given or None, and it returned {got}."
         )
+        raise WrongOutput(said.format(got=f"{layer!r:.60}"))
     return inputs["band"][WINDOWS.index(window)] > 0
 
 
@@ -218,4 +250,5 @@ def _list(places):
             runs[-1][1] = p
         else:
             runs.append([p, p])
-    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs) or "nothing"
+    run = _("{first} to {last}")
+    return listed(str(a) if a == b else run.format(first=a, last=b) for a, b in runs) or _("nothing")

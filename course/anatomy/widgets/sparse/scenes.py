@@ -1,6 +1,9 @@
 """The patterns that SparseExplorer shows: which function makes each, from which sizes, in which layers."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ...translation import listed
+from ..tools.words import N_, _
 
 T = 20
 LAYERS = 8
@@ -12,7 +15,7 @@ SEED_DRAWS = "draws"  # name of the recorded random numbers, one per pair
 class Kind(NamedTuple):
     """One entry of the list of patterns.
 
-    counts: what its slider says, with {} for the size. masks: how many take turns in the layers. ahead: whether later
+    counts: what its slider says, with {n} for the size. masks: how many take turns in the layers. ahead: whether later
     keys are visible by design; else only earlier ones can ever be reached.
     """
 
@@ -25,49 +28,66 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("full, causal", "", "", (0,)),
-    Kind("window, causal", "local_causal_mask", "{} keys", (1, 2, 3, 4, 6, 8, 12)),
-    Kind("window, symmetric", "local_symmetric_mask", "{} keys", (3, 5, 7, 9), ahead=True),
-    Kind("blocks", "block_mask", "blocks of {}", (2, 3, 4, 5, 7, 10), ahead=True),
-    Kind("window of 3 and global words", "longformer_mask", "{} global", tuple(range(1, len(GLOBALS) + 1)), ahead=True),
-    Kind("random keys", "random_mask", "{} keys", (1, 2, 3, 4), ahead=True),
-    Kind("window, global and random (BigBird)", "random_mask", "{} random", (1, 2, 3), ahead=True),
-    Kind("strided: near and far in turn", "strided_masks", "stride {}", (2, 3, 4, 5, 6, 8), 2),
-    Kind("fixed: own block and summaries in turn", "fixed_masks", "blocks of {}", (2, 3, 4, 5, 6, 8), 2),
-    Kind("hybrid: 3 local, 1 full", "hybrid_layers", "window of {}", WINDOWS, LAYERS),
+    Kind(N_("full, causal"), "", "", (0,)),
+    Kind(N_("window, causal"), "local_causal_mask", N_("{n} keys"), (1, 2, 3, 4, 6, 8, 12)),
+    Kind(N_("window, symmetric"), "local_symmetric_mask", N_("{n} keys"), (3, 5, 7, 9), ahead=True),
+    Kind(N_("blocks"), "block_mask", N_("blocks of {n}"), (2, 3, 4, 5, 7, 10), ahead=True),
+    Kind(
+        N_("window of 3 and global words"),
+        "longformer_mask",
+        N_("{n} global"),
+        tuple(range(1, len(GLOBALS) + 1)),
+        ahead=True,
+    ),
+    Kind(N_("random keys"), "random_mask", N_("{n} keys"), (1, 2, 3, 4), ahead=True),
+    Kind(N_("window, global and random (BigBird)"), "random_mask", N_("{n} random"), (1, 2, 3), ahead=True),
+    Kind(N_("strided: near and far in turn"), "strided_masks", N_("stride {n}"), (2, 3, 4, 5, 6, 8), 2),
+    Kind(N_("fixed: own block and summaries in turn"), "fixed_masks", N_("blocks of {n}"), (2, 3, 4, 5, 6, 8), 2),
+    Kind(N_("hybrid: 3 local, 1 full"), "hybrid_layers", N_("window of {n}"), WINDOWS, LAYERS),
 )
 
 
 class Scene(NamedTuple):
     """A pattern at one size.
 
-    first: place of its first mask among all masks. rules: when query i may look at key j, for the masks that take
-    turns.
+    first: place of its first mask among all masks. told: the rules of the masks that take turns, each with its values.
     """
 
     kind: int
     size: int
     first: int
-    rules: tuple[str, ...]
+    told: tuple[tuple[str, dict[str, Any]], ...]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """When query i may look at key j, for the masks that take turns."""
+        return tuple(
+            _(rule).format(**{k: f"{{{listed(v)}}}" if k == "places" else v for k, v in values.items()})
+            for rule, values in self.told
+        )
+
+
+_EARLIER, _NEAR = "j ≤ i", "0 ≤ i − j < {n}"
+_GLOBAL = N_("|i − j| ≤ 1 or i or j is in {places}")
+_BIG_BIRD = N_("|i − j| ≤ 1 or i or j is in {places} or drawn at random")
 
 
 def _rules(name, n):
-    near = f"0 ≤ i − j < {n}"
-    some = ", ".join(map(str, GLOBALS[:n]))
+    near, earlier = (_NEAR, {"n": n}), (_EARLIER, {})
     return {
         "window, causal": (near,),
-        "window, symmetric": (f"|i − j| ≤ {n // 2}",),
-        "blocks": (f"⌊i/{n}⌋ = ⌊j/{n}⌋",),
-        "window of 3 and global words": (f"|i − j| ≤ 1 or i or j is in {{{some}}}",),
-        "random keys": ("drawn at random",),
-        "window, global and random (BigBird)": ("|i − j| ≤ 1 or i or j is in {0} or drawn at random",),
-        "strided: near and far in turn": (near, f"j ≤ i and (i − j) mod {n} = 0"),
+        "window, symmetric": (("|i − j| ≤ {n}", {"n": n // 2}),),
+        "blocks": (("⌊i/{n}⌋ = ⌊j/{n}⌋", {"n": n}),),
+        "window of 3 and global words": ((_GLOBAL, {"places": GLOBALS[:n]}),),
+        "random keys": ((N_("drawn at random"), {}),),
+        "window, global and random (BigBird)": ((_BIG_BIRD, {"places": GLOBALS[:1]}),),
+        "strided: near and far in turn": (near, (N_("j ≤ i and (i − j) mod {n} = 0"), {"n": n})),
         "fixed: own block and summaries in turn": (
-            f"j ≤ i and ⌊i/{n}⌋ = ⌊j/{n}⌋",
-            f"j ≤ i and j mod {n} = {n - 1}",
+            (N_("j ≤ i and ⌊i/{n}⌋ = ⌊j/{n}⌋"), {"n": n}),
+            (N_("j ≤ i and j mod {n} = {last}"), {"n": n, "last": n - 1}),
         ),
-        "hybrid: 3 local, 1 full": (near, near, near, "j ≤ i"),
-    }.get(name, ("j ≤ i",))
+        "hybrid: 3 local, 1 full": (near, near, near, earlier),
+    }.get(name, (earlier,))
 
 
 def _scenes():

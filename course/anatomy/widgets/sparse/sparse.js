@@ -8,18 +8,18 @@ function sparseWidget(ui) {
   const firsts = spec.kinds.map((_, k) => spec.scenes.findIndex((s) => s.kind === k));
   const kind = () => spec.kinds[ui.get("pattern")];
   const sized = (k) => Math.min(ui.get("size"), spec.kinds[k].sizes.length - 1);
-  const sizeText = (k, i) => spec.kinds[k].counts.replace("{}", spec.kinds[k].sizes[i]);
-  pick(ui, { trait: "pattern", name: "pattern", names: spec.kinds.map((k) => k.name) });
+  const sizeText = (k, i) => tr(spec.kinds[k].counts, { n: spec.kinds[k].sizes[i] });
+  pick(ui, { trait: "pattern", name: tr("pattern"), names: spec.kinds.map((k) => k.name) });
   if (room > 540) ui.controls.firstChild.style.gridColumn = "span 2";
-  slider(ui, { trait: "query", name: "query", max: T - 1, show: (i) => `word ${i}`, long: true });
+  slider(ui, { trait: "query", name: tr("query"), max: T - 1, show: (n) => tr("word {n}", { n }), long: true });
   const size = slider(ui, {
-    trait: "size", name: "size", max: () => kind().sizes.length - 1, long: true,
-    show: (i) => (kind().counts ? sizeText(ui.get("pattern"), i) : "one size"),
+    trait: "size", name: tr("size"), max: () => kind().sizes.length - 1, long: true,
+    show: (i) => (kind().counts ? sizeText(ui.get("pattern"), i) : tr("one size")),
   });
-  slider(ui, { trait: "layers", name: "layers", values: Array.from({ length: spec.layers }, (_, i) => i + 1), long: true });
+  slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1), long: true });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  player(ui, bar, { stepName: "Add a layer", playName: "Play layers", every: LAYER_MS,
+  player(ui, bar, { stepName: tr("Add a layer"), playName: tr("Play layers"), every: LAYER_MS,
     step: () => ui.set("layers", (ui.get("layers") % spec.layers) + 1) });
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
@@ -36,11 +36,11 @@ function sparseWidget(ui) {
   const paths = growth(ui, side, wide ? room - W - gap : Math.min(room, 440), T, () => now);
   const strip = thumbnails(ui, side, wide ? room - W - gap : Math.min(room, 440), T, (k) => masksOf(k).layer[ui.get("layers") - 1]);
   const show = signs(side, [
-    ["pairs in the last layer", "scored, of n² pairs of words"],
-    ["in all layers shown", "of n² for each layer"],
-    ["the query depends on", "words, itself included"],
-    ["all is reached after", "every word, or every earlier word where the pattern is causal"],
-    ["unlike the reference", "cells of this pattern; crossed out in the picture"],
+    [tr("pairs in the last layer"), tr("scored, of n² pairs of words")],
+    [tr("in all layers shown"), tr("of n² for each layer")],
+    [tr("the query depends on"), tr("words, itself included")],
+    [tr("all is reached after"), tr("every word, or every earlier word where the pattern is causal")],
+    [tr("unlike the reference"), tr("cells of this pattern; crossed out in the picture")],
   ]);
 
   const cut = (name, at) => ui.table(name).subarray(at * T * T, (at + 1) * T * T);
@@ -71,7 +71,7 @@ function sparseWidget(ui) {
       if (full === Infinity) break;
     }
     return { at, k, layers, layer, hops, pairs, wrong, full, may: layer[layers - 1], right: cut("right", first + last),
-      rule: spec.scenes[at].rules[last % spec.scenes[at].rules.length], name: counts ? `${name}, ${sizeText(k, sized(k))}` : name,
+      rule: spec.scenes[at].rules[last % spec.scenes[at].rules.length], name: counts ? tr("{name}, {size}", { name, size: sizeText(k, sized(k)) }) : name,
       reference: !ui.table("own")[at] };
   }
 
@@ -102,14 +102,16 @@ function sparseWidget(ui) {
       const total = pairs.reduce((a, b) => a + b);
       const share = (n, of) => `${Math.round((100 * n) / of)} %`;
       show([
-        [`${pairs[layers - 1]} of ${T * T}`, share(pairs[layers - 1], T * T)],
-        [`${total} of ${layers * T * T}`, share(total, layers * T * T)],
-        [`${seen.length} of ${T}`, ""],
-        [full === Infinity ? `more than ${spec.layers}` : String(full), full === 1 ? "layer" : "layers"],
-        [String(wrong), wrong ? "differs" : "same", wrong === 0],
+        [tr("{n} of {all}", { n: pairs[layers - 1], all: T * T }), share(pairs[layers - 1], T * T)],
+        [tr("{n} of {all}", { n: total, all: layers * T * T }), share(total, layers * T * T)],
+        [tr("{n} of {all}", { n: seen.length, all: T }), ""],
+        [full === Infinity ? tr("more than {n}", { n: spec.layers }) : String(full), full === 1 ? tr("layer") : tr("layers")],
+        [String(wrong), wrong ? tr("differs") : tr("same"), wrong === 0],
       ]);
-      ui.say(`${now.name}: in layer ${layers} query ${query} looks at ${runs(direct)}; after ${layers} ` +
-        `layer${layers > 1 ? "s" : ""} it depends on ${seen.length} of ${T} words: ${runs(seen)}`,
+      const told = { name: now.name, layers, query, direct: runs(direct), n: seen.length, all: T, seen: runs(seen) };
+      ui.say(layers === 1
+        ? tr("{name}: in layer {layers} query {query} looks at {direct}; after {layers} layer it depends on {n} of {all} words: {seen}", told)
+        : tr("{name}: in layer {layers} query {query} looks at {direct}; after {layers} layers it depends on {n} of {all} words: {seen}", told),
       key === undefined ? "" : level === undefined ? cellFormula(now, query, key, T) : waysFormula(now, query, key, level, ways, T));
       ui.root.dataset.key = `${now.at},${query},${layers}`;
     },
@@ -124,7 +126,8 @@ function runs(places) {
     if (end && end[1] === p - 1) end[1] = p;
     else found.push([p, p]);
   });
-  return found.map(([a, b]) => (a === b ? String(a) : `${a} to ${b}`)).join(", ") || "nothing";
+  const said = found.map(([first, last]) => (first === last ? String(first) : tr("{first} to {last}", { first, last })));
+  return said.join(tr("{a}, {b}", { a: "", b: "" })) || tr("nothing");
 }
 
 /** May row i of that mask read word j? The residual connection keeps a word's own state, whatever the mask says. */
@@ -154,10 +157,13 @@ function downwards(layer, query, T) {
 function cellFormula(now, query, key, T) {
   const { may, hops, layer, layers, rule } = now;
   const allowed = may[query * T + key] > 0;
-  const head = `mask[${query}, ${key}] = ${allowed ? "True" : "False"} in layer ${layers} (rule: ${rule})`;
-  if (allowed) return `${head}: the pair is scored`;
   const hop = hops[query * T + key];
-  if (!hop || hop > layers) return `${head}; no way yet from ${key} to ${query}${hop ? `, one after ${hop} layers` : ""}`;
+  const told = { query, key, layers, rule, hop };
+  if (allowed) return tr("mask[{query}, {key}] = True in layer {layers} (rule: {rule}): the pair is scored", told);
+  if (!hop) return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); no way yet from {key} to {query}", told);
+  if (hop > layers) {
+    return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); no way yet from {key} to {query}, one after {hop} layers", told);
+  }
   const ways = upwards(layer, key, 0, T);
   const way = [query];
   for (let l = layers; l > 0; l--) {
@@ -166,7 +172,8 @@ function cellFormula(now, query, key, T) {
     const from = [...ways[l - 1].keys()].filter((j) => ways[l - 1][j] && reads(layer[l - 1], at, j, T));
     way.push(from.includes(at) ? at : from.reduce((a, b) => (Math.abs(b - key) < Math.abs(a - key) ? b : a)));
   }
-  return `${head}; word ${key} arrives by ${way.filter((p, i) => p !== way[i - 1]).join(" ← ")}`;
+  return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); word {key} arrives by {way}",
+    { ...told, way: way.filter((p, i) => p !== way[i - 1]).join(" ← ") });
 }
 
 /** The number of ways as the sum over the words that the query itself reads in the last layer. */
@@ -174,9 +181,10 @@ function waysFormula({ layer, layers }, query, key, level, ways, T) {
   if (level === layers) return "";
   const terms = ways[layers - 1].filter((n, k) => n && reads(layer[layers - 1], query, k, T));
   const shown = terms.length > 7 ? [...terms.slice(0, 5), "…", terms[terms.length - 1]] : terms;
-  const from = level ? `word ${key} of layer ${level}` : `input word ${key}`;
-  return `ways from ${from} to query ${query} = ${terms.length > 1 ? `${shown.map((n) => (n === "…" ? n : whole(n))).join(" + ")} = ` : ""}` +
-    `${whole(ways[layers][query])}`;
+  const sum = terms.length > 1 ? `${shown.map((n) => (n === "…" ? n : whole(n))).join(" + ")} = ` : "";
+  const told = { key, level, query, sum: sum + whole(ways[layers][query]) };
+  return level ? tr("ways from word {key} of layer {level} to query {query} = {sum}", told)
+    : tr("ways from input word {key} to query {query} = {sum}", told);
 }
 
 /** Cells of the last layer's mask over what is reached; a click or the arrow keys choose the query. */
@@ -185,15 +193,15 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
   const [W, H] = [left + wide + 2, head + wide + 2];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", {});
-  box.append(html("p", { class: "ta-caption" }, "Scored (filled), reached (dots)", note));
+  box.append(html("p", { class: "ta-caption" }, tr("Scored (filled), reached (dots)"), note));
   parent.append(box);
-  const canvas = picture(box, W, H, "Grid: one row for each query, one column for each key; filled where the last layer scores, dotted where the stack reaches");
+  const canvas = picture(box, W, H, tr("Grid: one row for each query, one column for each key; filled where the last layer scores, dotted where the stack reaches"));
   for (let i = 0; i < T; i += 5) {
     label(canvas, left + (i + 0.5) * cell, head - 7, String(i), "middle", "ta-small");
     label(canvas, left - 6, head + (i + 0.5) * cell + 4, String(i), "end", "ta-small");
   }
-  label(canvas, left + wide, head - 7, "key", "end", "ta-small");
-  label(canvas, left - 4, head - 7, "query", "end", "ta-small");
+  label(canvas, left + wide, head - 7, tr("key"), "end", "ta-small");
+  label(canvas, left - 4, head - 7, tr("query"), "end", "ta-small");
   let d = "";
   for (let i = 0; i <= T; i++) d += `M${left + i * cell} ${head}v${wide}M${left} ${head + i * cell}h${wide}`;
   const faint = svg("path", { class: "ta-fill-one ta-cell", style: "fill-opacity: 0.16" });
@@ -205,19 +213,20 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
   const frame = svg("rect", { x: left, width: wide, height: cell, class: "ta-mark" });
   canvas.append(svg("path", { d, class: "ta-grid" }), faint, scored, strong, dots, crosses, column, frame);
   const place = cursor(ui, canvas, {
-    name: "Pattern; arrow keys move the query and the key", cross: false,
+    name: tr("Pattern; arrow keys move the query and the key"), cross: false,
     box: () => ({ x: left, y: head, width: wide, height: wide }),
     size: () => [T, T],
     at: () => [ui.seen("key") ?? ui.seen("query"), ui.seen("query")],
     state: (key, query) => ({ query, key }),
-    says: (key, query) => `query ${query}, key ${key}, ${setting().may[query * T + key] > 0 ? "scored" : "not scored"}`,
+    says: (key, query) => (setting().may[query * T + key] > 0 ? tr("query {query}, key {key}, scored", { query, key })
+      : tr("query {query}, key {key}, not scored", { query, key })),
   });
   const square = (i, j) => `M${left + j * cell} ${head + i * cell}h${cell}v${cell}h${-cell}z`;
   const dot = (i, j, r) => `M${left + (j + 0.5) * cell - r} ${head + (i + 0.5) * cell}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
   return {
     paint() {
       const { may, right, hops, layers, reference } = setting();
-      write(note, reference ? "the reference" : "yours");
+      write(note, reference ? tr("the reference") : tr("yours"));
       let [all, some, round] = ["", "", ""];
       const crossed = [];
       for (let c = 0; c < T * T; c++) {
@@ -251,9 +260,9 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
 /** Layers from the input at the bottom to the query at the top; lines are the steps on a way to the query. */
 function growth(ui, parent, W, T, setting) {
   const [H, top, left, foot] = [162, 14, 50, 26];
-  const box = html("div", {}, html("p", { class: "ta-caption" }, "What reaches the query", html("small", {}, "point at a word: its ways")));
+  const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), html("small", {}, tr("point at a word: its ways"))));
   parent.append(box);
-  const canvas = picture(box, W, H, "Layers of words: lines show on which ways the inputs below reach the query at the top");
+  const canvas = picture(box, W, H, tr("Layers of words: lines show on which ways the inputs below reach the query at the top"));
   const x = (i) => left + ((i + 0.5) * (W - left)) / T;
   const lines = ["stroke-opacity: 0.35", "stroke-opacity: 0.45; stroke-dasharray: 2 3", "stroke-width: 2.2"]
     .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
@@ -264,19 +273,19 @@ function growth(ui, parent, W, T, setting) {
   const y = (l) => top + ((depth - l) * (H - top - foot)) / depth; // layer 0 at the bottom, whatever the depth
   const half = () => (H - top - foot) / depth / 2;
   const place = cursor(ui, canvas, {
-    name: "Ways to the query; arrow keys walk through words and layers", cross: false,
+    name: tr("Ways to the query; arrow keys walk through words and layers"), cross: false,
     box: () => ({ x: left, y: top - half(), width: W - left, height: H - top - foot + 2 * half() }),
     size: () => [T, depth + 1],
     at: () => [ui.seen("key") ?? ui.seen("query"), depth - Math.min(ui.seen("level") ?? (ui.seen("key") === undefined ? depth : 0), depth)],
     state: (key, r) => (r === 0 ? { query: key, key, level: depth } : { key, level: depth - r }),
-    says: (key, r) => `word ${key}, ${r === depth ? "input" : `layer ${depth - r}`}`,
+    says: (key, r) => (r === depth ? tr("word {key}, input", { key }) : tr("word {key}, layer {layer}", { key, layer: depth - r })),
   });
 
   function layout() {
     circles = Array.from({ length: depth + 1 }, (_, l) => Array.from({ length: T }, (_, i) => (
       svg("circle", { cx: x(i).toFixed(1), cy: y(l).toFixed(1) }))));
     dots.replaceChildren(...circles.flat());
-    for (let l = 0; l <= depth; l++) label(dots, left - 10, y(l) + 4, l ? `layer ${l}` : "input", "end", "ta-small");
+    for (let l = 0; l <= depth; l++) label(dots, left - 10, y(l) + 4, l ? tr("layer {n}", { n: l }) : tr("input"), "end", "ta-small");
   }
 
   return {
@@ -319,8 +328,8 @@ function thumbnails(ui, parent, W, T, maskOf) {
   const width = W / kinds.length;
   const side = Math.min(width - 4, 40);
   const H = side + 6;
-  parent.append(html("p", { class: "ta-caption" }, "All patterns", html("small", {}, "point along them, click to keep one")));
-  const canvas = picture(parent, W, H, "All patterns in small: the cells that the layer on show scores");
+  parent.append(html("p", { class: "ta-caption" }, tr("All patterns"), html("small", {}, tr("point along them, click to keep one"))));
+  const canvas = picture(parent, W, H, tr("All patterns in small: the cells that the layer on show scores"));
   const x = (k) => k * width + (width - side) / 2;
   const inked = kinds.map((_, k) => {
     const path = svg("path", { class: "ta-fill-one", transform: `translate(${x(k).toFixed(1)} 3) scale(${(side / T).toFixed(4)})` });
@@ -330,7 +339,7 @@ function thumbnails(ui, parent, W, T, maskOf) {
   const frame = svg("rect", { y: 1, width: side + 4, height: side + 4, class: "ta-mark" });
   canvas.append(frame);
   const place = cursor(ui, canvas, {
-    name: "pattern, in small", cross: false,
+    name: tr("pattern, in small"), cross: false,
     box: () => ({ x: 0, y: 0, width: W, height: H }),
     size: () => [kinds.length, 1],
     at: () => [ui.seen("pattern"), 0],

@@ -9,19 +9,27 @@ import torch
 import traitlets as t
 from torch import Tensor
 
+from ...translation import listed, sentences
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import N_, _, ngettext
 from .story import STORY
 
 LENGTH, WINDOW, BLOCK = 8, 3, 3
 TABLE = (2, 0, 1)  # the page table of the picture: which block holds which part of the text
 PLANS = ((4, 1, 1, 1, 1), (1,) * LENGTH, (LENGTH,), (2, 3, 1, 2))
-PLAN_NAMES = ("a prompt of 4, then one by one", "one by one", "all at once", "chunks of 2, 3, 1, 2", "your own plan")
-STORES = ("one buffer", f"rolling window of {WINDOW}", f"pages of {BLOCK}")
-VIEWS = ("keys that are read", "positions and scores")
-ORIGINS = ("by rotary_step", "wrong: every chunk from 0")
+PLAN_NAMES = (
+    N_("a prompt of 4, then one by one"),
+    N_("one by one"),
+    N_("all at once"),
+    N_("chunks of 2, 3, 1, 2"),
+    N_("your own plan"),
+)
+STORES = (N_("one buffer"), N_("rolling window of 3"), N_("pages of 3"))
+VIEWS = (N_("keys that are read"), N_("positions and scores"))
+ORIGINS = (N_("by rotary_step"), N_("wrong: every chunk from 0"))
 NODES = 1 << LENGTH
 TOLERANCE = 1e-4
 
@@ -74,7 +82,8 @@ class CacheStepper(SeveralFunctions):
     def _adds_up(self, proposal):
         plan = [int(size) for size in proposal["value"]]
         if any(size < 1 for size in plan) or sum(plan) != LENGTH:
-            raise t.TraitError(f"a plan is a list of positive sizes that add up to {LENGTH}, got {plan}")
+            said = _("a plan is a list of positive sizes that add up to {n}, got {plan}")
+            raise t.TraitError(said.format(n=LENGTH, plan=plan))
         return plan
 
     @classmethod
@@ -85,7 +94,7 @@ class CacheStepper(SeveralFunctions):
         v = torch.eye(LENGTH, dtype=q.dtype)[None, None]
         weights, positions = np.full((NODES, LENGTH, LENGTH), np.nan), np.full((NODES, LENGTH), np.nan)
         pasts: dict[int, tuple[Tensor, ...]] = {}
-        for node, start, stop, _ in _nodes():
+        for node, start, stop, __ in _nodes():
             before = node & ~(1 << (stop - 1))
             past = None if before == 0 else tuple(x.clone() for x in pasts[before])
             chunk = (x[:, :, start:stop].clone() for x in (q, k, v))
@@ -128,16 +137,16 @@ class CacheStepper(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "Step by step through a cache",
+            "title": _("Step by step through a cache"),
             "length": LENGTH,
             "window": WINDOW,
             "block": BLOCK,
             "table": list(TABLE),
             "plans": [list(p) for p in PLANS],
-            "planNames": list(PLAN_NAMES),
-            "stores": list(STORES),
-            "views": list(VIEWS),
-            "origins": list(ORIGINS),
+            "planNames": [_(name) for name in PLAN_NAMES],
+            "stores": [_(name) for name in STORES],
+            "views": [_(name) for name in VIEWS],
+            "origins": [_(name) for name in ORIGINS],
             "tolerance": TOLERANCE,
         }
 
@@ -182,25 +191,59 @@ class CacheStepper(SeveralFunctions):
     @property
     def words(self) -> str:
         n = self.readings()
-        good = "equals" if n["gap"] <= TOLERANCE else "differs from"
         last = n["stop"] - 1
-        fresh = f"token {last}" if n["start"] == last else f"tokens {n['start']} to {last}"
-        words = (
-            f"Chunks of {', '.join(map(str, self.plan))}, {STORES[self.store]}: this step computes {fresh}, "
-            f"reads {n['read']} key{'s' * (n['read'] > 1)} and leaves {n['stored']} stored, in slots "
-            f"{' '.join('empty' if s is None else str(s) for s in n['slots'])}. "
+        step = (
+            ngettext(
+                "Chunks of {plan}, {store}: this step computes token {last}, reads {n} key and leaves {stored} "
+                "stored, in slots {slots}.",
+                "Chunks of {plan}, {store}: this step computes token {last}, reads {n} keys and leaves {stored} "
+                "stored, in slots {slots}.",
+                n["read"],
+            )
+            if n["start"] == last
+            else ngettext(
+                "Chunks of {plan}, {store}: this step computes tokens {first} to {last}, reads {n} key and leaves "
+                "{stored} stored, in slots {slots}.",
+                "Chunks of {plan}, {store}: this step computes tokens {first} to {last}, reads {n} keys and leaves "
+                "{stored} stored, in slots {slots}.",
+                n["read"],
+            )
+        )
+        step = step.format(
+            plan=listed(self.plan),
+            store=_(STORES[self.store]),
+            first=n["start"],
+            last=last,
+            n=n["read"],
+            stored=n["stored"],
+            slots=" ".join(_("empty") if s is None else str(s) for s in n["slots"]),
         )
         name = "cached_attention" if self.view == 0 else "rotary_step"
-        whose = "your" if self.written(name) else "the reference's"
-        by = f"by {whose} {name}" if self.view == 0 or self.origin == 0 else "with every chunk counted from 0"
-        words += (
-            f"The chunk's attention {by} {good} the full forward pass (largest difference of a weight "
-            f"{number(n['gap'])})."
-        )
-        if self.view == 1:
-            told = " ".join("unknown" if p is None else str(p) for p in n["positions"])
-            words += f" The stored keys stand at positions {told}; a score changes by up to {number(n['change'])}."
-        return words
+        whose = _("your") if self.written(name) else _("the reference's")
+        gap = {
+            (True, True): _(
+                "The chunk's attention by {whose} {name} equals the full forward pass (largest difference of a weight "
+                "{gap})."
+            ),
+            (True, False): _(
+                "The chunk's attention by {whose} {name} differs from the full forward pass (largest difference of a "
+                "weight {gap})."
+            ),
+            (False, True): _(
+                "The chunk's attention with every chunk counted from 0 equals the full forward pass (largest "
+                "difference of a weight {gap})."
+            ),
+            (False, False): _(
+                "The chunk's attention with every chunk counted from 0 differs from the full forward pass (largest "
+                "difference of a weight {gap})."
+            ),
+        }[self.view == 0 or self.origin == 0, n["gap"] <= TOLERANCE]
+        gap = gap.format(whose=whose, name=name, gap=number(n["gap"]))
+        if self.view == 0:
+            return sentences(step, gap)
+        told = _("The stored keys stand at positions {positions}; a score changes by up to {change}.")
+        positions = " ".join(_("unknown") if p is None else str(p) for p in n["positions"])
+        return sentences(step, gap, told.format(positions=positions, change=number(n["change"])))
 
     def figure(self) -> Figure:
         n = self.readings()
@@ -250,12 +293,13 @@ def _call(fn, name, past, q, k, v):
     """Weights (T, 8) of one chunk as an array, and the past for the next one."""
     result = fn(q, k, v, past)
     if not isinstance(result, tuple | list) or len(result) != 2:
-        raise WrongOutput(f"{name} must return a result and the pair (keys, values).")
+        raise WrongOutput(_("{name} must return a result and the pair (keys, values).").format(name=name))
     piece, past = result
     if not isinstance(piece, torch.Tensor) or piece.shape != v.shape:
-        raise WrongOutput(f"{name} must return a result of shape {tuple(v.shape)} here.")
+        said = _("{name} must return a result of shape {shape} here.")
+        raise WrongOutput(said.format(name=name, shape=tuple(v.shape)))
     if not isinstance(past, tuple | list) or [isinstance(x, torch.Tensor) for x in past] != [True, True]:
-        raise WrongOutput(f"The second result of {name} must be the pair (keys, values).")
+        raise WrongOutput(_("The second result of {name} must be the pair (keys, values).").format(name=name))
     return piece.detach().cpu().numpy()[0, 0], tuple(x.detach() for x in past)
 
 
@@ -288,6 +332,6 @@ def _softmax(scores):
 def _gaps(weights, full):
     """Largest difference of a weight of the last chunk from the full forward's, for each node."""
     gaps = np.zeros(NODES)
-    for node, start, stop, _ in _nodes():
+    for node, start, stop, __ in _nodes():
         gaps[node] = np.abs(weights[node, start:stop] - full[start:stop]).max()
     return gaps

@@ -6,6 +6,9 @@ const endsOf = (plan) => plan.map((_, i) => plan.slice(0, i + 1).reduce((a, b) =
 /** The row of the tables for a beginning of the text: a bit for each cut, and a highest one for its length. */
 const nodeOf = (plan) => endsOf(plan).reduce((node, end) => node + 2 ** (end - 1), 0);
 
+/** Numbers in a row, as the language sets them. */
+const inRow = (numbers) => numbers.join(tr("{a}, {b}", { a: "", b: "" }));
+
 /** A list of plans, and a check box for every place where the text can be cut. */
 function planControls(ui) {
   const { spec } = ui;
@@ -15,8 +18,8 @@ function planControls(ui) {
   const own = spec.plans.length;
   list.options[own].disabled = true; // it names what the check boxes below have made
   list.addEventListener("change", () => ui.set("plan", spec.plans[Number(list.value)]));
-  const known = html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, "chunk plan"), list);
-  const set = html("fieldset", { class: "ta-choice" }, html("legend", {}, "cut after token"));
+  const known = html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, tr("chunk plan")), list);
+  const set = html("fieldset", { class: "ta-choice" }, html("legend", {}, tr("cut after token")));
   const boxes = Array.from({ length: spec.length - 1 }, (_, i) => {
     const box = keepKeys(html("input", { type: "checkbox" }));
     box.addEventListener("change", () => {
@@ -50,12 +53,12 @@ function stepperControls(ui) {
     return line;
   };
   const first = row(
-    () => choice(ui, { trait: "view", name: "look at", ...named(spec.views) }),
-    () => choice(ui, { trait: "origin", name: "positions", ...named(spec.origins) }),
+    () => choice(ui, { trait: "view", name: tr("look at"), ...named(spec.views) }),
+    () => choice(ui, { trait: "origin", name: tr("positions"), ...named(spec.origins) }),
   );
   const second = row(
-    () => choice(ui, { trait: "store", name: "store", ...named(spec.stores) }),
-    () => slider(ui, { trait: "chunk", name: "step", max: () => ui.get("plan").length - 1, show: (i) => String(i + 1) }),
+    () => choice(ui, { trait: "store", name: tr("store"), ...named(spec.stores) }),
+    () => slider(ui, { trait: "chunk", name: tr("step"), max: () => ui.get("plan").length - 1, show: (i) => String(i + 1) }),
   );
   second.lastElementChild.style.flex = "1 1 100px";
   player(ui, second, {
@@ -77,8 +80,8 @@ function stepperWidget(ui) {
   const grid = gridPanel(ui, row, wide ? 424 : room, scene);
   const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene);
   const show = signs(memory.node, [
-    ["weights as in the full forward", "largest difference of an attention weight of the chunk, one buffer"],
-    ["scores as in the full forward", "largest change of a score, where positions go on counting"],
+    [tr("weights as in the full forward"), tr("largest difference of an attention weight of the chunk, one buffer")],
+    [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
   ]);
 
   /** What is on show: the chunk that is pointed at or set, what it sees, and where its scores lie. */
@@ -126,16 +129,20 @@ function stepperWidget(ui) {
       const stored = now.rolling ? Math.min(stop, spec.window) : stop;
       const gap = ui.table(turning ? (wrong ? "restart_gap" : "turned_gap") : "gap")[now.node];
       const [good, still] = [gap <= spec.tolerance, change <= 1e-3];
-      show([[short(gap), good ? "same" : "differs", good],
-        turning ? [short(change), still ? "same" : "differs", still] : ["", "not looked at"]]);
-      const given = ui.table("own")[ui.get("view")] ? spec.origins[0] : "by the reference’s rotary_step";
-      const stand = Array.from({ length: stop }, (_, t) => now.at(t)).join(" ");
-      const many = (n, word) => (n === 1 ? `1 ${word} is` : `${n} ${word}s are`);
-      const fresh = stop - start === 1 ? `token ${start} is` : `tokens ${start} to ${stop - 1} are`;
-      ui.say(`step ${step + 1} of ${plan.length} (chunks of ${plan.join(", ")}), ${spec.stores[store]}: ${fresh} computed, ` +
-        `${many(read, "key")} read, ${many(stored, "token")} kept` +
-        (turning ? `; positions of the keys, ${wrong ? spec.origins[1] : given}: ${stand}; a score changes by up to ${short(change)}` : ""),
-      now.query === undefined ? memory.formula(now) : grid.formula(now));
+      show([[short(gap), good ? tr("same") : tr("differs"), good],
+        turning ? [short(change), still ? tr("same") : tr("differs"), still] : ["", tr("not looked at")]]);
+      const state = tr("step {n} of {all} (chunks of {plan}), {store}: {computed}, {read}, {kept}", {
+        n: step + 1, all: plan.length, plan: inRow(plan), store: spec.stores[store],
+        computed: stop - start === 1 ? tr("token {n} is computed", { n: start })
+          : tr("tokens {first} to {last} are computed", { first: start, last: stop - 1 }),
+        read: read === 1 ? tr("1 key is read") : tr("{n} keys are read", { n: read }),
+        kept: stored === 1 ? tr("1 token is kept") : tr("{n} tokens are kept", { n: stored }),
+      });
+      const origins = [ui.table("own")[ui.get("view")] ? spec.origins[0] : tr("by the reference’s rotary_step"), spec.origins[1]];
+      ui.say(!turning ? state : tr("{state}; positions of the keys, {origin}: {positions}; a score changes by up to {change}", {
+        state, origin: origins[wrong ? 1 : 0], change: short(change),
+        positions: Array.from({ length: stop }, (_, t) => now.at(t)).join(" "),
+      }), now.query === undefined ? memory.formula(now) : grid.formula(now));
       ui.root.dataset.key = `${plan},${store},${step},${turning},${wrong},${short(gap)}`;
     },
   };
@@ -152,13 +159,13 @@ function gridPanel(ui, parent, W, scene) {
   const caption = html("p", { class: "ta-caption" });
   box.append(caption);
   parent.append(box);
-  const canvas = picture(box, W, top + N * tall + 18, "One row for each query, one column for each key");
+  const canvas = picture(box, W, top + N * tall + 18, tr("One row for each query, one column for each key"));
   const inColumn = (k, y, kind) => label(canvas, left + (k + 0.5) * across - 1, y, "", "middle", kind);
   const each = (make) => Array.from({ length: N }, (_, i) => make(i));
-  label(canvas, left - 8, 14, "key", "end", "ta-small");
+  label(canvas, left - 8, 14, tr("key"), "end", "ta-small");
   const at = label(canvas, left - 8, 30, "", "end", "ta-small");
   const columns = each((k) => [14, 30].map((y) => inColumn(k, y, "ta-small")));
-  const names = each((q) => label(canvas, left - 8, top + q * tall + 14, `query ${q}`, "end", "ta-small"));
+  const names = each((q) => label(canvas, left - 8, top + q * tall + 14, tr("query {n}", { n: q }), "end", "ta-small"));
   const cells = each((q) => each((k) => {
     const [x, y] = [left + k * across, top + q * tall];
     const rect = svg("rect", { x, y, width: across - 2, height: tall - 2 });
@@ -170,7 +177,7 @@ function gridPanel(ui, parent, W, scene) {
   const should = label(canvas, left - 8, top + N * tall + 12, "", "end", "ta-small");
   const shoulds = each((k) => inColumn(k, top + N * tall + 12, "ta-small"));
   const place = cursor(ui, canvas, {
-    name: "Cells; arrow keys choose a query and a key, and with the query its step",
+    name: tr("Cells; arrow keys choose a query and a key, and with the query its step"),
     box: () => ({ x: left, y: top, width: N * across, height: N * tall }),
     size: () => [N, N],
     at: () => {
@@ -178,7 +185,7 @@ function gridPanel(ui, parent, W, scene) {
       return [now.key ?? now.stop - 1, now.query ?? now.stop - 1];
     },
     state: (key, query) => ({ chunk: scene().chunkOf(query), query, key }),
-    says: (key, query) => `query ${query}, key ${key}`,
+    says: (key, query) => tr("query {query}, key {key}", { query, key }),
   });
 
   return {
@@ -186,9 +193,9 @@ function gridPanel(ui, parent, W, scene) {
     draw(now) {
       const { start, stop, turning, key, query } = now;
       const right = ui.table("right");
-      write(caption, turning ? "Scores of the queries in this step" : "Weights that the queries of this step give to the keys");
-      write(at, turning ? "position" : "");
-      write(should, turning ? (narrow ? "right" : "right score") : "");
+      write(caption, turning ? tr("Scores of the queries in this step") : tr("Weights that the queries of this step give to the keys"));
+      write(at, turning ? tr("position") : "");
+      write(should, turning ? (narrow ? tr("right") : tr("right score")) : "");
       const shownRow = query ?? stop - 1;
       const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
       let change = 0;
@@ -231,16 +238,17 @@ function gridPanel(ui, parent, W, scene) {
     /** The formula of the cell that is pointed at, with its numbers. */
     formula(now) {
       const { query: q, key: k, turning } = now;
-      if (k > q) return `${turning ? "s" : "w"}[${q}, ${k}]: key ${k} comes later, query ${q} may not see it.`;
-      if (!now.sees(q, k)) return `${turning ? "s" : "w"}[${q}, ${k}]: key ${k} has left the window of ${spec.window}.`;
+      const told = { cell: `${turning ? "s" : "w"}[${q}, ${k}]`, key: k, query: q, n: spec.window };
+      if (k > q) return tr("{cell}: key {key} comes later, query {query} may not see it.", told);
+      if (!now.sees(q, k)) return tr("{cell}: key {key} has left the window of {n}.", told);
       if (turning) return scoreFormula(ui, now, q, k);
       const score = (j) => ui.table("raw")[q * N + j];
       let sum = 0;
       for (let j = now.low(q); j <= q; j++) sum += Math.exp(score(j));
       const [mine, full] = [now.weight(q, k), Math.exp(score(k)) / sum];
-      const from = k >= now.start ? "its key is new" : "its key is read from the store";
-      return `w[${q}, ${k}] = exp(s[${q}, ${k}]) ÷ Σ exp(s[${q}, ·]) = exp(${fixed(score(k), 2)}) ÷ ${fixed(sum, 2)} = ${fixed(full, 2)}` +
-        (Math.abs(mine - full) <= 5e-3 ? `; ${from}` : `, but the function on show gives ${fixed(mine, 2)}`);
+      const formula = `${told.cell} = exp(s[${q}, ${k}]) ÷ Σ exp(s[${q}, ·]) = exp(${fixed(score(k), 2)}) ÷ ${fixed(sum, 2)} = ${fixed(full, 2)}`;
+      if (Math.abs(mine - full) > 5e-3) return tr("{formula}, but the function on show gives {mine}", { formula, mine: fixed(mine, 2) });
+      return k >= now.start ? tr("{formula}; its key is new", { formula }) : tr("{formula}; its key is read from the store", { formula });
     },
   };
 }
@@ -253,10 +261,13 @@ function scoreFormula(ui, now, q, k) {
   const [p, r] = [now.at(k), now.at(q)];
   const own = now.score(q, k);
   const right = ui.table("right")[q * ui.spec.length + k];
-  const given = Math.abs(own - right) <= 5e-3 ? "" : `; right: ${fixed(right, 2)}`;
-  if (p === "?" || r === "?") return `s[${q}, ${k}] = ${fixed(own, 2)}${given}; a position could not be read off the keys.`;
-  return `s[${q}, ${k}] = ‖q‖ ‖k‖ cos(φ + p[${k}] − p[${q}]) ÷ √2 = ${fixed(Math.hypot(...a), 2)} · ${fixed(Math.hypot(...b), 2)} · ` +
-    `cos(${fixed(angle, 2)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}${given}`;
+  const beside = (formula) => (Math.abs(own - right) <= 5e-3 ? formula
+    : tr("{formula}; right: {right}", { formula, right: fixed(right, 2) }));
+  if (p === "?" || r === "?") {
+    return tr("{formula}; a position could not be read off the keys.", { formula: beside(`s[${q}, ${k}] = ${fixed(own, 2)}`) });
+  }
+  return beside(`s[${q}, ${k}] = ‖q‖ ‖k‖ cos(φ + p[${k}] − p[${q}]) ÷ √2 = ${fixed(Math.hypot(...a), 2)} · ${fixed(Math.hypot(...b), 2)} · ` +
+    `cos(${fixed(angle, 2)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}`);
 }
 
 /** The slots of the store after the step, the rule that fills them, and what the fills mean. */
@@ -266,9 +277,9 @@ function memoryPanel(ui, parent, W, scene) {
   const [left, most] = [54, spec.table.length * spec.block];
   const across = Math.floor((W - left) / most);
   const node = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  node.append(html("p", { class: "ta-caption" }, "The store after this step"));
+  node.append(html("p", { class: "ta-caption" }, tr("The store after this step")));
   parent.append(node);
-  const canvas = picture(node, W, 62, "Slots of the store after this step, and the token in each");
+  const canvas = picture(node, W, 62, tr("Slots of the store after this step, and the token in each"));
   const slots = Array.from({ length: most }, (_, i) => {
     const x = left + i * across;
     const rect = svg("rect", { x, y: 20, width: across - 3, height: 40 });
@@ -276,14 +287,14 @@ function memoryPanel(ui, parent, W, scene) {
     const text = (y, kind) => label(canvas, x + across / 2 - 1.5, y, "", "middle", kind);
     return [rect, text(14, "ta-small"), text(36, "ta-onfill"), text(53, "ta-onfill")];
   });
-  label(canvas, left - 8, 14, "slot", "end", "ta-small");
-  label(canvas, left - 8, 36, "token", "end", "ta-small");
-  const turned = label(canvas, left - 8, 53, "position", "end", "ta-small");
+  label(canvas, left - 8, 14, tr("slot"), "end", "ta-small");
+  label(canvas, left - 8, 36, tr("token"), "end", "ta-small");
+  const turned = label(canvas, left - 8, 53, tr("position"), "end", "ta-small");
   const mark = svg("rect", { y: 19, width: across - 1, height: 42, class: "ta-mark" });
   canvas.append(mark);
   const rule = html("p", { class: "ta-note" });
   node.append(rule);
-  const legend = picture(node, W, 62, "What the fills mean");
+  const legend = picture(node, W, 62, tr("What the fills mean"));
   const notes = [0, 1, 2].map((i) => {
     const rect = svg("rect", { x: 1, y: 4 + i * 19, width: 18, height: 14 });
     legend.append(rect);
@@ -301,7 +312,7 @@ function memoryPanel(ui, parent, W, scene) {
   }
   const slotAt = (now) => (now.key === undefined ? -1 : heldBy(now).indexOf(now.key));
   const place = cursor(ui, canvas, {
-    name: "Slots", cross: false,
+    name: tr("Slots"), cross: false,
     box: () => ({ x: left, y: 20, width: across * countOf(ui.get("store")), height: 40 }),
     size: () => [countOf(ui.get("store")), 1],
     at: () => [ui.seen("slot") ?? Math.max(slotAt(scene()), 0), 0],
@@ -311,7 +322,7 @@ function memoryPanel(ui, parent, W, scene) {
     },
     says: (slot) => {
       const token = heldBy(scene())[slot];
-      return `slot ${slot}, ${token === null ? "empty" : `token ${token}`}`;
+      return token === null ? tr("slot {slot}, empty", { slot }) : tr("slot {slot}, token {token}", { slot, token });
     },
   });
   const nameOf = (slot, store) => (store === 2 ? `${Math.floor(slot / spec.block)}·${slot % spec.block}` : String(slot));
@@ -340,12 +351,13 @@ function memoryPanel(ui, parent, W, scene) {
       const here = ui.seen("slot") ?? slotAt(now);
       mark.style.visibility = here >= 0 && here < held.length ? "visible" : "hidden";
       fill(mark, { x: left + Math.max(here, 0) * across - 1 });
-      write(turned, turning ? "position" : "");
-      write(rule, store === 0 ? "Token p lies in slot p."
-        : now.rolling ? `Token p lies in slot p mod ${spec.window} and overwrites token p − ${spec.window}.`
-          : `Block·place. By the page table ${spec.table.join(", ")}, token p lies in block table[p // ${spec.block}], place p mod ${spec.block}.`);
-      const told = turning ? [["ta-fill-one", "right score"], ["ta-fill-two", "another score, or new in the store"], ["ta-axis", "earlier, hidden, or later"]]
-        : [["ta-fill-two", "new key, computed now"], ["ta-fill-one", "key read from the store"], ["ta-axis", "not computed in this step"]];
+      write(turned, turning ? tr("position") : "");
+      write(rule, store === 0 ? tr("Token p lies in slot p.")
+        : now.rolling ? tr("Token p lies in slot p mod {n} and overwrites token p − {n}.", { n: spec.window })
+          : tr("Block·place. By the page table {table}, token p lies in block table[p // {n}], place p mod {n}.",
+            { table: inRow(spec.table), n: spec.block }));
+      const told = turning ? [["ta-fill-one", tr("right score")], ["ta-fill-two", tr("another score, or new in the store")], ["ta-axis", tr("earlier, hidden, or later")]]
+        : [["ta-fill-two", tr("new key, computed now")], ["ta-fill-one", tr("key read from the store")], ["ta-axis", tr("not computed in this step")]];
       notes.forEach(([rect, text], i) => {
         fill(rect, { class: told[i][0] });
         rect.style.fillOpacity = told[i][0] === "ta-fill-one" ? 0.22 : 1;
@@ -357,16 +369,17 @@ function memoryPanel(ui, parent, W, scene) {
     formula(now) {
       const { store, key, stop } = now;
       const slot = ui.seen("slot");
-      if (key === undefined) return slot === undefined ? "" : `Slot ${nameOf(slot, store)} is empty.`;
-      if (key >= stop) return `Token ${key} is not stored yet.`;
-      if (store === 0) return `Token ${key} lies in slot ${key}.`;
+      if (key === undefined) return slot === undefined ? "" : tr("Slot {slot} is empty.", { slot: nameOf(slot, store) });
+      if (key >= stop) return tr("Token {n} is not stored yet.", { n: key });
+      if (store === 0) return tr("Token {n} lies in slot {n}.", { n: key });
       if (store === 1) {
-        const gone = heldBy(now).indexOf(key) < 0 ? ", and was overwritten" : "";
-        return `Token ${key}: slot ${key} mod ${spec.window} = ${key % spec.window}${gone}.`;
+        const told = { n: key, window: spec.window, slot: key % spec.window };
+        return heldBy(now).indexOf(key) < 0 ? tr("Token {n}: slot {n} mod {window} = {slot}, and was overwritten.", told)
+          : tr("Token {n}: slot {n} mod {window} = {slot}.", told);
       }
       const page = Math.floor(key / spec.block);
-      return `Token ${key}: block table[${key} // ${spec.block}] = table[${page}] = ${spec.table[page]}, ` +
-        `place ${key} mod ${spec.block} = ${key % spec.block}.`;
+      return tr("Token {n}: block table[{n} // {size}] = table[{page}] = {block}, place {n} mod {size} = {place}.",
+        { n: key, size: spec.block, page, block: spec.table[page], place: key % spec.block });
     },
   };
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from ... import translation
 from ...translation import N_
 
-__all__ = ["CONTEXT", "N_", "_", "for_page"]
+__all__ = ["CONTEXT", "N_", "_", "for_page", "ngettext"]
 
 CONTEXT = "widget"  # of their entries in the catalogues: a short word may need another translation than elsewhere
 
@@ -15,6 +15,11 @@ CONTEXT = "widget"  # of their entries in the catalogues: a short word may need 
 def _(english: str) -> str:
     """The words in the language in use. Values come afterwards: ``_("layer {n}").format(n=3)``."""
     return translation.said(CONTEXT, english)
+
+
+def ngettext(one: str, many: str, n: float) -> str:
+    """The words for a count, in the language in use: ``ngettext("{n} key", "{n} keys", 3).format(n=3)``."""
+    return translation.ngettext(one, many, n, CONTEXT)
 
 
 def for_page(widget: type, script: str) -> dict[str, str]:
