@@ -17,18 +17,6 @@ NOT_DONE = {
     "atlas",
     "gradient",
     "norm",
-<<<<<<< HEAD
-    "sparse",
-||||||| ee474b6
-    "objective",
-    "position",
-    "rope",
-    "sparse",
-=======
-    "objective",
-    "position",
-    "rope",
->>>>>>> wc
     "stability",
     "wavelength",
 }
@@ -39,17 +27,13 @@ SAME = {
     "permutation": "the dog bites man",
     "attention": "I like him very well pad hope you are quite No indeed it is not He ought he does exp entropy",
     "anatomy": "The She He",
-<<<<<<< HEAD
     "rope": "max Rx",
     "position": "Shaw Transformer XL DeBERTa ALiBi PE cos kr qr",
     "mask": "one dog saw two cats and ran ein Hund sah zwei pad",
     "objective": "one dog saw two cats then it ran home rates went up banks lend less money PAD CLS SEP",
-||||||| ee474b6
-=======
     "cache": "LLaMA Llama Mistral Qwen Gemma DeepSeek ChatGLM GPT MHA MQA TB GB MB kB ms",
     "sparse": "",
     "stepper": "",
->>>>>>> wc
 }
 FORMULA = re.compile(
     r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b"
