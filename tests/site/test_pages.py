@@ -32,7 +32,7 @@ def test_two_modules_that_write_one_page_are_named(monkeypatch):
     [
         ("[this](students.md)", "[this](students.md)"),
         ("[this](jupyterhub.md#limits)", "[this](jupyterhub.md#limits)"),
-        ("[this](../CONTRIBUTING.md#texts)", "[this](contributing.md#texts)"),
+        ("[this](../CONTRIBUTING.md#texts)", "[this](../contributors.md#texts)"),
         ("[this](#here)", "[this](#here)"),
         ("[this](https://example.org/x.md)", "[this](https://example.org/x.md)"),
         ("[speed](../benchmarks/README.md#grading-speed)", "speed (`benchmarks/README.md`)"),
@@ -43,7 +43,7 @@ def test_links_of_docs_lead_somewhere(monkeypatch, link, becomes):
     names = {
         "docs/students.md": "docs/students",
         "docs/jupyterhub.md": "docs/jupyterhub",
-        "CONTRIBUTING.md": "docs/contributing",
+        "CONTRIBUTING.md": "contributors",
     }
     assert documents._linked(link, "docs/instructors.md", names) == becomes
 
@@ -57,3 +57,8 @@ def test_a_file_outside_the_site_leads_to_the_repository_where_that_is_known(mon
 def test_what_looks_like_a_link_in_code_stays():
     text = "```\n[a](students.md)\n```"
     assert documents._linked(text, "docs/instructors.md", {"docs/students.md": "docs/students"}) == text
+
+
+def test_no_document_is_two_pages():
+    heads = [text.split("\n", 1)[0] for text in pages.collected().values()]
+    assert len(heads) == len(set(heads)), sorted(h for h in set(heads) if heads.count(h) > 1)

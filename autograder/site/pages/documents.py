@@ -1,4 +1,4 @@
-"""docs/*.md and CONTRIBUTING.md as they are; links between them become links between pages."""
+"""docs/*.md as they are; links between them, and to CONTRIBUTING.md, become links between pages."""
 
 import posixpath
 import re
@@ -13,10 +13,9 @@ _FENCE = re.compile(r"^ *(```+|~~~+)", re.M)
 
 
 def pages() -> dict[str, str]:
-    """``docs/instructors.md`` is the page ``docs/instructors``; CONTRIBUTING.md is ``docs/contributing``."""
+    """``docs/instructors.md`` is the page ``docs/instructors``. CONTRIBUTING.md has a page already, ``contributors``."""
     sources = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").glob("*.md"))}
-    sources["CONTRIBUTING.md"] = ROOT / "CONTRIBUTING.md"
-    names = {source: f"docs/{Path(source).stem.lower()}" for source in sources}
+    names = {source: f"docs/{Path(source).stem.lower()}" for source in sources} | {"CONTRIBUTING.md": "contributors"}
     return {names[source]: _linked(path.read_text(encoding="utf-8"), source, names) for source, path in sources.items()}
 
 
