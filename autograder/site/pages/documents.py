@@ -13,7 +13,7 @@ _FENCE = re.compile(r"^ *(```+|~~~+)", re.M)
 
 
 def pages() -> dict[str, str]:
-    """``docs/instructors.md`` is the page ``docs/instructors``. CONTRIBUTING.md has a page already, ``contributors``."""
+    """``docs/x.md`` is the page ``docs/x``. CONTRIBUTING.md has a page already, ``contributors``."""
     sources = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").glob("*.md"))}
     names = {source: f"docs/{Path(source).stem.lower()}" for source in sources} | {"CONTRIBUTING.md": "contributors"}
     return {names[source]: _linked(path.read_text(encoding="utf-8"), source, names) for source, path in sources.items()}
