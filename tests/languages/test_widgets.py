@@ -13,18 +13,13 @@ from autograder.languages import extract
 
 # Widgets whose pages still say some of their words in English; each is done when it leaves this list.
 NOT_DONE = {
-    "activation",
     "atlas",
     "cache",
-    "gradient",
-    "norm",
     "sparse",
-    "stability",
     "stepper",
-    "wavelength",
 }
 DONE = sorted(set(REGISTERED) - NOT_DONE)
-# What is no word: the sentences on show, names of code, units, and what formulas are made of.
+# What is no word: the sentences on show, names of code (those with a “_” are known), units, what formulas are made of.
 SAME = {
     "mix": "cat sat mat",
     "permutation": "the dog bites man",
@@ -34,9 +29,15 @@ SAME = {
     "position": "Shaw Transformer XL DeBERTa ALiBi PE cos kr qr",
     "mask": "one dog saw two cats and ran ein Hund sah zwei pad",
     "objective": "one dog saw two cats then it ran home rates went up banks lend less money PAD CLS SEP",
+    "activation": "relu elu gelu swish sigmoid tanh max exp",
+    "gradient": "Post Pre LN DeepNorm",
+    "norm": "LayerNorm RMS",
+    "stability": "float bfloat logsumexp tanh log",
+    "wavelength": "cos",
 }
 FORMULA = re.compile(
     r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b"
+    r"|\b\w+_\w+\b"
 )
 SEEN = """() => {
   const found = [];
