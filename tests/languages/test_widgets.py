@@ -13,15 +13,10 @@ from autograder.languages import extract
 
 # Widgets whose pages still say some of their words in English; each is done when it leaves this list.
 NOT_DONE = {
-    "activation",
     "atlas",
-    "gradient",
-    "norm",
-    "stability",
-    "wavelength",
 }
 DONE = sorted(set(REGISTERED) - NOT_DONE)
-# What is no word: the sentences on show, names of code and of models, units, and what formulas are made of.
+# What is no word: the sentences on show, names of code (those with a “_” are known) and of models, units, formulas.
 SAME = {
     "mix": "cat sat mat",
     "permutation": "the dog bites man",
@@ -34,9 +29,15 @@ SAME = {
     "cache": "LLaMA Llama Mistral Qwen Gemma DeepSeek ChatGLM GPT MHA MQA TB GB MB kB ms",
     "sparse": "",
     "stepper": "",
+    "activation": "relu elu gelu swish sigmoid tanh max exp",
+    "gradient": "Post Pre LN DeepNorm",
+    "norm": "LayerNorm RMS",
+    "stability": "float bfloat logsumexp tanh log",
+    "wavelength": "cos",
 }
 FORMULA = re.compile(
     r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b"
+    r"|\b\w+_\w+\b"
 )
 SEEN = """() => {
   const found = [];

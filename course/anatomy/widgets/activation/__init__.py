@@ -9,10 +9,12 @@ import numpy as np
 import torch
 import traitlets as t
 
+from ...translation import sentences
 from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from ..tools.words import _
 from .story import STORY
 
 ACTIVATIONS = ("relu", "leaky_relu", "elu", "squared_relu", "gelu", "gelu_tanh", "swish", "sigmoid", "tanh")
@@ -97,7 +99,7 @@ class ActivationExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "Activations: curve, slope, gate and silent units",
+            "title": _("Activations: curve, slope, gate and silent units"),
             "names": list(ACTIVATIONS),
             "betas": list(BETAS),
             "values": list(VALUES),
@@ -117,7 +119,7 @@ class ActivationExplorer(SeveralFunctions):
 
     @property
     def whose(self) -> str:
-        return "your" if self.written(self.name) else "the reference's"
+        return _("your") if self.written(self.name) else _("the reference's")
 
     def _row(self):
         return BETAS.index(self.beta) if self.name == "swish" else 0
@@ -148,22 +150,25 @@ class ActivationExplorer(SeveralFunctions):
                 self.shown(f"d_{self.name}")[row, self.place],
             )
         )
-        setting = f" with beta {self.beta:g}" if self.name == "swish" else ""
-        hand = (
-            ""
-            if np.isnan(found["hand"])
-            else (
-                f" The slope by hand differs from it by up to {number(found['hand'])} "
-                f"({'ok' if found['hand'] <= TOLERANCE else 'broken'})."
-            )
+        states = {k: (_("ok") if found[k] <= TOLERANCE else _("broken")) for k in ("hand", "reference")}
+        about = _("Activation explorer: {whose} {name} between −4 and 4 and its slope.")
+        if self.name == "swish":
+            about = _("Activation explorer: {whose} {name} with beta {beta:g} between −4 and 4 and its slope.")
+        here = _("At x = {x:.2f} the value is {value:.3f} and the slope {slope:.3f}.")
+        hand = "" if np.isnan(found["hand"]) else _("The slope by hand differs from it by up to {gap} ({state}).")
+        units = _(
+            "Of {n} units with inputs shifted by {shift}, {dead} are dead and {flat:.0f} % of all slopes are flat."
         )
-        return (
-            f"Activation explorer: {self.whose} {self.name}{setting} between −4 and 4 and its slope. At x = {x:.2f} "
-            f"the value is {f:.3f} and the slope {d:.3f}.{hand} As a gate on the value {self.value:g} it gives "
-            f"{f * self.value:.3f}. Of {UNITS} units with inputs shifted by {self.shift}, {found['dead']} are dead and "
-            f"{100 * found['flat']:.0f} % of all slopes are flat. Farthest from the reference: "
-            f"{number(found['reference'])} ({'ok' if found['reference'] <= TOLERANCE else 'broken'}); "
-            f"farthest from ReLU: {number(found['relu'])}."
+        far = _("Farthest from the reference: {gap} ({state}); farthest from ReLU: {relu}.")
+        return sentences(
+            about.format(whose=self.whose, name=self.name, beta=self.beta),
+            here.format(x=x, value=f, slope=d),
+            hand.format(gap=number(found["hand"]), state=states["hand"]),
+            _("As a gate on the value {value:g} it gives {product:.3f}.").format(
+                value=self.value, product=f * self.value
+            ),
+            units.format(n=UNITS, shift=self.shift, dead=found["dead"], flat=100 * found["flat"]),
+            far.format(gap=number(found["reference"]), state=states["reference"], relu=number(found["relu"])),
         )
 
     def figure(self) -> Figure:
@@ -199,5 +204,5 @@ def _slope(fn, name, x, **options):
         x = x.clone().requires_grad_()
         y = fn(x, **options)
         if not isinstance(y, torch.Tensor) or not y.requires_grad:
-            raise WrongOutput(f"No gradient flows through {name}: the result is cut off from x.")
+            raise WrongOutput(_("No gradient flows through {name}: the result is cut off from x.").format(name=name))
         return torch.autograd.grad(y.sum(), x)[0].detach()

@@ -7,11 +7,11 @@ const REACH_OF_TANGENT = 1.1; // in x, to each side
 function activationWidget(ui) {
   const { spec, room } = ui;
   const name = () => spec.names[ui.get("activation")];
-  pick(ui, { trait: "activation", name: "activation", names: spec.names });
-  slider(ui, { trait: "place", name: "input x", max: spec.x.length - 1, show: (i) => fixed(spec.x[i], 2), kind: "ta-one" });
-  const beta = slider(ui, { trait: "beta", name: "β of swish", values: spec.betas, show: (b) => (name() === "swish" ? short(b) : "–") });
-  slider(ui, { trait: "value", name: "value v", values: spec.values, show: (v) => fixed(v, 2), kind: "ta-two" });
-  slider(ui, { trait: "shift", name: "shift of all units", values: spec.shifts, show: (s) => minus(String(s)) });
+  pick(ui, { trait: "activation", name: tr("activation"), names: spec.names });
+  slider(ui, { trait: "place", name: tr("input x"), max: spec.x.length - 1, show: (i) => fixed(spec.x[i], 2), kind: "ta-one" });
+  const beta = slider(ui, { trait: "beta", name: tr("β of swish"), values: spec.betas, show: (b) => (name() === "swish" ? short(b) : "–") });
+  slider(ui, { trait: "value", name: tr("value v"), values: spec.values, show: (v) => fixed(v, 2), kind: "ta-two" });
+  slider(ui, { trait: "shift", name: tr("shift of all units"), values: spec.shifts, show: (s) => minus(String(s)) });
   if (room < 480) ui.readout.style.minHeight = room < 340 ? "134px" : "98px"; // a longer formula must not move the curve
   ui.root.append(ui.readout);
 
@@ -22,11 +22,11 @@ function activationWidget(ui) {
   const gate = gatePanel(ui, row, wide ? GATE : pair ? room - UNITS - GAP : room);
   const units = unitPanel(ui, row, wide || pair ? UNITS : Math.min(room, 330));
   const numbers = signs(ui.row(), [
-    ["from the reference", "largest |f − reference| for x in −4…4"],
-    ["slope by hand", "largest difference from autograd's"],
-    ["from ReLU", "largest |f − max(x, 0)| for x in −4…4"],
-    ["dead units", "0 for all 64 inputs: no gradient at all"],
-    ["flat slopes", `share of slopes below ${spec.flat} in size, of all units and inputs`],
+    [tr("from the reference"), tr("largest |f − reference| for x in −4…4")],
+    [tr("slope by hand"), tr("largest difference from autograd's")],
+    [tr("from ReLU"), tr("largest |f − max(x, 0)| for x in −4…4")],
+    [tr("dead units"), tr("0 for all 64 inputs: no gradient at all")],
+    [tr("flat slopes"), tr("share of slopes below {limit} in size, of all units and inputs", { limit: spec.flat })],
   ]);
 
   return {
@@ -53,19 +53,19 @@ function activationWidget(ui) {
       const [far, relu, hand] = ui.table("facts").subarray((ui.get("activation") * spec.betas.length + at) * 3);
       const good = far <= spec.tolerance;
       const formula = spec.hand[now];
-      const missing = !formula ? ["–", ""] : now === "swish" && ui.get("beta") !== 1 ? ["β = 1 only", ""] : ["not given", ""];
+      const missing = !formula ? ["–", ""] : now === "swish" && ui.get("beta") !== 1 ? [tr("β = 1 only"), ""] : [tr("not given"), ""];
       numbers([
-        own ? [short(far), good ? "same" : "differs", good] : ["–", ""],
-        Number.isNaN(hand) ? missing : [short(hand), hand <= spec.tolerance ? "ok" : "broken", hand <= spec.tolerance],
+        own ? [short(far), good ? tr("same") : tr("differs"), good] : ["–", ""],
+        Number.isNaN(hand) ? missing : [short(hand), hand <= spec.tolerance ? tr("ok") : tr("broken"), hand <= spec.tolerance],
         [short(relu), ""],
-        [`${dead} of ${spec.units}`, ""],
+        [tr("{n} of {all}", { n: dead, all: spec.units }), ""],
         [`${fixed(100 * mean, 0)} %`, ""],
       ]);
       const [x, y, slope] = [spec.x[place], f[place], d[place]];
       if (unit >= 0) ui.say(...unitWords(unit, curve.inputs(unit, shift), silent[unit], flat[unit], spec.flat));
       else {
-        ui.say(`${now} at x = ${fixed(x, 2)}: gate ${told(y)} · ${term(fixed(value, 2))} = ${told(y * value)}; ` +
-          `${dead} of ${spec.units} units dead.`,
+        ui.say(tr("{name} at x = {x}: gate {y} · {value} = {product}; {dead} of {units} units dead.",
+          { name: now, x: fixed(x, 2), y: told(y), value: term(fixed(value, 2)), product: told(y * value), dead, units: spec.units }),
         formulas(now, x, ui.get("beta"), [right[place], y], [rightSlope[place], slope], spec.tolerance));
       }
       ui.root.dataset.key = `${now},${at},${place},${value},${shift},${fixed(y, 4)}`;
@@ -81,10 +81,10 @@ const told = (v) => (v !== 0 && Math.abs(v) < 1e-3 ? short(v) : fixed(v));
 
 /** For each activation: how f and its slope come about, with the numbers put in. f and d are what comes out. */
 const FORMULAS = {
-  relu: (x, f) => [`max(0, x) = max(0, ${fixed(x, 2)}) = ${f}`, x > 0 ? "1 for x > 0" : "0 for x < 0"],
-  leaky_relu: (x, f) => (x > 0 ? [`x for x > 0, = ${f}`, "1 for x > 0"]
-    : [`0.01 · x = 0.01 · ${term(fixed(x, 2))} = ${f}`, "0.01 for x < 0"]),
-  elu: (x, f, d) => (x > 0 ? [`x for x > 0, = ${f}`, "1 for x > 0"]
+  relu: (x, f) => [`max(0, x) = max(0, ${fixed(x, 2)}) = ${f}`, x > 0 ? tr("1 for x > 0") : tr("0 for x < 0")],
+  leaky_relu: (x, f) => (x > 0 ? [tr("x for x > 0, = {f}", { f }), tr("1 for x > 0")]
+    : [`0.01 · x = 0.01 · ${term(fixed(x, 2))} = ${f}`, tr("0.01 for x < 0")]),
+  elu: (x, f, d) => (x > 0 ? [tr("x for x > 0, = {f}", { f }), tr("1 for x > 0")]
     : [`exp(x) − 1 = exp(${fixed(x, 2)}) − 1 = ${f}`, `exp(x) = ${d}`]),
   squared_relu: (x, f, d) => [`max(0, x)² = max(0, ${fixed(x, 2)})² = ${f}`,
     `2 · max(0, x) = 2 · ${fixed(Math.max(0, x), 2)} = ${d}`],
@@ -114,9 +114,9 @@ const FORMULAS = {
 function formulas(name, x, beta, [right, mine], [rightSlope, slope], tolerance) {
   const kink = Math.abs(x) < 1e-6 && (name === "relu" || name === "leaky_relu");
   const [f, d] = FORMULAS[name](kink ? 0 : x, told(right), told(rightSlope), beta, right);
-  const yours = (a, b) => (Math.abs(a - b) <= tolerance ? "" : `, yours gives ${told(b)}`);
-  const steep = kink ? `has no value at 0; autograd takes ${fixed(slope, 2)}` : `= ${d}${yours(rightSlope, slope)}`;
-  return `f(x) = ${f}${yours(right, mine)}; f′(x) ${steep}`;
+  const shown = (how, a, b) => (Math.abs(a - b) <= tolerance ? how : tr("{formula}, yours gives {value}", { formula: how, value: told(b) }));
+  return tr(kink ? N_("f(x) = {f}; f′(x) has no value at 0; autograd takes {slope}") : N_("f(x) = {f}; f′(x) = {d}"),
+    { f: shown(f, right, mine), d: shown(d, rightSlope, slope), slope: fixed(slope, 2) });
 }
 
 /** A unit's inputs, and how many of them still teach it something. */
@@ -124,9 +124,12 @@ function unitWords(unit, inputs, silent, flat, limit) {
   const [low, high] = [Math.min(...inputs), Math.max(...inputs)];
   const n = inputs.length;
   const steep = Math.round(n * (1 - flat));
-  return [`unit ${unit}: ${n} inputs from ${fixed(low, 2)} to ${fixed(high, 2)}.`,
-    `|f′| is at least ${limit} for ${steep} of them: ${steep} ÷ ${n} = ${fixed((100 * steep) / n, 0)} % still learn. ` +
-    (silent === 1 ? `f = 0 for all ${n}: the unit is dead.` : `f is exactly 0 for ${Math.round(n * silent) || "none"}.`)];
+  const zeros = Math.round(n * silent);
+  return [tr("unit {unit}: {n} inputs from {low} to {high}.", { unit, n, low: fixed(low, 2), high: fixed(high, 2) }),
+    tr("|f′| is at least {limit} for {steep} of them: {steep} ÷ {n} = {share} % still learn.",
+      { limit, steep, n, share: fixed((100 * steep) / n, 0) }) +
+    (silent === 1 ? tr(" f = 0 for all {n}: the unit is dead.", { n })
+      : tr(zeros ? N_(" f is exactly 0 for {zeros}.") : N_(" f is exactly 0 for none."), { zeros }))];
 }
 
 /** Axes over x = −4…4 with curves that are cut off at the frame, and a cursor along x. */
@@ -206,9 +209,9 @@ function curvePanel(ui, parent, W) {
   const { spec } = ui;
   const [heap, left, right] = [28, 26, 12];
   const plot = plotPanel(ui, parent, {
-    W, tall: TALL, left, right, low: -1.5, high: 4.2, ticks: [-1, 0, 1, 2, 3, 4], caption: "Curve f and slope f′",
-    name: "Curve of the activation and its slope for x from −4 to 4; below, the inputs of all units",
-    cursorName: "Curve: input x", below: 22 + heap + 30,
+    W, tall: TALL, left, right, low: -1.5, high: 4.2, ticks: [-1, 0, 1, 2, 3, 4], caption: tr("Curve f and slope f′"),
+    name: tr("Curve of the activation and its slope for x from −4 to 4; below, the inputs of all units"),
+    cursorName: tr("Curve: input x"), below: 22 + heap + 30,
   });
   const { canvas, x, y, iw } = plot;
   const [roof, floor] = [plot.bottom + 22, plot.bottom + 22 + heap];
@@ -230,7 +233,7 @@ function curvePanel(ui, parent, W) {
   const words = label(canvas, 0, floor + 19, "", "start", "ta-small");
   const pill = grip("", 50, true);
   canvas.append(handle(ui, pill.node, {
-    canvas, trait: "shift", name: "heap of inputs: shift of all units", values: spec.shifts, says: (i) => minus(String(spec.shifts[i])),
+    canvas, trait: "shift", name: tr("heap of inputs: shift of all units"), values: spec.shifts, says: (i) => minus(String(spec.shifts[i])),
     drag: ([hand], start) => clamp(start.value + Math.round(((hand - start.x) * 2 * spec.reach) / iw), 0, spec.shifts.length - 1),
   }));
   const inputs = (unit, shift) => {
@@ -259,7 +262,7 @@ function curvePanel(ui, parent, W) {
       plot.draw(paths.reference, (i) => expected[i]);
       plot.draw(paths.slope, (i) => d[i]);
       plot.draw(paths.mine, (i) => f[i]);
-      plot.note(`${own ? "blue: yours; dashed: reference" : "blue: the reference"}; dots: slope`);
+      plot.note(own ? tr("blue: yours; dashed: reference; dots: slope") : tr("blue: the reference; dots: slope"));
       plot.move(spots.f, at, f[place]);
       plot.move(spots.d, at, d[place]);
       const reach = REACH_OF_TANGENT;
@@ -279,7 +282,7 @@ function curvePanel(ui, parent, W) {
       const middle = clamp(x(shift), left + 24, W - 25);
       fill(pill.node, { transform: `translate(${middle.toFixed(1)},${floor + 15})` });
       write(pill.text, minus(String(shift)));
-      write(words, `${W < 320 ? "" : `inputs of ${unit < 0 ? "all units" : `unit ${unit}`}; `}hatched: flat`);
+      write(words, tr(W < 320 ? N_("hatched: flat") : unit < 0 ? N_("inputs of all units; hatched: flat") : N_("inputs of unit {unit}; hatched: flat"), { unit }));
       const leftHand = middle < left + iw / 2;
       fill(words, { "text-anchor": leftHand ? "start" : "end", x: (leftHand ? Math.max(middle + 32, left) : Math.min(middle - 32, W)).toFixed(1) });
     },
@@ -290,17 +293,17 @@ function curvePanel(ui, parent, W) {
 function gatePanel(ui, parent, W) {
   const { spec } = ui;
   const plot = plotPanel(ui, parent, {
-    W, tall: TALL + 58, left: 24, right: 32, low: -4.2, high: 4.2, ticks: [-4, -2, 0, 2, 4], caption: "As a gate: f(x) · v",
-    name: "Product of the activated gate and the value, for every input of the gate", cursorName: "Gate: input x", below: 22,
+    W, tall: TALL + 58, left: 24, right: 32, low: -4.2, high: 4.2, ticks: [-4, -2, 0, 2, 4], caption: tr("As a gate: f(x) · v"),
+    name: tr("Product of the activated gate and the value, for every input of the gate"), cursorName: tr("Gate: input x"), below: 22,
   });
   const paths = { alone: plot.path("ta-reference"), product: plot.path("ta-mine") };
   const spot = plot.spot("ta-here", "fill: var(--ta-one)");
-  plot.note("dashed: v, drag it");
+  plot.note(tr("dashed: v, drag it"));
   const pill = grip("v", 24, false);
   const unit = (TALL + 58) / 8.4;
   const apart = spec.values[1] - spec.values[0];
   plot.canvas.append(handle(ui, pill.node, {
-    canvas: plot.canvas, trait: "value", name: "grip v: the value", values: spec.values, says: (i) => fixed(spec.values[i], 2),
+    canvas: plot.canvas, trait: "value", name: tr("grip v: the value"), values: spec.values, says: (i) => fixed(spec.values[i], 2),
     drag: ([, hand], start) => clamp(start.value + Math.round((start.y - hand) / unit / apart), 0, spec.values.length - 1),
   }));
   return {
@@ -323,10 +326,10 @@ function unitPanel(ui, parent, W) {
   const [cw, ch] = [(W - 2) / columns, 49];
   const H = rows * ch + 2;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, "Units that still learn",
-    html("small", { style: "display: block; margin-left: 0" }, "% of slopes not flat; ×: dead")));
+  box.append(html("p", { class: "ta-caption" }, tr("Units that still learn"),
+    html("small", { style: "display: block; margin-left: 0" }, tr("% of slopes not flat; ×: dead"))));
   parent.append(box);
-  const canvas = picture(box, W, H, "Forty units: share of inputs with a slope that is not flat, and which units are dead");
+  const canvas = picture(box, W, H, tr("Forty units: share of inputs with a slope that is not flat, and which units are dead"));
   const cells = Array.from({ length: units }, (_, i) => {
     const [x, y] = [(i % columns) * cw + 1, Math.floor(i / columns) * ch + 1];
     const rect = svg("rect", { x, y, width: cw, height: ch, class: "ta-cell" });
@@ -338,12 +341,12 @@ function unitPanel(ui, parent, W) {
   const mark = svg("rect", { width: cw, height: ch, class: "ta-mark", style: "stroke-width: 3" });
   canvas.append(mark);
   const place = cursor(ui, canvas, {
-    name: "Units", cross: false,
+    name: tr("Units"), cross: false,
     box: () => ({ x: 1, y: 1, width: W - 2, height: rows * ch }),
     size: () => [columns, rows],
     at: () => [(ui.seen("unit") ?? 0) % columns, Math.floor((ui.seen("unit") ?? 0) / columns)],
     state: (column, row) => ({ unit: row * columns + column }),
-    says: (column, row) => (ui.seen("unit") === undefined ? "none yet" : `unit ${row * columns + column}`),
+    says: (column, row) => (ui.seen("unit") === undefined ? tr("none yet") : tr("unit {unit}", { unit: row * columns + column })),
   });
   return {
     draw(silent, flat, colors, unit) {

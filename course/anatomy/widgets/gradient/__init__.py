@@ -13,13 +13,16 @@ import traitlets as t
 from ...experiments import gradient_flow
 from ...experiments.gradient_flow import DEPTHS, SEEDS, WIDTHS
 from ...experiments.wirings import WIRINGS
+from ...translation import sentences
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from ..tools.words import N_, _
 from .story import STORY
 
 NAMES = tuple(WIRINGS)
+IN_WORDS = (N_("sandwich"), N_("pre+post"), N_("norm inside"), N_("parallel"))  # those that are more than a name
 LIVE_DEPTHS, LIVE_WIDTH = DEPTHS[:2], WIDTHS[0]
 STEEP = 0.25  # an exponent nearer to 0 than this is called flat
 TOLERANCE = 0.01  # of log10, on all live curves: 2 %
@@ -109,8 +112,8 @@ class GradientFlowExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "Gradient norm per layer, before training",
-            "names": list(NAMES),
+            "title": _("Gradient norm per layer, before training"),
+            "names": [_(name) for name in NAMES],
             "depths": list(DEPTHS),
             "widths": list(WIDTHS),
             "seeds": SEEDS,
@@ -153,21 +156,35 @@ class GradientFlowExplorer(SeveralFunctions):
 
     @property
     def whose(self) -> str:
-        device = self._recorded["made"]["device"]
-        return "your" if self.is_live(self.wiring) else f"the recorded ({device})"
+        recorded = _("the recorded ({device})").format(device=self._recorded["made"]["device"])
+        return _("your") if self.is_live(self.wiring) else recorded
 
     @property
     def words(self) -> str:
         one, two = self.facts(self.wiring), self.facts(self.other)
-        name, against = NAMES[self.wiring], NAMES[self.other]
-        broken = "" if one["far"] <= TOLERANCE else f" Your {name} differs from the reference (broken)."
-        return (
-            f"Gradient flow explorer: {self.whose} {name} against {against}, {self.depth} layers of width "
-            f"{self.width}, seed {self.seed}. {name}: first layer over last {number(one['first_to_last'])}, last layer "
-            f"{number(one['last'])}, which {word(one['slope'])} with depth (exponent {one['slope']:.2f}). {against}: "
-            f"first over last {number(two['first_to_last'])}, last layer {number(two['last'])}, which "
-            f"{word(two['slope'])} (exponent {two['slope']:.2f}).{broken}{' ' + self.notice if self.notice else ''}"
+        name, against = _(NAMES[self.wiring]), _(NAMES[self.other])
+        broken = "" if one["far"] <= TOLERANCE else _("Your {name} differs from the reference (broken).")
+        told = _(
+            "Gradient flow explorer: {whose} {one} against {two}, {depth} layers of width {width}, seed {seed}. {one}: "
+            "first layer over last {ratio}, last layer {last}, which {trend} with depth (exponent {slope:.2f}). {two}: "
+            "first over last {ratio2}, last layer {last2}, which {trend2} (exponent {slope2:.2f})."
+        ).format(
+            whose=self.whose,
+            one=name,
+            two=against,
+            depth=self.depth,
+            width=self.width,
+            seed=self.seed,
+            ratio=number(one["first_to_last"]),
+            last=number(one["last"]),
+            trend=_(word(one["slope"])),
+            slope=one["slope"],
+            ratio2=number(two["first_to_last"]),
+            last2=number(two["last"]),
+            trend2=_(word(two["slope"])),
+            slope2=two["slope"],
         )
+        return sentences(told, broken.format(name=name), self.notice)
 
     def figure(self) -> Figure:
         fig = new_figure(8.4, 3.1)
@@ -190,7 +207,7 @@ class GradientFlowExplorer(SeveralFunctions):
 
 def word(slope: float) -> str:
     """falls, rises or stays flat."""
-    return "falls" if slope < -STEEP else "rises" if slope > STEEP else "stays flat"
+    return N_("falls") if slope < -STEEP else N_("rises") if slope > STEEP else N_("stays flat")
 
 
 def _place(name):
@@ -203,13 +220,17 @@ def _checked(fn, name):
 
     def step(x, *others):
         y = fn(x, *others)
-        asked = f"{name} must return a floating-point tensor of shape {tuple(x.shape)} here, and it returned"
+        got = None
         if not isinstance(y, torch.Tensor):
-            raise WrongOutput(f"{asked} {'None' if y is None else 'a value of type ' + type(y).__name__}.")
-        if y.shape != x.shape or not y.is_floating_point():
-            raise WrongOutput(f"{asked} shape {tuple(y.shape)}, dtype {str(y.dtype).removeprefix('torch.')}.")
+            got = "None" if y is None else _("a value of type {type}").format(type=type(y).__name__)
+        elif y.shape != x.shape or not y.is_floating_point():
+            dtype = str(y.dtype).removeprefix("torch.")
+            got = _("shape {shape}, dtype {dtype}").format(shape=tuple(y.shape), dtype=dtype)
+        if got is not None:
+            said = _("{name} must return a floating-point tensor of shape {shape} here, and it returned {got}.")
+            raise WrongOutput(said.format(name=name, shape=tuple(x.shape), got=got))
         if not y.requires_grad:
-            raise WrongOutput(f"No gradient flows through {name}: the result is cut off from x.")
+            raise WrongOutput(_("No gradient flows through {name}: the result is cut off from x.").format(name=name))
         return y
 
     return step

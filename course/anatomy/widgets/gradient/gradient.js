@@ -6,11 +6,11 @@ function gradientWidget(ui) {
   const { spec } = ui;
   const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
   const wide = room >= 700;
-  pick(ui, { trait: "wiring", name: "wiring", names: spec.names });
-  pick(ui, { trait: "other", name: "compare with", names: spec.names });
-  slider(ui, { trait: "depth", name: "number of layers", values: spec.depths });
-  slider(ui, { trait: "width", name: "width d", values: spec.widths });
-  slider(ui, { trait: "seed", name: "seed", max: spec.seeds - 1 });
+  pick(ui, { trait: "wiring", name: tr("wiring"), names: spec.names });
+  pick(ui, { trait: "other", name: tr("compare with"), names: spec.names });
+  slider(ui, { trait: "depth", name: tr("number of layers"), values: spec.depths });
+  slider(ui, { trait: "width", name: tr("width d"), values: spec.widths });
+  slider(ui, { trait: "seed", name: tr("seed"), max: spec.seeds - 1 });
   ui.readout.style.minHeight = `${wide ? 43 : 116}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
@@ -18,16 +18,16 @@ function gradientWidget(ui) {
   const top = ui.row();
   const [W, D, S, L] = [spec.widths.length, spec.depths.length, spec.seeds, spec.depths.at(-1)];
   const layers = logPanel(ui, top, {
-    caption: "Gradient norm per layer", W: wide ? room - 350 : room, xlabel: "layer",
-    name: "Gradient norm of each layer's weights, two wirings", cursor: "Layers",
+    caption: tr("Gradient norm per layer"), W: wide ? room - 350 : room, xlabel: tr("layer"),
+    name: tr("Gradient norm of each layer's weights, two wirings"), cursor: tr("Layers"),
     count: () => ui.seen("depth"), at: () => (pointedLayer() ?? ui.seen("depth")) - 1,
-    state: (i) => ({ layer: i + 1 }), says: (i) => `layer ${i + 1}`,
+    state: (i) => ({ layer: i + 1 }), says: (i) => tr("layer {n}", { n: i + 1 }),
   });
   const depth = logPanel(ui, top, {
-    caption: "Last layer against depth", W: wide ? 330 : room, xlabel: "number of layers",
-    name: "Gradient norm of the last layer for 6 to 96 layers, two wirings", cursor: "Depths",
+    caption: tr("Last layer against depth"), W: wide ? 330 : room, xlabel: tr("number of layers"),
+    name: tr("Gradient norm of the last layer for 6 to 96 layers, two wirings"), cursor: tr("Depths"),
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
-    state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => `${spec.depths[i]} layers`,
+    state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
   const bottom = ui.row();
   const sides = ["one", "two"].map(() => {
@@ -36,10 +36,11 @@ function gradientWidget(ui) {
     side.append(caption);
     bottom.append(side);
     return [caption, signs(side, [
-      ["first / last layer", "1 where all layers learn alike"],
-      ["last layer", "gradient norm of its weights"],
-      ["exponent", `of the last layer against depth, ${spec.depths[0]} to ${L} layers, recorded`],
-      ["as the reference", `on width ${spec.live_width}, ${spec.live.join(" and ")} layers`],
+      [tr("first / last layer"), tr("1 where all layers learn alike")],
+      [tr("last layer"), tr("gradient norm of its weights")],
+      [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers, recorded", { from: spec.depths[0], to: L })],
+      [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
+        { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
     ])];
   });
 
@@ -67,7 +68,7 @@ function gradientWidget(ui) {
     return [...ui.table(spec.tables[place]).subarray(from, from + ui.seen("depth"))];
   }
 
-  const trend = (p) => (p < -spec.steep ? "falls" : p > spec.steep ? "rises" : "stays flat");
+  const trend = (p) => tr(p < -spec.steep ? N_("falls") : p > spec.steep ? N_("rises") : N_("stays flat"));
 
   let drawn = ""; // the setting whose curves stand there
   let now = null;
@@ -86,18 +87,20 @@ function gradientWidget(ui) {
       depth.point(now.lasts.map((c) => [size, c[d]]));
 
       const [one, two] = chosen.map((p) => spec.names[p]);
-      const tell = (i) => `${spec.names[chosen[i]]}: first / last ${short(now.curves[i][0] / now.curves[i].at(-1))}, ` +
-        `last ${short(now.curves[i].at(-1))}`;
+      const [last, ratio] = [now.curves.map((c) => short(c.at(-1))), now.curves.map((c) => short(c[0] / c.at(-1)))];
       const at = (values, i) => short(values[i]);
       let how = "";
       if (layer !== undefined) {
-        how = `g[${layer}] = √Σ (∂loss/∂W)² over the weights W of layer ${layer} = ${at(now.curves[0], layer - 1)} (${one}), ` +
-          `${at(now.curves[1], layer - 1)} (${two}).`;
+        how = tr("g[{layer}] = √Σ (∂loss/∂W)² over the weights W of layer {layer} = {a} ({one}), {b} ({two}).",
+          { layer, one, two, a: at(now.curves[0], layer - 1), b: at(now.curves[1], layer - 1) });
       } else if (ui.seen("last")) {
-        how = `g[${size}] of ${size} layers = ${at(now.lasts[0], d)} (${one}), ${at(now.lasts[1], d)} (${two}); ` +
-          `about depth to the power ${now.slopes.map((p) => fixed(p, 2)).join(" and ")}.`;
+        const [p, q] = now.slopes.map((slope) => fixed(slope, 2));
+        how = tr("g[{size}] of {size} layers = {a} ({one}), {b} ({two}); about depth to the power {p} and {q}.",
+          { size, one, two, p, q, a: at(now.lasts[0], d), b: at(now.lasts[1], d) });
       }
-      ui.say(`${size} layers of width ${ui.get("width")}, seed ${s}. ${tell(0)}. ${tell(1)}.`, how);
+      ui.say(tr("{size} layers of width {width}, seed {seed}. {one}: first / last {ratio}, last {last}. {two}: first / last " +
+        "{ratio2}, last {last2}.",
+      { size, width: ui.get("width"), seed: s, one, two, ratio: ratio[0], last: last[0], ratio2: ratio[1], last2: last[1] }), how);
       ui.root.dataset.key = `${key},${short(now.curves[0][0])}`;
     },
   };
@@ -115,16 +118,18 @@ function gradientWidget(ui) {
     const apart = live[0] && !(far[0] <= spec.tolerance);
     if (apart) list.unshift({ points: recordedCurve(chosen[0], w, d, s).map((v, j) => [j + 1, v]), kind: ["ta-reference", ""] });
     layers.draw(list, [1, size], size === 6 ? [1, 2, 3, 4, 5, 6] : [1, size / 4, size / 2, (3 * size) / 4, size], false);
-    const whose = (i) => (live[i] ? "yours" : `recorded, ${spec.device}`);
-    layers.note(`solid: ${spec.names[chosen[0]]}, ${whose(0)}; dots: ${spec.names[chosen[1]]}, ${whose(1)}${apart ? `; gray dashes: recorded, ${spec.device}` : ""}`);
+    const whose = (i) => (live[i] ? tr("yours") : tr("recorded, {device}", { device: spec.device }));
+    layers.note(tr(apart ? N_("solid: {one}, {whose}; dots: {two}, {whose2}; gray dashes: recorded, {device}")
+      : N_("solid: {one}, {whose}; dots: {two}, {whose2}"),
+    { one: spec.names[chosen[0]], two: spec.names[chosen[1]], whose: whose(0), whose2: whose(1), device: spec.device }));
     depth.draw(lasts.map((c, i) => ({ points: spec.depths.map((n, j) => [n, c[j]]), kind: KINDS[i] })),
       [spec.depths[0], L], spec.depths, true);
-    depth.note(`recorded, ${spec.device}; run along it to change the depth`);
+    depth.note(tr("recorded, {device}; run along it to change the depth", { device: spec.device }));
     chosen.forEach((p, i) => {
-      write(sides[i][0], `${spec.names[p]} (${i ? "dots" : "solid"}), ${whose(i)}`);
-      const compared = ui.table("own")[p] !== 1 ? ["is it", ""]
-        : [far[i] <= spec.tolerance ? "equal" : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
-          far[i] <= spec.tolerance ? "same" : "differs", far[i] <= spec.tolerance];
+      write(sides[i][0], tr(i ? N_("{name} (dots), {whose}") : N_("{name} (solid), {whose}"), { name: spec.names[p], whose: whose(i) }));
+      const compared = ui.table("own")[p] !== 1 ? [tr("is it"), ""]
+        : [far[i] <= spec.tolerance ? tr("equal") : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
+          far[i] <= spec.tolerance ? tr("same") : tr("differs"), far[i] <= spec.tolerance];
       sides[i][1]([[short(curves[i][0] / curves[i].at(-1)), ""], [short(curves[i].at(-1)), ""],
         [fixed(slopes[i], 2), trend(slopes[i])], compared]);
     });
@@ -137,7 +142,7 @@ function smallPictures(ui, parent, W, columns, lastsOf) {
   const { spec } = ui;
   const rows = Math.ceil(spec.names.length / columns);
   const [across, tall] = [W / columns, 46];
-  const canvas = picture(parent, W, rows * tall, "The last layer's gradient against depth, small, for every wiring");
+  const canvas = picture(parent, W, rows * tall, tr("The last layer's gradient against depth, small, for every wiring"));
   const place = (i) => [(i % columns) * across, Math.floor(i / columns) * tall];
   const tiles = spec.names.map((name, i) => {
     const [x, y] = place(i);
@@ -147,7 +152,7 @@ function smallPictures(ui, parent, W, columns, lastsOf) {
     return [box, curve, label(canvas, x + 6, y + 13, name, "start", "ta-small")];
   });
   const walk = cursor(ui, canvas, {
-    name: "Wirings; arrow keys choose one", cross: false,
+    name: tr("Wirings; arrow keys choose one"), cross: false,
     box: () => ({ x: 0, y: 0, width: W, height: rows * tall }),
     size: () => [columns, rows],
     at: () => [ui.seen("wiring") % columns, Math.floor(ui.seen("wiring") / columns)],

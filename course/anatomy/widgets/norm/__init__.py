@@ -9,10 +9,12 @@ import numpy as np
 import torch
 import traitlets as t
 
+from ...translation import listed
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
+from ..tools.words import _
 from .story import STORY
 
 SCALES = (-1.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
@@ -75,7 +77,7 @@ class NormExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "LayerNorm and RMSNorm: who notices a shift, who a scale?",
+            "title": _("LayerNorm and RMSNorm: who notices a shift, who a scale?"),
             "d": D,
             "scales": list(SCALES),
             "shifts": list(SHIFTS),
@@ -104,16 +106,31 @@ class NormExplorer(SeveralFunctions):
     @property
     def words(self) -> str:
         found, x = self.facts(), self.vector()
-        words = {k: ("unchanged" if found[k] <= TOLERANCE else "changed") for k in self.names}
-        ok = {k: ("ok" if found[k] <= TOLERANCE else "broken") for k in ("identity", "reference")}
-        shown = {k: ", ".join(f"{v:.2f}" for v in y) for k, y in {"x": x, **self.outputs()}.items()}
-        return (
-            f"Norm explorer with {self.whose} functions: a vector times {self.scale:g} plus {self.shift:g}, ε = "
-            f"{self.eps:g}. Input: {shown['x']}. LayerNorm: {shown['layer_norm']} ({words['layer_norm']} since scale 1 "
-            f"and shift 0, by {number(found['layer_norm'])}). RMSNorm: {shown['rms_norm']} ({words['rms_norm']}, by "
-            f"{number(found['rms_norm'])}). LayerNorm against RMSNorm of the centered vector: "
-            f"{number(found['identity'])} ({ok['identity']}). Farthest from the reference: "
-            f"{number(found['reference'])} ({ok['reference']})."
+        states = {k: (_("unchanged") if found[k] <= TOLERANCE else _("changed")) for k in self.names}
+        ok = {k: (_("ok") if found[k] <= TOLERANCE else _("broken")) for k in ("identity", "reference")}
+        shown = {k: listed(f"{v:.2f}" for v in y) for k, y in {"x": x, **self.outputs()}.items()}
+        told = _(
+            "Norm explorer with {whose} functions: a vector times {scale:g} plus {shift:g}, ε = {eps:g}. Input: "
+            "{input}. LayerNorm: {layer} ({layer_state} since scale 1 and shift 0, by {layer_gap}). RMSNorm: {rms} "
+            "({rms_state}, by {rms_gap}). LayerNorm against RMSNorm of the centered vector: {identity} "
+            "({identity_state}). Farthest from the reference: {far} ({state})."
+        )
+        return told.format(
+            whose=self.whose,
+            scale=self.scale,
+            shift=self.shift,
+            eps=self.eps,
+            input=shown["x"],
+            layer=shown["layer_norm"],
+            layer_state=states["layer_norm"],
+            layer_gap=number(found["layer_norm"]),
+            rms=shown["rms_norm"],
+            rms_state=states["rms_norm"],
+            rms_gap=number(found["rms_norm"]),
+            identity=number(found["identity"]),
+            identity_state=ok["identity"],
+            far=number(found["reference"]),
+            state=ok["reference"],
         )
 
     def figure(self) -> Figure:

@@ -9,8 +9,8 @@ function normWidget(ui) {
   const { spec, room } = ui;
   const D = spec.d;
   const exponent = (e) => (e < 1e-2 ? minus(e.toExponential(0)) : String(e));
-  slider(ui, { trait: "scale", name: "scale", values: spec.scales, show: short });
-  slider(ui, { trait: "shift", name: "shift", values: spec.shifts, show: short });
+  slider(ui, { trait: "scale", name: tr("scale"), values: spec.scales, show: short });
+  slider(ui, { trait: "shift", name: tr("shift"), values: spec.shifts, show: short });
   slider(ui, { trait: "eps", name: "ε", values: spec.epsilons, show: exponent });
   if (room < 480) ui.readout.style.minHeight = room < 340 ? "116px" : "98px"; // a formula must not move the bars under the hand
   ui.root.append(ui.readout);
@@ -21,16 +21,16 @@ function normWidget(ui) {
   const W = wide ? Math.floor((room - INPUT - 2 * GAP) / 2) : half >= LEAST ? half : room;
   const input = inputChart(ui, row, wide ? INPUT : room);
   const charts = Object.entries(NORMS).map(([norm, name], i) => barChart(ui, row, {
-    W, left: 22, caption: `${name}: ${i ? "x ÷ RMS" : "(x − μ) ÷ σ"}`, name: `Bars: the eight entries after ${name}`,
-    kind: `ta-fill-${i ? "two" : "one"}`, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
+    W, left: 22, caption: `${name}: ${i ? "x ÷ RMS" : "(x − μ) ÷ σ"}`, name: tr("Bars: the eight entries after {norm}", { norm: name }),
+    entries: tr("Entries of {norm}", { norm: name }), kind: `ta-fill-${i ? "two" : "one"}`, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
   }));
   const numbers = signs(ui.row(), [
-    ["LayerNorm has moved by", "largest change of an entry since scale 1 and shift 0"],
-    ["RMSNorm has moved by", "largest change of an entry since scale 1 and shift 0"],
-    ["LayerNorm(x) − RMSNorm(x − μ)", "the same function, at every setting"],
-    ["LayerNorm: mean, σ", "0 and 1, while ε is small beside the variance"],
-    ["RMSNorm: mean, RMS", "any mean; 1, while ε is small beside the squares"],
-    ["from the reference", "largest difference, both functions"],
+    [tr("LayerNorm has moved by"), tr("largest change of an entry since scale 1 and shift 0")],
+    [tr("RMSNorm has moved by"), tr("largest change of an entry since scale 1 and shift 0")],
+    ["LayerNorm(x) − RMSNorm(x − μ)", tr("the same function, at every setting")],
+    [tr("LayerNorm: mean, σ"), tr("0 and 1, while ε is small beside the variance")],
+    [tr("RMSNorm: mean, RMS"), tr("any mean; 1, while ε is small beside the squares")],
+    [tr("from the reference"), tr("largest difference, both functions")],
   ]);
 
   const mean = (v) => v.reduce((a, b) => a + b, 0) / D;
@@ -55,27 +55,30 @@ function normWidget(ui) {
         const own = ui.table("own")[i] === 1;
         const wrong = y.some((v, j) => !(Math.abs(v - right[j]) <= spec.tolerance));
         charts[i].draw(y, 3.2, {
-          note: `${own ? "yours" : "reference"}; ${wrong ? "dashed: expected" : "black: at shift 0, scale 1"}`,
+          note: tr(wrong ? N_("{whose}; dashed: expected") : N_("{whose}; black: at shift 0, scale 1"),
+            { whose: own ? tr("yours") : tr("reference") }),
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
         return { y, right };
       });
       const found = ui.table("facts").subarray(at * 4, at * 4 + 4);
       const word = (v, yes, no) => [short(v), v <= spec.tolerance ? yes : no, v <= spec.tolerance];
-      const plain = (v) => [short(v), v <= spec.tolerance ? "unchanged" : "changed"];
+      const plain = (v) => [short(v), v <= spec.tolerance ? tr("unchanged") : tr("changed")];
       const [layer, root] = seen.map(({ y }) => sizes(y));
       numbers([
-        plain(found[0]), plain(found[1]), word(found[2], "equal", "broken"),
+        plain(found[0]), plain(found[1]), word(found[2], tr("equal"), tr("broken")),
         [`${fixed(layer.mean, 2)}, ${fixed(layer.spread, 2)}`, ""],
         [`${fixed(root.mean, 2)}, ${fixed(root.rms, 2)}`, ""],
-        word(found[3], "same", "differs"),
+        word(found[3], tr("same"), tr("differs")),
       ]);
-      const change = (v) => (v <= spec.tolerance ? "unchanged" : `changed by ${short(v)}`);
+      const change = (v) => (v <= spec.tolerance ? tr("unchanged") : tr("changed by {gap}", { gap: short(v) }));
       const scale = [ui.get("scale"), ui.get("shift")].map(short);
-      const since = found[0] <= spec.tolerance === found[1] <= spec.tolerance ? "and" : "but";
+      const alike = found[0] <= spec.tolerance === found[1] <= spec.tolerance;
       ui.say(...(entry >= 0
         ? formulas({ i: entry, x: x[entry], first: first[entry], scale, of, eps: ui.get("eps"), norm, seen, spec, exponent })
-        : [`scale ${scale[0]}, shift ${scale[1]}: LayerNorm is ${change(found[0])}, ${since} RMSNorm is ${change(found[1])}.`,
+        : [tr(alike ? N_("scale {scale}, shift {shift}: LayerNorm is {layer}, and RMSNorm is {rms}.")
+          : N_("scale {scale}, shift {shift}: LayerNorm is {layer}, but RMSNorm is {rms}."),
+        { scale: scale[0], shift: scale[1], layer: change(found[0]), rms: change(found[1]) }),
           `μ = ${fixed(of.mean, places(of))}, σ = ${fine(of.spread)}, RMS = ${fine(of.rms)}`]));
       ui.root.dataset.key = `${at},${fixed(seen[0].y[0], 4)},${fixed(seen[1].y[0], 4)}`;
     },
@@ -96,25 +99,26 @@ function formulas({ i, x, first, scale, of, eps, norm, seen, spec, exponent }) {
   const number = (v) => fixed(v, places(of));
   const ends = ({ y, right }) => {
     const off = !(Math.abs(y[i] - right[i]) <= spec.tolerance);
-    return `${fixed(right[i])}${off ? `; yours gives ${fixed(y[i])}` : ""}`;
+    return off ? tr("{right}; yours gives {mine}", { right: fixed(right[i]), mine: fixed(y[i]) }) : fixed(right[i]);
   };
-  const from = `entry ${i}: x[${i}] = scale · x₀[${i}] + shift = ${scale[0]} · ${term(fixed(first))} + ${term(scale[1])} = ${number(x)}`;
+  const from = tr("entry {i}: x[{i}] = scale · x₀[{i}] + shift = {scale} · {first} + {shift} = {x};",
+    { i, scale: scale[0], first: term(fixed(first)), shift: term(scale[1]), x: number(x) });
   const shifted = `(${number(x)} − ${term(number(of.mean))})`;
   if (norm === "layer_norm") {
-    return [`${from};`, `LayerNorm: y[${i}] = γ (x[${i}] − μ) ÷ √(σ² + ε) + β = 1 · ${shifted} ÷ ` +
+    return [from, `LayerNorm: y[${i}] = γ (x[${i}] − μ) ÷ √(σ² + ε) + β = 1 · ${shifted} ÷ ` +
       `√(${fine(of.spread ** 2)} + ${exponent(eps)}) + 0 = ${ends(seen[0])}`];
   }
   if (norm === "rms_norm") {
-    return [`${from};`, `RMSNorm: y[${i}] = γ x[${i}] ÷ √(mean of x² + ε) = 1 · ${term(number(x))} ÷ ` +
-      `√(${fine(of.rms ** 2)} + ${exponent(eps)}) = ${ends(seen[1])}`];
+    return [from, tr("RMSNorm: y[{i}] = γ x[{i}] ÷ √(mean of x² + ε) = 1 · {x} ÷ √({square} + {eps}) = {y}",
+      { i, x: term(number(x)), square: fine(of.rms ** 2), eps: exponent(eps), y: ends(seen[1]) })];
   }
   const root = (size) => fine(Math.sqrt(size ** 2 + eps));
-  return [`${from};`, `LayerNorm: ${shifted} ÷ ${root(of.spread)} = ${ends(seen[0])}; ` +
+  return [from, `LayerNorm: ${shifted} ÷ ${root(of.spread)} = ${ends(seen[0])}; ` +
     `RMSNorm: ${number(x)} ÷ ${root(of.rms)} = ${ends(seen[1])}`];
 }
 
 /** Bars up and down from 0, their numbers below; a black line where each bar was, dashes where the reference is. */
-function barChart(ui, parent, { W, left, right = 0, caption, name, kind, tint = "", ticks, more = {} }) {
+function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind, tint = "", ticks, more = {} }) {
   const D = ui.spec.d;
   const [topEdge, ih] = [6, 204];
   const H = topEdge + ih + 48;
@@ -140,12 +144,12 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, kind, tint = 
     return { bar, tick, before, value: label(canvas, x + step / 2, H - (i % 2 ? 4 : 18), "", "middle", "ta-small") };
   });
   const place = cursor(ui, canvas, {
-    name: `Entries of ${caption.split(":")[0]}`, cross: false,
+    name: entries, cross: false,
     box: () => ({ x: left, y: topEdge, width: W - left - right, height: ih }),
     size: () => [D, 1],
     at: () => [ui.seen("entry") ?? 0, 0],
     state: (i) => ({ entry: i, ...more }),
-    says: (i) => (ui.seen("entry") === undefined ? "none yet" : `entry ${i}`),
+    says: (i) => (ui.seen("entry") === undefined ? tr("none yet") : tr("entry {i}", { i })),
   });
   const across = (node, y) => {
     node.style.visibility = Number.isFinite(y) ? "visible" : "hidden";
@@ -189,7 +193,8 @@ function inputChart(ui, parent, W) {
   const { spec } = ui;
   const [left, right] = [30, 99];
   const chart = barChart(ui, parent, {
-    W, left, right, caption: "Input: scale · x₀ + shift", name: "Bars: the eight entries of the input", kind: "", tint: "fill: var(--ta-rule)",
+    W, left, right, caption: tr("Input: scale · x₀ + shift"), name: tr("Bars: the eight entries of the input"),
+    entries: tr("Entries of Input"), kind: "", tint: "fill: var(--ta-rule)",
   });
   const { canvas, middle, topEdge, ih } = chart;
   const edge = W - right;
@@ -210,7 +215,7 @@ function inputChart(ui, parent, W) {
       style: "fill: var(--ta-paper)" }), svg("path", { d: `M${x} -13l4 4h-8zM${x} 13l4 -4h-8z`, style: "fill: var(--ta-ink)" }));
     label(grip, x, 4, letter, "middle", "ta-strong");
     canvas.append(handle(ui, grip, {
-      canvas, trait, name: `grip ${letter}: ${trait}`, values, drag: move(values), says: (i) => short(values[i]),
+      canvas, trait, name: tr("grip {letter}: {trait}", { letter, trait: tr(trait) }), values, drag: move(values), says: (i) => short(values[i]),
     }));
     return grip;
   });
@@ -219,7 +224,7 @@ function inputChart(ui, parent, W) {
   return {
     draw(x, { mean, spread, rms }, before, entry, norm) {
       const limit = LIMITS.find((v) => Math.max(...x.map(Math.abs)) <= v) ?? LIMITS.at(-1);
-      const y = chart.draw(x, limit, { note: "black: x₀, at shift 0 and scale 1", before, entry });
+      const y = chart.draw(x, limit, { note: tr("black: x₀, at shift 0 and scale 1"), before, entry });
       fill(ruler, { y1: y(mean).toFixed(1), y2: y(mean).toFixed(1) });
       const put = ({ g, draw }, place, from, to) => {
         fill(g, { transform: `translate(${place.toFixed(1)},${y(from).toFixed(1)})` });

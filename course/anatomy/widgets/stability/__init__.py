@@ -12,22 +12,24 @@ import torch
 import traitlets as t
 from torch import Tensor
 
+from ...translation import listed, sentences
 from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of
+from ..tools.words import N_, _
 from .story import STORY
 
 FACTORS = tuple(2.0 ** (k / 2) for k in range(-6, 31))
-GROWTH = ("by the slider", "as in a training run")
-QUANTITIES = ("entropy", "largest p", "slope", "largest score")
+GROWTH = (N_("by the slider"), N_("as in a training run"))
+QUANTITIES = (N_("entropy"), N_("largest p"), N_("slope"), N_("largest score"))
 CAPS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 GAINS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COEFFICIENTS = (1e-4, 1e-2, 1.0)
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 KEYS, D = 8, 16
-REMEDIES = ("none", "soft cap", "QK-norm")
+REMEDIES = ("none", N_("soft cap"), N_("QK-norm"))
 TOLERANCE = 1e-3  # relative, for what is computed in float32
 ROUNDING = (1e-2, 6e-2, 1e-4, 1e-4)  # of log Z, one per dtype
 GREEN = "#009E73"
@@ -121,7 +123,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "Growing scores: softmax, overflow and remedies",
+            "title": _("Growing scores: softmax, overflow and remedies"),
             "growth": list(GROWTH),
             "factors": list(FACTORS),
             "steps": inputs["steps"].int().tolist(),
@@ -177,23 +179,37 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     @property
     def words(self) -> str:
         n = self.readings()
-        at = (
-            f"step {self.spec['steps'][self._at() - len(FACTORS)]} of a recorded run"
-            if self.grow == GROWTH[1]
-            else (f"scores times {number(FACTORS[self.factor])}")
-        )
+        if self.grow == GROWTH[1]:
+            at = _("step {n} of a recorded run").format(n=self.spec["steps"][self._at() - len(FACTORS)])
+        else:
+            at = _("scores times {factor}").format(factor=number(FACTORS[self.factor]))
         wrong = [k for k, v in n["gap"].items() if not v <= TOLERANCE]
-        each = "; ".join(
-            f"{k}: largest score {number(n['largest'][k])}, entropy {n['entropy'][k]:.2f}, largest weight "
-            f"{n['weight'][k]:.3f}"
+        alone = _("none: largest score {score}, entropy {entropy:.2f}, largest weight {weight:.3f}")
+        remedied = _("{remedy}: largest score {score}, entropy {entropy:.2f}, largest weight {weight:.3f}")
+        none, capped, normed = (
+            (alone if k == "none" else remedied).format(
+                remedy=_(k), score=number(n["largest"][k]), entropy=n["entropy"][k], weight=n["weight"][k]
+            )
             for k in REMEDIES
         )
-        return (
-            f"Stability explorer with {self.whose} functions, {at}. {each}. Cap {self.cap:g}; bound of QK-norm with "
-            f"gain {self.gain:g}: {number(n['bound'])}. Softmax without a shift is not a number in "
-            f"{', '.join(n['nan']) or 'no dtype'}. log Z is {number(n['log_z'])}, z-loss with coefficient "
-            f"{self.coefficient:g} {number(n['z_loss'])}, its largest gradient {number(n['pull'])}. "
-            f"{'Differs from the reference: ' + ', '.join(wrong) if wrong else 'All agree with the reference'}."
+        about = _("Stability explorer with {whose} functions, {setting}. {none}; {capped}; {normed}.")
+        bound = _("Cap {cap:g}; bound of QK-norm with gain {gain:g}: {bound}.")
+        overflow = _("Softmax without a shift is not a number in {dtypes}.")
+        if not n["nan"]:
+            overflow = _("Softmax without a shift is not a number in no dtype.")
+        loss = _("log Z is {log_z}, z-loss with coefficient {coefficient:g} {loss}, its largest gradient {pull}.")
+        agrees = _("Differs from the reference: {names}.") if wrong else _("All agree with the reference.")
+        return sentences(
+            about.format(whose=self.whose, setting=at, none=none, capped=capped, normed=normed),
+            bound.format(cap=self.cap, gain=self.gain, bound=number(n["bound"])),
+            overflow.format(dtypes=listed(n["nan"])),
+            loss.format(
+                log_z=number(n["log_z"]),
+                coefficient=self.coefficient,
+                loss=number(n["z_loss"]),
+                pull=number(n["pull"]),
+            ),
+            agrees.format(names=listed(wrong)),
         )
 
     def figure(self) -> Figure:
@@ -268,7 +284,8 @@ def _with_gradient(fn, name, x, expected):
         y = fn(x)
         value = call(lambda: y, name, expected)
         if not y.requires_grad:
-            raise WrongOutput(f"No gradient flows through {name}: the result is cut off from its input.")
+            said = _("No gradient flows through {name}: the result is cut off from its input.")
+            raise WrongOutput(said.format(name=name))
         return value.numpy(), torch.autograd.grad(y.sum(), x)[0].detach().numpy()
 
 
@@ -286,7 +303,8 @@ def _bound(fn, gain):
     value = fn(gain, gain.clone())
     value = value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value  # the check takes it too
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise WrongOutput(f"qk_norm_bound must return a Python float, and it returned {type(value).__name__}.")
+        said = _("{name} must return a Python float, and it returned {type}.")
+        raise WrongOutput(said.format(name="qk_norm_bound", type=type(value).__name__))
     return float(value)
 
 

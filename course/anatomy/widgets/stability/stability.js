@@ -1,6 +1,6 @@
 // SoftmaxStabilityExplorer: a row of scores grows; what softmax makes of it, dtype by dtype and remedy by remedy.
 
-const NAMES = ["no remedy", "soft cap", "QK-norm"];
+const NAMES = [N_("no remedy"), N_("soft cap"), N_("QK-norm")];
 const HUES = ["one", "two", "good"];
 const DASHES = ["none", "7 4", "2 3"];
 const DRAG = 8; // px for one step of the growth
@@ -12,13 +12,13 @@ function stabilityWidget(ui) {
   const wide = room >= 700;
   const run = () => ui.get("grow") === spec.growth[1];
   const [F, K, A] = [spec.factors.length, spec.keys, spec.factors.length + spec.steps.length];
-  choice(ui, { trait: "grow", name: "scores grow", values: spec.growth });
+  choice(ui, { trait: "grow", name: tr("scores grow"), values: spec.growth, show: (way) => tr(way) });
   ui.root.append(ui.readout);
 
   // How far the scores have grown is one of two traits; the hand and the keys move the one that counts.
   const moved = () => (run() ? "run_step" : "factor");
   const last = () => (run() ? spec.steps.length : F) - 1;
-  const grown = (i) => (run() ? `step ${spec.steps[i]} of the run` : `factor ${count(spec.factors[i])}`);
+  const grown = (i) => (run() ? tr("step {n} of the run", { n: spec.steps[i] }) : tr("factor {n}", { n: count(spec.factors[i]) }));
   const growth = {
     __proto__: ui,
     get: () => Math.min(ui.get(moved()), last()),
@@ -31,10 +31,12 @@ function stabilityWidget(ui) {
   const W = Math.floor((room - 16 * (columns - 1)) / columns);
   const top = ui.row("ta-remedies");
   top.style = `display: grid; grid-template-columns: repeat(${columns}, ${W}px); column-gap: 16px`;
-  const bars = [...NAMES, "z-loss"].map((name, i) => rowBars(ui, top, W, i, name,
-    i < 3 ? `Softmax weights of eight scores, ${name}` : "Gradient of z-loss by each of the eight logits"));
+  const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, W, i, name,
+    i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name }) : tr("Gradient of z-loss by each of the eight logits")));
   /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
-  const slide = (panel, [before, shown, after], options) => {
+  const slide = (panel, [whole, shown], options) => {
+    const at = whole.indexOf(shown);
+    const [before, after] = at < 0 ? [`${whole}: `, ""] : [whole.slice(0, at), whole.slice(at + shown.length)];
     const hidden = (text) => html("span", { class: "ta-unseen" }, text);
     const input = slider(ui, { ...options, name: html("span", {}, hidden(before), shown, hidden(after)) });
     input.style.accentColor = `var(--ta-${HUES[panel] ?? "reference"})`;
@@ -42,24 +44,23 @@ function stabilityWidget(ui) {
     return input.parentNode;
   };
   const sliders = {
-    factor: slide(0, ["", "factor", ""], { trait: "factor", max: F - 1, show: (i) => count(spec.factors[i]) }),
-    run_step: slide(0, ["", "step", " of the run"], { trait: "run_step", max: spec.steps.length - 1, show: (i) => String(spec.steps[i]) }),
+    factor: slide(0, [tr("factor"), tr("factor")], { trait: "factor", max: F - 1, show: (i) => count(spec.factors[i]) }),
+    run_step: slide(0, [tr("step of the run"), tr("step")], { trait: "run_step", max: spec.steps.length - 1, show: (i) => String(spec.steps[i]) }),
   };
-  slide(1, ["soft ", "cap c", ""], { trait: "cap", values: spec.caps });
-  slide(2, ["", "gain", " of QK-norm"], { trait: "gain", values: spec.gains });
-  slide(3, ["", "λ", " of z-loss"], { trait: "coefficient", values: spec.coefficients });
-  scoreGrip(growth, bars[0].canvas, last, () => `scores up to ${count(scene().now[0][0])}`);
+  slide(1, [tr("soft cap c"), tr("cap c")], { trait: "cap", values: spec.caps });
+  slide(2, [tr("gain of QK-norm"), tr("gain")], { trait: "gain", values: spec.gains });
+  slide(3, [tr("λ of z-loss"), tr("λ")], { trait: "coefficient", values: spec.coefficients });
+  scoreGrip(growth, bars[0].canvas, last, () => tr("scores up to {score}", { score: count(scene().now[0][0]) }));
 
   const middle = ui.row();
   const curve = curvePanel(ui, middle, wide ? room - TABLE - 20 : room, () => [last() + 1, moved()], grown);
   const left = html("div", { class: "ta-panel", style: `width: ${wide ? TABLE : room}px` });
   middle.append(left);
   const dtypes = dtypeTable(ui, left);
-  const whose = signs(ui.row(), spec.names.map((name) => [name, "largest relative difference from the reference"]));
+  const whose = signs(ui.row(), spec.names.map((name) => [name, tr("largest relative difference from the reference")]));
 
   const own = (name) => ui.table("own")[spec.names.indexOf(name)] === 1;
   const right = (name) => ui.table("gap")[spec.names.indexOf(name)] <= spec.tolerance;
-  const tag = (name) => (own(name) ? "" : "reference, ");
 
   /** What is on show: the growth that is pointed at or set, and the scores it gives, plain and under each remedy. */
   function scene() {
@@ -88,12 +89,13 @@ function stabilityWidget(ui) {
       const found = measured(at);
       const slope = cut("d_soft_cap", c, at)[0];
       const loss = ui.table("v_z_loss")[l * A + at];
-      const notes = ["drag ↔", `${tag("soft_cap")}slope ${tiny(slope)}`,
-        `${tag("qk_norm")}bound ${short(ui.table("b_qk_norm_bound")[g])}`];
+      const notes = [tr("drag ↔"),
+        tr(own("soft_cap") ? N_("slope {slope}") : N_("reference, slope {slope}"), { slope: tiny(slope) }),
+        tr(own("qk_norm") ? N_("bound {bound}") : N_("reference, bound {bound}"), { bound: short(ui.table("b_qk_norm_bound")[g]) })];
       now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], fixed, it));
       const gradient = cut("g_z_loss_gradient", l, at);
-      bars[3].draw(gradient.map((_, i) => `logit ${i}`), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
-        `${tag("z_loss_gradient")}${tiny(loss)}, gradient`, tiny, it);
+      bars[3].draw(gradient.map((_, i) => tr("logit {n}", { n: i })), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
+        tr(own("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }), tiny, it);
 
       const which = spec.quantities.indexOf(ui.get("quantity"));
       const value = (m) => (which === 3 ? Math.log10(m.largest) : m.values[which]);
@@ -107,7 +109,7 @@ function stabilityWidget(ui) {
           [0, 2.2, [0, 0.5, 1, 1.5, 2]], [0, 1, [0, 0.25, 0.5, 0.75, 1]], [0, 0.26, [0, 0.05, 0.1, 0.15, 0.2, 0.25]],
           [-1, 5, [-1, 0, 1, 2, 3, 4, 5]],
         ][which];
-        curve.draw({ ticks, along: run() ? "step of the recorded run" : "factor on the scores", low, high,
+        curve.draw({ ticks, along: run() ? tr("step of the recorded run") : tr("factor on the scores"), low, high,
           marks: marks.map((v) => [v, which === 3 ? count(10 ** v) : String(v)]),
           lines: [0, 1, 2].map((i) => across.map((m) => value(m[i]))) });
       }
@@ -118,27 +120,34 @@ function stabilityWidget(ui) {
 
       dtypes(at, A);
       whose(spec.names.map((name) => (own(name)
-        ? [short(ui.table("gap")[spec.names.indexOf(name)]), right(name) ? "yours, same" : "yours, differs", right(name)]
-        : ["–", "reference shown"])));
+        ? [short(ui.table("gap")[spec.names.indexOf(name)]), right(name) ? tr("yours, same") : tr("yours, differs"), right(name)]
+        : ["–", tr("reference shown")])));
       const broken = spec.dtypes.filter((_, i) => !Number.isFinite(ui.table("naive")[i * A + at]));
-      const each = found.map((m, i) => `${fixed(m.values[1])} with ${NAMES[i]}`).join(", ");
-      const here = `${grown(at - from)}, scores up to ${count(found[0].largest)}`;
-      if (it.dtype !== undefined) ui.say(`${here}:`, dtypeFormula(it));
-      else if (it.key !== undefined) ui.say(`${here}, ${it.panel === 3 ? "logit" : "key"} ${it.key}:`, formula(it, found, gradient));
-      else if (ui.seen("along")) ui.say(`${here}:`, values(found, which, slope));
-      else ui.say(`${here}: largest weight ${each}. ` + (broken.length
-        ? `Softmax without the shift is not a number in ${broken.join(", ")}.` : "Softmax works in every dtype, even without the shift."));
+      const told = tr("{growth}, scores up to {score}", { growth: grown(at - from), score: count(found[0].largest) });
+      const here = { setting: told, n: it.key };
+      if (it.dtype !== undefined) ui.say(tr("{setting}:", here), dtypeFormula(it));
+      else if (it.key !== undefined) ui.say(tr(it.panel === 3 ? N_("{setting}, logit {n}:") : N_("{setting}, key {n}:"), here), formula(it, found, gradient));
+      else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found, which, slope));
+      else {
+        const [a, b, c] = found.map((m) => fixed(m.values[1]));
+        const softmax = broken.length ? tr("Softmax without the shift is not a number in {dtypes}.", { dtypes: broken.join(", ") })
+          : tr("Softmax works in every dtype, even without the shift.");
+        ui.say(tr("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm. {softmax}", { ...here, a, b, c, softmax }));
+      }
       ui.root.dataset.key = [at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
     },
   };
 
   function values(found, which, slope) {
-    const each = found.map((m, i) => {
+    const [a, b, c] = found.map((m, i) => {
       const value = which === 3 ? m.largest : m.values[which];
       const product = which === 2 && i === 1 ? `${tiny(value / slope)} · ${tiny(slope)} = ` : "";
-      return `${slope ? product : ""}${tiny(value)} (${NAMES[i]})`;
+      return `${slope ? product : ""}${tiny(value)}`;
     });
-    return `${["entropy −Σ p ln p", "largest p = 1 ÷ Σ exp(x − max)", "slope p (1 − p)", "largest |x|"][which]} = ${each.join(", ")}`;
+    return tr([N_("entropy −Σ p ln p = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
+      N_("largest p = 1 ÷ Σ exp(x − max) = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
+      N_("slope p (1 − p) = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
+      N_("largest |x| = {a} (no remedy), {b} (soft cap), {c} (QK-norm)")][which], { a, b, c });
   }
 
   /** How the pointed weight, or gradient, comes from its score. A function that differs keeps its own name. */
@@ -147,7 +156,7 @@ function stabilityWidget(ui) {
       const how = right("z_loss_gradient") && right("logsumexp")
         ? `2 λ log Z · p[${i}] = 2 · ${spec.coefficients[l]} · ${short3(ui.table("L_logsumexp")[2 * A + at])} · ${weight(found[0].p[i])}`
         : "z_loss_gradient(x, λ)";
-      return `∂ z-loss ÷ ∂x[${i}] = ${how} = ${tiny(gradient[i])}`;
+      return tr("∂ z-loss ÷ ∂x[{i}] = {how} = {value}", { i, how, value: tiny(gradient[i]) });
     }
     const x = now[panel];
     const [plain, bound, all] = [now[0][i], ui.table("b_qk_norm_bound")[g], right("qk_norm") && right("qk_norm_bound")];
@@ -155,7 +164,8 @@ function stabilityWidget(ui) {
       `x[${i}] = ${short3(plain)}`,
       `y[${i}] = ${right("soft_cap") ? "c tanh(x ÷ c)" : "soft_cap(x, c)"} = ${right("soft_cap")
         ? `${spec.caps[c]} tanh(${short3(plain)} ÷ ${spec.caps[c]}) = ` : ""}${short3(x[i])}`,
-      `x[${i}] = ${all ? `bound · cos(q, k) = ${short(bound)} · ${fixed(x[i] / bound, 2)}` : "q · k ÷ √D of your q and k"} = ${short3(x[i])}`,
+      tr(all ? N_("x[{i}] = bound · cos(q, k) = {bound} · {cos} = {x}") : N_("x[{i}] = q · k ÷ √D of your q and k = {x}"),
+        { i, bound: short(bound), cos: fixed(x[i] / bound, 2), x: short3(x[i]) }),
     ][panel];
     const biggest = Math.max(...x);
     const sum = x.reduce((a, v) => a + Math.exp(v - biggest), 0);
@@ -165,8 +175,11 @@ function stabilityWidget(ui) {
 
   function dtypeFormula({ at, now, dtype: i }) {
     const p = ui.table("naive")[i * A + at];
-    return `exp overflows in ${spec.dtypes[i]} beyond x = ${fixed(spec.limits[i], 1)} (shaded). Largest p = exp(x) ÷ Σ exp(x) ` +
-      (Number.isFinite(p) ? `= ${fixed(p)}.` : "= ∞ ÷ ∞, which is NaN. With the shift, exp(x − max) is at most 1.");
+    return tr(Number.isFinite(p)
+      ? N_("exp overflows in {dtype} beyond x = {limit} (shaded). Largest p = exp(x) ÷ Σ exp(x) = {p}.")
+      : N_("exp overflows in {dtype} beyond x = {limit} (shaded). Largest p = exp(x) ÷ Σ exp(x) = ∞ ÷ ∞, which is NaN. " +
+        "With the shift, exp(x − max) is at most 1."),
+    { dtype: spec.dtypes[i], limit: fixed(spec.limits[i], 1), p: fixed(p) });
   }
 }
 
@@ -177,7 +190,7 @@ function scoreGrip(growth, canvas, last, says) {
   const grip = svg("rect", { ...size, class: "ta-grip" });
   canvas.append(grip);
   handle(growth, grip, {
-    canvas, trait: "growth", name: "the eight scores", max: last, says,
+    canvas, trait: "growth", name: tr("the eight scores"), max: last, says,
     drag: ([x], start) => clamp(start.value + Math.round((x - start.x) / DRAG), 0, last()),
   });
   grip.style.cursor = "ew-resize";
@@ -219,13 +232,16 @@ function rowBars(ui, parent, W, panel, caption, name) {
     return [label(canvas, left - 8, i * row + 11, "", "end", "ta-small"), bar, label(canvas, W, i * row + 11, "", "end", "ta-small")];
   });
   const place = cursor(ui, canvas, {
-    name: `${caption}, bars`, cross: false,
+    name: tr("{panel}, bars", { panel: caption }), cross: false,
     // The scores of the first panel are a grip of their own.
     box: () => ({ x: panel ? 0 : left, y: 0, width: W - (panel ? 0 : left), height: K * row }),
     size: () => [1, K],
     at: () => [0, ui.seen("key") ?? 0],
     state: (_, key) => ({ key, panel }),
-    says: (_, key) => `${panel === 3 ? "" : `key ${key}, score `}${rows[key][0].textContent}: ${rows[key][2].textContent}`,
+    says(_, key) {
+      const [word, value] = [rows[key][0].textContent, rows[key][2].textContent];
+      return panel === 3 ? `${word}: ${value}` : tr("key {key}, score {score}: {weight}", { key, score: word, weight: value });
+    },
   });
   return {
     canvas, head,
@@ -266,10 +282,10 @@ function curvePanel(ui, parent, W, along, grown) {
   const [H, left, right, topEdge, bottom] = [168, 50, 22, 22, 32];
   const [iw, ih] = [W - left - right, H - topEdge - bottom];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  choice(ui, { trait: "quantity", name: "curve shows", values: ui.spec.quantities });
+  choice(ui, { trait: "quantity", name: tr("curve shows"), values: ui.spec.quantities, show: (what) => tr(what) });
   box.append(ui.controls.lastChild);
   parent.append(box);
-  const canvas = picture(box, W, H, "Curves against the growth of the scores: no remedy, soft cap and QK-norm");
+  const canvas = picture(box, W, H, tr("Curves against the growth of the scores: no remedy, soft cap and QK-norm"));
   const [grid, broken, id] = [svg("g"), svg("path", { style: "fill: var(--ta-bad); fill-opacity: 0.22; shape-rendering: crispEdges" }), freshId()];
   const frame = { x: left, y: topEdge, width: iw, height: ih };
   const inside = svg("g", { "clip-path": `url(#${id})` });
@@ -286,11 +302,11 @@ function curvePanel(ui, parent, W, along, grown) {
     fill(sample, { d: `M${start} 9H${start + 26}` });
     fill(mark, { transform: `translate(${start + 13},9)` });
     canvas.append(mark);
-    label(canvas, start + 31, 13, name, "start", "ta-small");
+    label(canvas, start + 31, 13, tr(name), "start", "ta-small");
   });
   const below = label(canvas, left + iw / 2, H - 3, "", "middle");
   const place = cursor(ui, canvas, {
-    name: "Curves: growth of the scores", cross: false,
+    name: tr("Curves: growth of the scores"), cross: false,
     box: () => frame,
     size: () => [along()[0], 1],
     at: () => [Math.min(ui.seen(along()[1]), along()[0] - 1), 0],
@@ -328,8 +344,8 @@ function curvePanel(ui, parent, W, along, grown) {
 /** What torch computes in each dtype: softmax without and with the shift, and the learner's log Z. */
 function dtypeTable(ui, parent) {
   const { spec } = ui;
-  const heads = ["dtype", "exp(x) up to", "no shift", "shift", "log Z"].map((text) => (ui.room < 330 ? text : text.replaceAll(" ", "\u00a0")));
-  const table = html("table", { class: "ta-facts" }, html("caption", {}, "Largest weight in each dtype, and log Z"),
+  const heads = [tr("dtype"), tr("exp(x) up to"), tr("no shift"), tr("shift"), "log Z"].map((text) => (ui.room < 330 ? text : text.replaceAll(" ", "\u00a0")));
+  const table = html("table", { class: "ta-facts" }, html("caption", {}, tr("Largest weight in each dtype, and log Z")),
     html("tr", {}, ...heads.map((text, i) => html("th", { scope: "col", style: `${i ? "text-align: right; " : ""}vertical-align: bottom; font-weight: 600` }, text))));
   const middle = "vertical-align: middle";
   const lines = [];

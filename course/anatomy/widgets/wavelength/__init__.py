@@ -14,6 +14,7 @@ from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import _
 from .story import STORY
 
 DIMS = (32, 64, 128, 256)
@@ -64,7 +65,7 @@ class WavelengthExplorer(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "RoPE: wavelengths against the context",
+            "title": _("RoPE: wavelengths against the context"),
             "dims": list(DIMS),
             "bases": list(BASES),
             "contexts": list(CONTEXTS),
@@ -90,14 +91,28 @@ class WavelengthExplorer(TableWidget):
     @property
     def words(self) -> str:
         waves, found = self.wavelengths(), self.invariants()
-        words = {k: ("ok" if v <= TOLERANCE else "broken") for k, v in found.items()}
+        states = {k: (_("ok") if v <= TOLERANCE else _("broken")) for k, v in found.items()}
         plane = min(self.plane, len(waves) - 1)
-        return (
-            f"Wavelengths of {self.whose} rope_frequencies, D = {self.dim}, base {self.base:,.0f}, one point per plane "
-            f"on a logarithmic axis, beside a context of {self.context:,} tokens. {self.full_turns()} of "
-            f"{len(waves)} planes complete a turn within it; the longest wavelength is {waves.max():,.0f} tokens. "
-            f"Plane {plane}: {waves[plane]:,.1f} tokens. First frequency 1: {words['first']}; constant ratio: "
-            f"{words['ratio']}; farthest from the reference: {number(found['reference'])} ({words['reference']})."
+        told = _(
+            "Wavelengths of {whose} rope_frequencies, D = {dim}, base {base:,.0f}, one point per plane on a "
+            "logarithmic axis, beside a context of {context:,} tokens. {turning} of {planes} planes complete a turn "
+            "within it; the longest wavelength is {longest:,.0f} tokens. Plane {plane}: {wave:,.1f} tokens. First "
+            "frequency 1: {first}; constant ratio: {ratio}; farthest from the reference: {far} ({state})."
+        )
+        return told.format(
+            whose=self.whose,
+            dim=self.dim,
+            base=self.base,
+            context=self.context,
+            turning=self.full_turns(),
+            planes=len(waves),
+            longest=waves.max(),
+            plane=plane,
+            wave=waves[plane],
+            first=states["first"],
+            ratio=states["ratio"],
+            far=number(found["reference"]),
+            state=states["reference"],
         )
 
     def figure(self) -> Figure:

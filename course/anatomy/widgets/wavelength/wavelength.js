@@ -7,26 +7,26 @@ const MANY = 90; // more turns than this are a block, not a wave
 function wavelengthWidget(ui) {
   const { spec, room } = ui;
   const last = () => ui.get("dim") / 2 - 1;
-  slider(ui, { trait: "context", name: "context length", values: spec.contexts, show: whole });
-  slider(ui, { trait: "base", name: "base", values: spec.bases, show: whole });
-  slider(ui, { trait: "dim", name: "head dim D", values: spec.dims });
-  slider(ui, { trait: "plane", name: "plane to read i", max: last });
+  slider(ui, { trait: "context", name: tr("context length"), values: spec.contexts, show: whole });
+  slider(ui, { trait: "base", name: tr("base"), values: spec.bases, show: whole });
+  slider(ui, { trait: "dim", name: tr("head dim D"), values: spec.dims });
+  slider(ui, { trait: "plane", name: tr("plane to read i"), max: last });
   ui.root.append(ui.readout);
 
   const row = ui.row();
   const box = html("div", { class: "ta-panel" });
   const note = html("small");
-  box.append(html("p", { class: "ta-caption" }, "Wavelength of each plane", note));
+  box.append(html("p", { class: "ta-caption" }, tr("Wavelength of each plane"), note));
   row.append(box);
   const chart = wavelengthChart(ui, box, room, last);
   const strip = turnStrip(box, room);
   const counts = signs(ui.row(), [
-    ["planes with a full turn", "filled points, on or below the line"],
-    ["longest wavelength", "tokens for one turn of the slowest plane"],
-    ["turns of the slowest plane", "below 1: no full turn within the context"],
-    ["|θ[0] − 1|", "the first plane turns one radian per token"],
-    ["error of θ[i+1] / θ[i]", "always the same factor, base^(−2/D)"],
-    ["from the reference", "largest relative difference of a frequency"],
+    [tr("planes with a full turn"), tr("filled points, on or below the line")],
+    [tr("longest wavelength"), tr("tokens for one turn of the slowest plane")],
+    [tr("turns of the slowest plane"), tr("below 1: no full turn within the context")],
+    ["|θ[0] − 1|", tr("the first plane turns one radian per token")],
+    [tr("error of θ[i+1] / θ[i]"), tr("always the same factor, base^(−2/D)")],
+    [tr("from the reference"), tr("largest relative difference of a frequency")],
   ]);
 
   let drawn = "";
@@ -48,21 +48,23 @@ function wavelengthWidget(ui) {
         const longest = Math.max(...now.waves);
         const at = (spec.dims.indexOf(dim) * spec.bases.length + b) * 3;
         counts([
-          [`${full} of ${count}`, ""], [`${whole(longest)} tokens`, ""], [short(context / longest), ""],
+          [tr("{n} of {all}", { n: full, all: count }), ""], [tr("{n} tokens", { n: whole(longest) }), ""], [short(context / longest), ""],
           ...[...ui.table("invariants").subarray(at, at + 3)].map((v, i) => {
             const good = v <= spec.tolerance;
-            return [short(v), good ? ["ok", "ok", "same"][i] : ["broken", "broken", "differs"][i], good];
+            return [short(v), tr(good ? [N_("ok"), "ok", N_("same")][i] : [N_("broken"), "broken", N_("differs")][i]), good];
           }),
         ]);
-        write(note, `filled: a full turn within the context; dashes: ${ui.get("notice") ? "" : "the "}reference`);
+        write(note, tr(ui.get("notice") ? N_("filled: a full turn within the context; dashes: reference")
+          : N_("filled: a full turn within the context; dashes: the reference")));
       }
       const plane = Math.min(ui.seen("plane"), last());
       const [theta, wave] = [now.theta[plane], now.waves[plane]];
       chart.mark(now, plane);
       strip(theta, context, plane);
       const tokens = wave < 1000 ? fixed(wave, 1) : whole(wave);
-      ui.say(`plane ${plane}: θ = ${short(theta)} rad per token, ${short(context / wave)} turns in ${whole(context)} tokens`,
-        `λ[${plane}] = 2π ÷ θ[${plane}] = 6.283 ÷ ${short(theta)} = ${tokens} tokens for a full turn`);
+      ui.say(tr("plane {plane}: θ = {theta} rad per token, {turns} turns in {context} tokens",
+        { plane, theta: short(theta), turns: short(context / wave), context: whole(context) }),
+      tr("λ[{plane}] = 2π ÷ θ[{plane}] = 6.283 ÷ {theta} = {tokens} tokens for a full turn", { plane, theta: short(theta), tokens }));
       ui.root.dataset.key = `${key}/${plane}`;
     },
   };
@@ -73,7 +75,7 @@ function wavelengthChart(ui, parent, W, last) {
   const { contexts } = ui.spec;
   const [H, left, right, top, bottom] = [222, 76, 8, 8, 36];
   const [iw, ih] = [W - left - right, H - top - bottom];
-  const canvas = picture(parent, W, H, "Wavelength in tokens of every plane, logarithmic, with the context as a line");
+  const canvas = picture(parent, W, H, tr("Wavelength in tokens of every plane, logarithmic, with the context as a line"));
   const y = (tokens) => top + ih * (1 - clamp(Math.log10(tokens), 0, DECADES) / DECADES);
   let count = 1;
   const x = (i) => left + 10 + (i / (count - 1)) * (iw - 20);
@@ -82,8 +84,8 @@ function wavelengthChart(ui, parent, W, last) {
     label(canvas, left - 6, y(10 ** e) + 4, whole(10 ** e), "end", "ta-small");
   }
   canvas.append(svg("rect", { x: left, y: top, width: iw, height: ih, class: "ta-axis" }));
-  label(canvas, left + iw / 2, H - 4, "plane i", "middle");
-  label(canvas, 12, top + ih / 2, "tokens per turn", "middle").setAttribute("transform", `rotate(-90 12 ${top + ih / 2})`);
+  label(canvas, left + iw / 2, H - 4, tr("plane i"), "middle");
+  label(canvas, 12, top + ih / 2, tr("tokens per turn"), "middle").setAttribute("transform", `rotate(-90 12 ${top + ih / 2})`);
   const ticks = svg("g");
   const reference = svg("path", { class: "ta-reference" });
   const limit = line(canvas, left, 0, left + iw, 0, "ta-mark");
@@ -98,7 +100,7 @@ function wavelengthChart(ui, parent, W, last) {
     return pair;
   });
   const place = cursor(ui, canvas, {
-    name: "Planes", cross: false,
+    name: tr("Planes"), cross: false,
     // Half a step to each side, so that each plane is a column of its own.
     box: () => {
       const half = (iw - 20) / (count - 1) / 2;
@@ -107,7 +109,7 @@ function wavelengthChart(ui, parent, W, last) {
     size: () => [count, 1],
     at: () => [Math.min(ui.seen("plane"), last()), 0],
     state: (i) => ({ plane: i }),
-    says: (i) => `plane ${i}`,
+    says: (i) => tr("plane {i}", { i }),
   });
   // The planes turn fast at this end, far below the line: nothing else is to be pointed at there. The slider is the
   // line's way for the keyboard.
@@ -115,7 +117,7 @@ function wavelengthChart(ui, parent, W, last) {
     svg("path", { d: "M0 -8L4 -3H-4ZM0 8L4 3H-4Z", style: "fill: var(--ta-ink)" }));
   canvas.append(grip);
   handle(ui, grip, {
-    canvas, trait: "context", name: "context", max: contexts.length - 1, stop: false,
+    canvas, trait: "context", name: tr("context length"), max: contexts.length - 1, stop: false,
     drag: ([, hand]) => contexts.reduce((best, c) => (Math.abs(y(c) - hand) < Math.abs(y(best) - hand) ? c : best)),
   });
 
@@ -131,7 +133,7 @@ function wavelengthChart(ui, parent, W, last) {
       fill(limit, { y1: y(context), y2: y(context) });
       fill(grip, { transform: `translate(${left + 16},${y(context).toFixed(1)})` });
       fill(limitName, { y: y(context) - 6 });
-      write(limitName, `context ${whole(context)}`);
+      write(limitName, tr("context {n}", { n: whole(context) }));
       const size = Math.min(3.2, Math.max(1.8, (0.4 * iw) / count));
       pool.forEach(([dot, square], i) => {
         const wave = waves[i] ?? NaN;
@@ -154,11 +156,11 @@ function wavelengthChart(ui, parent, W, last) {
 function turnStrip(parent, W) {
   const [H, left, right, ih] = [50, 76, 8, 32];
   const iw = W - left - right;
-  const canvas = picture(parent, W, H, "The turns of the plane on show, from the first token of the context to the last");
+  const canvas = picture(parent, W, H, tr("The turns of the plane on show, from the first token of the context to the last"));
   canvas.append(svg("rect", { x: left, y: 1, width: iw, height: ih, class: "ta-axis" }));
   line(canvas, left, 1 + ih / 2, left + iw, 1 + ih / 2, "ta-grid");
   const name = label(canvas, left - 6, 21, "", "end", "ta-small");
-  label(canvas, left, H - 4, "token 0", "start", "ta-small");
+  label(canvas, left, H - 4, tr("token 0"), "start", "ta-small");
   const end = label(canvas, left + iw, H - 4, "", "end", "ta-small");
   const middle = label(canvas, left + iw / 2, H - 4, "", "middle", "ta-small");
   const wave = svg("path", { class: "ta-mine", style: "stroke-width: 1.6" });
@@ -173,7 +175,7 @@ function turnStrip(parent, W) {
       [left + (i * iw) / steps, 1 + ih / 2 - (ih / 2 - 3) * Math.cos((theta * context * i) / steps)]))) });
     write(name, `cos(θ[${plane}]·t)`);
     write(end, whole(context));
-    write(middle, Number.isFinite(turns) ? `${short(turns)} turns` : "");
+    write(middle, Number.isFinite(turns) ? tr("{n} turns", { n: short(turns) }) : "");
   };
 }
 
