@@ -230,8 +230,10 @@ def change(data):
     data[me] = data.get(me, 0) + 1
 for i in range(times):
     _, saved = update("claims", change)
-    assert saved
-    print(i + 1, flush=True)
+    if saved:  # on a busy machine another may hold the file for longer than one waits: the next save brings it along
+        print(i + 1, flush=True)
+while not saved:
+    _, saved = update("claims", lambda data: None)
 """
 
 
