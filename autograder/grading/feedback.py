@@ -19,7 +19,7 @@ from . import pictures
 from .grade import GradedNotebook
 from .inert import as_typed
 from .masters import master
-from .rebuild import MARK, language_of
+from .rebuild import MARK, is_stub, language_of
 from .standing import Standing
 from .stored import Attempt, untouched
 from .words import amount, number
@@ -86,7 +86,8 @@ def _page(graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt
         if v.exercise in cells:
             out += code.of(cells[v.exercise])
     for name, cell in written.items():
-        out += _of_a_person(name, cell, standing)
+        blank = is_stub(cell.source, name, master(graded.unit))
+        out += _of_a_person(name, cell, standing, blank)
     own = [c for c in graded.notebook.cells if _role(c) == "extra"] if graded.notebook else []
     if own:
         out.append(f"<h2>{_('Your own cells ({n})').format(n=len(own))}</h2>")
@@ -115,7 +116,7 @@ def _remarks(attempts: Sequence[Attempt]) -> list[str]:
     return []
 
 
-def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> list[str]:
+def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing, blank: bool) -> list[str]:
     """The written answer: what was written, its points, and what was said about it."""
     most, waits = standing.most.get(name, 0.0), name in standing.waiting
     title = _("Your written answer")
@@ -124,7 +125,8 @@ def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing) -> 
     elif most:
         title = _("Your written answer: {score}").format(score=_of(standing.points[name], amount(most, "point")))
     told = _comments([standing.comments[name]] if standing.comments.get(name) else [])
-    text = code_block(short(as_typed(cell.source), MAX_CODE))
+    nothing = f"<p>{_('Nothing was written here.')}</p>"
+    text = nothing if blank else code_block(short(as_typed(cell.source), MAX_CODE))
     images = [
         f'<p><img alt="{_image(name)}" src="data:{kind};base64,{data}"></p>'
         for name, kind, data in pictures.taken_from(cell)

@@ -167,7 +167,7 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
         elif mark["role"] == "setup" and name not in seen and squeezed(source) != squeezed(target.source):
             # An import added to the course's import cell is the most natural thing to do: run it, after the original.
             owns.add(owns.behind, name, _Own(_limited(source, result)), counts=False)
-        elif mark["role"] == "written" and source.strip() and not _is_stub(source, name, trusted):
+        elif mark["role"] == "written" and source.strip() and not is_stub(source, name, trusted):
             target.source = as_text(_limited(source, result, MAX_WRITTEN))
             result.notes += pictures.take(cell, target)
         seen.add(name)
@@ -183,11 +183,11 @@ def _alien(cell: RawCell, known: Container[str | None]) -> Iterator[Note]:
 
 
 def _given(name: str, trusted: Master) -> str:
-    """A cell's text as the course gave it out."""
-    return next(c.source for c in trusted.notebook.cells if grade_id_of(c) == name)
+    """A cell's text as the course gave it out, "" where it has no such cell any more."""
+    return next((c.source for c in trusted.notebook.cells if grade_id_of(c) == name), "")
 
 
-def _is_stub(source: str, name: str, trusted: Master) -> bool:
+def is_stub(source: str, name: str, trusted: Master) -> bool:
     """Whether a written answer is what was given out, in whatever language."""
     given = {squeezed(_given(name, trusted))}
     for language in translation.languages():
