@@ -86,7 +86,8 @@ def _page(graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt
         if v.exercise in cells:
             out += code.of(cells[v.exercise])
     for name, cell in written.items():
-        blank = is_stub(cell.source, name, master(graded.unit))
+        typed = as_typed(cell.source)
+        blank = not typed.strip() or is_stub(typed, name, master(graded.unit))
         out += _of_a_person(name, cell, standing, blank)
     own = [c for c in graded.notebook.cells if _role(c) == "extra"] if graded.notebook else []
     if own:

@@ -1,11 +1,12 @@
 """The student's page: comments as they were meant, the written answer as it was typed, no points lost by waiting."""
 
 import pytest
+from anatomy import translation
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 from bs4 import BeautifulSoup
 
-from autograder.build import written
+from autograder.build import wording, written
 from autograder.grading import feedback
 from autograder.grading.grade import GradedNotebook
 from autograder.grading.inert import as_text, as_typed
@@ -20,14 +21,14 @@ CHECK, NAME = grade_id(EXERCISE), f"written-{START}"
 TYPED = "The weights sum to 1.\n\n```python\nx = 1\n```\nSo **none** leaves the range."
 
 
-def page(**standing):
+def page(typed=TYPED, **standing):
     book = master(START).notebook.copy()
     book.cells = [cell.copy() for cell in book.cells]
     for cell in book.cells:
         cell.metadata = cell.metadata.copy()
         cell.metadata[MARK] = {"role": "written" if written.is_written(cell) else "demo"}
         if written.is_written(cell):
-            cell.source = as_text(TYPED)
+            cell.source = as_text(typed)
     graded = GradedNotebook("ada", START, [Verdict(EXERCISE, True, 1.0, 1.0, [], [], 0.0)], notebook=book)
     return BeautifulSoup(feedback.page(graded, Standing(**standing)), "html.parser")
 
@@ -36,6 +37,15 @@ def page(**standing):
 def test_the_answer_stands_as_it_was_typed(text):
     assert as_typed(as_text(text)) == text
     assert page().find(id=NAME).find_next("pre").text == TYPED
+
+
+@pytest.mark.parametrize("text", [wording.WRITE_HERE, f"  {wording.WRITE_HERE}\n", "写", ""])
+def test_an_answer_that_nobody_wrote_is_said_to_be_empty(text):
+    after = page(text).find(id=NAME).find_next("p")
+    assert (after is not None and after.text == "Nothing was written here.") == (text != "写")
+    with translation.speaking("zh_CN"):
+        given = translation.said(wording.BUILD, wording.WRITE_HERE)
+    assert page(given).find(id=NAME).find_next("p").text == "Nothing was written here.", "in whatever language"
 
 
 def test_a_comment_is_markdown_and_html_in_it_is_text():
