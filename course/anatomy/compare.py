@@ -217,19 +217,20 @@ def _has_shape(where, got, expected):
 
 def equal_tensors(expected: torch.Tensor, got: torch.Tensor, atol: float, rtol: float | None) -> bool:
     """Is there no ``difference`` between two tensors? Without the words for one."""
-    alike = got.shape == expected.shape and got.dtype == expected.dtype
-    return alike and not _wrong(expected, got, atol, rtol).any()
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return False
+    return torch.equal(expected, got) or not _wrong(expected, got, atol, rtol).any().item()
 
 
 def _wrong(expected, got, atol, rtol):
     """Which entries differ, of two tensors of one shape and dtype."""
     if not expected.is_floating_point() and not expected.is_complex():
         return expected != got
-    e, g = _wide(expected), _wide(got)
-    same_special = (e == g) | (e.isnan() & g.isnan())
-    allowed = atol + (64 * torch.finfo(expected.dtype).eps if rtol is None else rtol) * e.abs()
-    # Beside an infinity every number is within a relative tolerance, zero and the other infinity too.
-    return ~(((e - g).abs() <= allowed) & e.isfinite() | same_special)
+    rtol = 64 * torch.finfo(expected.dtype).eps if rtol is None else rtol
+    if atol == math.inf:  # numbers drawn from a law: any will do in place of a number
+        known, drawn = expected.isnan(), got.isnan()
+        return ~((expected == got) | known & drawn | expected.isfinite() & ~drawn)
+    return torch.isclose(_wide(got), _wide(expected), rtol=rtol, atol=atol, equal_nan=True).logical_not_()
 
 
 def _wide(t):

@@ -15,6 +15,7 @@ from .codec import Memory, Tensors
 from .compare import difference, equal_tensors
 from .records import CaseRecord
 from .runner import Outcome
+from .symbolic import Expression, counterexample
 
 
 class Likeness(Enum):
@@ -38,11 +39,7 @@ def of_outcomes(
     (mine, my_tensors), (known, known_tensors) = got, theirs
     if mine.get("missing") or mine.get("signature") or bool(mine.get("mutated")) > bool(known.get("mutated")):
         return None
-    # A fingerprint is met more loosely than an expectation: another order of summation is still the same mistake. But
-    # not where a case counts rounding steps.
-    factor = 1 if case.rtol == 0 else 10
-    loose = {id(t): factor * _tolerance(case, n, t) + 1e-6 for n, t in known_tensors.items()}
-    likes = []
+    loose, likes = _loose(case, known_tensors), []
     for i in steps:
         a, b = known["results"][i], mine["results"][i]
         if "raises" in a and "raises" in b:
@@ -61,6 +58,20 @@ def of_outcomes(
     if None in likes:
         return None
     return Likeness.NUMBERS if Likeness.NUMBERS in likes else Likeness.VALUE
+
+
+def _loose(case: CaseRecord, known: Tensors) -> dict[int, float]:
+    """How far each of a mistake's tensors may be missed, by its id. Worked out once: no answer changes it.
+
+    A fingerprint is met more loosely than an expectation: another order of summation is still the same mistake. But
+    not where a case counts rounding steps.
+    """
+    kept, loose = case.tolerances.get(id(known), (None, {}))
+    if kept is not known:
+        factor = 1 if case.rtol == 0 else 10
+        loose = {id(t): factor * _tolerance(case, n, t) + 1e-6 for n, t in known.items()}
+        case.tolerances[id(known)] = known, loose
+    return loose
 
 
 _STEPS = 32  # rounding steps of the largest entry: the least that any right answer is allowed
@@ -97,7 +108,7 @@ def _value_likeness(
     """How the value of a step is like the mistake's. values: (the mistake's, the learner's)."""
     if _same(*values, loose, case.rtol or 1e-5):
         return Likeness.VALUE
-    is_alike = _same(*values, loose, case.rtol or 1e-5, any_dtype=True)
+    is_alike = not _has_dtypes_of(*values) and _same(*values, loose, case.rtol or 1e-5, any_dtype=True)
     return Likeness.NUMBERS if is_alike and _is_wrong(case, i, values[0], loose, memory) else None
 
 
@@ -150,7 +161,20 @@ def _equal(known: Any, mine: Any, loose: dict[int, float], rtol: float) -> bool:
         return len(known) == len(mine) and all(_equal(a, b, loose, rtol) for a, b in zip(known, mine, strict=True))
     if isinstance(known, dict) and isinstance(mine, dict):
         return known.keys() == mine.keys() and all(_equal(v, mine[k], loose, rtol) for k, v in known.items())
+    if isinstance(known, Expression) and isinstance(mine, Expression):
+        return known.shape == mine.shape and counterexample(mine, known) is None
     return difference(known, mine, loose, rtol) is None
+
+
+def _has_dtypes_of(known: Any, mine: Any) -> bool:
+    """Have floating tensors the dtypes of those in their places in ``known``? Then ``any_dtype`` finds nothing new."""
+    if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
+        return known.dtype == mine.dtype or not (known.is_floating_point() and mine.is_floating_point())
+    if isinstance(known, dict) and isinstance(mine, dict):
+        return all(_has_dtypes_of(known.get(k), v) for k, v in mine.items())
+    if isinstance(known, list | tuple) and isinstance(mine, list | tuple) and len(known) == len(mine):
+        return all(map(_has_dtypes_of, known, mine))
+    return True
 
 
 def _in_dtype_of(known: Any, mine: Any) -> Any:

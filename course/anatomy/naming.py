@@ -47,7 +47,7 @@ def named(
         return None
     best = max(convicted, key=_Suspect.rank)
     equals = [s for s in convicted if s.rank() == best.rank()]
-    if not all(best.is_same_as(s) for s in equals):  # the cases do not tell which of them it is
+    if not all(s is best or best.is_same_as(s) for s in equals):  # the cases do not tell which of them it is
         return None
     return Mistake(best.name, record.mistakes[best.name])
 

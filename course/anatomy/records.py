@@ -30,6 +30,7 @@ class CaseRecord:
     outcomes: name → (outcome, tensors) with ``expected`` and one entry for each known mistake.
     atol: output tensor name → absolute tolerance. rtol: relative tolerance, None for 64 rounding steps.
     is_large: drawn for grading, at a size that known mistakes cannot afford: they are not run on it.
+    tolerances: what ``likeness`` has worked out for the known mistakes' tensors, by the id of their dict.
     """
 
     name: str
@@ -41,6 +42,7 @@ class CaseRecord:
     atol: dict[str, float]
     rtol: float | None = None
     is_large: bool = False
+    tolerances: dict[int, tuple[Tensors, dict[int, float]]] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass

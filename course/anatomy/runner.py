@@ -196,7 +196,7 @@ class Execution:
             weights = [_cotangent(t) if cotangent is None else self.inputs[cotangent] for t in carrying]
             if carrying:  # a result that is cut off has its numbers all the same
                 with torch._C.DisableTorchFunction():  # this backward is not the learner's
-                    torch.autograd.backward(carrying, [c.to(t.dtype) for c, t in zip(weights, carrying, strict=True)])
+                    torch.autograd.backward(_weighted_sum(carrying, weights))
         self.carries = [t.requires_grad for t in outputs]
         grads = {label: self.inputs[name].grad for label, name in grad["wrt"].items()}
         if grad.get("params"):
@@ -234,6 +234,14 @@ def floating(value: Any) -> list[Tensor]:
         return [value] if value.is_floating_point() or value.is_complex() else []
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
     return [t for part in parts for t in floating(part)]
+
+
+def _weighted_sum(tensors: Sequence[Tensor], weights: Sequence[Tensor]) -> Tensor:
+    """The number whose gradients are the tensors' with these cotangents. Given these, ``backward`` would import SymPy
+    and 485 modules more, to look at their shapes: a second of a learner's first check."""
+    parts = [(w.to(t.dtype) * t).sum() for w, t in zip(weights, tensors, strict=True)]
+    total: Tensor = sum(p.real if p.is_complex() else p for p in parts)  # type: ignore[assignment]
+    return total
 
 
 def _cotangent(t: Tensor) -> Tensor:
