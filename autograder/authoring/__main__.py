@@ -21,12 +21,9 @@ from .templates import MARK
 
 # Tests that run once for each exercise, and tests that an author's text can break.
 OF_EXERCISE = (
-    "tests/test_grade_matrix.py",
-    "tests/grading/test_trusted_matrix.py",
-    "tests/grading/test_by_heart.py",
+    "tests/exercises",
     "tests/course/test_diagnosis.py",
     "tests/course/test_naming.py",
-    "tests/course/test_spelling.py",
 )
 OF_UNIT = ("tests/course/test_notebooks.py", "tests/course/test_build.py", "tests/evidence/test_verdicts.py")
 

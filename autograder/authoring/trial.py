@@ -88,7 +88,7 @@ def _of_cases(exercise: Exercise, public: ExerciseRecord) -> Iterator[Problem]:
         if case.points:
             says = f"case {case.name!r} gives points to who returns the input: weight=0, or another input"
             yield Problem(path, line_of_spec(exercise, case.name), says)
-    for name, says in by_heart.problems(exercise):
+    for name, says in by_heart.problems(*by_heart.drawn(exercise)):
         yield Problem(path, line_of_spec(exercise, name) if name else line, says)
 
 

@@ -110,7 +110,7 @@ def _alone(
     done: Done,
 ) -> Verdict:
     begin(exercise.id)
-    verdict = _judge(exercise, fresh, session, timeout, device)
+    verdict = judge_drawn(exercise, fresh, session, timeout, device)
     done(verdict)
     return verdict
 
@@ -130,12 +130,15 @@ def judge_exercise(
     Never raises on account of the student's process: a hang, a crash or a forged reply is a score of zero with a
     sentence that says why.
     """
-    return _judge(
+    return judge_drawn(
         exercise, draw_record(exercise, key, device, with_mutants=False, graded=True), session, timeout, device
     )
 
 
-def _judge(exercise: Exercise, fresh: ExerciseRecord, session: Session, timeout: float, device: str) -> Verdict:
+def judge_drawn(
+    exercise: Exercise, fresh: ExerciseRecord, session: Session, timeout: float = SECONDS, device: str = "cpu"
+) -> Verdict:
+    """``judge_exercise`` on inputs that are drawn already."""
     began = time.perf_counter()
     try:
         verdict, outcomes = _answered(fresh, session, timeout)

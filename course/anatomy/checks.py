@@ -67,9 +67,16 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
     seconds = time.perf_counter() - start
     if not judging.passes(record, outcomes):
         record = records.recent(exercise_id)
+    return verdict_on(record, named, outcomes, seconds)
+
+
+def verdict_on(
+    record: records.ExerciseRecord, functions: runner.Functions, outcomes: runner.Outcomes, seconds: float = 0.0
+) -> Verdict:
+    """The verdict on what functions gave in each case of a record; they are called again where nothing names it."""
     verdict = judging.judge(record, outcomes, seconds)
     if not verdict.passed:
-        probing.add_findings(record, named, verdict)
+        probing.add_findings(record, functions, verdict)
     return verdict
 
 

@@ -173,14 +173,13 @@ def test_the_gradient_that_a_case_asks_for_is_not_held_against_the_answer():
     assert verdict_on(exercise, parts).passed
 
 
-def test_what_is_forbidden_stands_in_the_text(exercise):
+@pytest.mark.parametrize("unit", exercises.units())
+def test_what_is_forbidden_stands_in_the_text(unit):
     from autograder.build.source import source_notebook
 
-    if not exercise.forbidden:
-        return
-    said = next(
-        c.source for c in source_notebook(exercise.unit).cells if c.id.startswith("say-") and exercise.id in c.source
-    )
-    for name in exercise.forbidden:
-        inner = name.startswith(("_", "native_")) or name.endswith("_")
-        assert inner or name in said.split("**Not allowed here:**")[1]
+    cells = source_notebook(unit).cells
+    for exercise in (e for e in exercises.of_unit(unit) if e.forbidden):
+        said = next(c.source for c in cells if c.id.startswith("say-") and exercise.id in c.source)
+        for name in exercise.forbidden:
+            inner = name.startswith(("_", "native_")) or name.endswith("_")
+            assert inner or name in said.split("**Not allowed here:**")[1]

@@ -125,24 +125,6 @@ def test_a_mistake_that_would_fail_a_passed_case_is_not_named():
     assert [m.name for m in wraps.mistakes] == ["starts_over"] and "starts over at slot 0" in wraps.mistakes[0].message
 
 
-def test_any_outcome_is_judged_without_an_exception(exercise):
-    record = records.load(exercise.id)
-    for odd in (
-        {},
-        {"results": []},
-        {"results": [None]},
-        {"results": [{"value": {"tensor": "nowhere"}}]},
-        None,
-        3,
-        {"results": [{"raises": ["ValueError"]}]},
-        {"results": [{"raises": 3}] * 9, "used": [[], None]},
-        {"missing": 3},
-        {"signature": 3},
-    ):
-        verdict = judging.judge(record, [(odd, {})] * len(record.cases))
-        assert not verdict.passed and verdict.score == 0 and verdict.mistakes and verdict.text()
-
-
 # A toy exercise: what names a mistake is shown on results that are given, not computed.
 def toy(cases, learner):
     """The mistake's name, or None. cases: for each case (right, {mistake: result}); learner: a result for each.

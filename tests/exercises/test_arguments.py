@@ -16,9 +16,9 @@ import torch
 from anatomy import runner
 from anatomy.naming import expects_error
 
-from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.spec import Exercise
 
+from .drawn import STUDENTS
 from .unasked import gathered
 
 ONE_VALUE, PAIR_NEVER_MEETS = gathered("ONE_VALUE"), gathered("PAIR_NEVER_MEETS")
@@ -27,19 +27,11 @@ FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 DEFAULT = object()
 
 
-@pytest.fixture(scope="module")
-def drawn():
-    """All cases that end without an error, of the examples and of two submissions; drawn once per exercise."""
-    known: dict[str, list[Any]] = {}
-
-    def of(exercise: Exercise) -> list[Any]:
-        if exercise.id not in known:
-            keys = [None, *(student_key("secret", name, exercise.unit) for name in ("ada", "grace"))]
-            records = [draw_record(exercise, key, with_mutants=False) for key in keys]
-            known[exercise.id] = [c for r in records for c in r.cases if not expects_error(c)]
-        return known[exercise.id]
-
-    return of
+@pytest.fixture
+def cases(drawn):
+    """All cases that end without an error, of the examples and of two submissions."""
+    records = [drawn.public, *map(drawn.fresh, STUDENTS[:2])]
+    return [c for record in records for c in record.cases if not expects_error(c)]
 
 
 def calls(exercise: Exercise, case: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -77,10 +69,10 @@ def as_text(exercise: Exercise, name: str, parameter: str, tree: Any) -> str:
     return json.dumps(tree, default=str)
 
 
-def test_every_plain_argument_takes_several_values(exercise, drawn):
+def test_every_plain_argument_takes_several_values(exercise, cases):
     """A number, flag or name that is the same in all cases may stand as a constant in an answer."""
     values, count = defaultdict(set), defaultdict(int)
-    for case in drawn(exercise):
+    for case in cases:
         for name, given in calls(exercise, case):
             for parameter, tree in given.items():
                 count[name, parameter] += 1
@@ -91,11 +83,11 @@ def test_every_plain_argument_takes_several_values(exercise, drawn):
     assert single == set(ONE_VALUE.get(exercise.id, {})), f"always the same: {sorted(single)}"
 
 
-def test_optional_arguments_meet(exercise, drawn):
+def test_optional_arguments_meet(exercise, cases):
     """An answer may drop the one wherever the other is given."""
     optional: dict[str, set[str]] = defaultdict(set)
     together = defaultdict(set)
-    for case in drawn(exercise):
+    for case in cases:
         for name, given in calls(exercise, case):
             has = defaults(exercise, name)
             optional[name] |= set(has)
@@ -114,17 +106,17 @@ def test_optional_arguments_meet(exercise, drawn):
     assert never == set(PAIR_NEVER_MEETS.get(exercise.id, {})), f"never given together: {sorted(never)}"
 
 
-def test_floats_come_in_more_than_one_precision(exercise, drawn):
+def test_floats_come_in_more_than_one_precision(exercise, cases):
     """An answer that computes in float32 whatever comes in would pass."""
-    seen = {t.dtype for case in drawn(exercise) for t in case.tensors.values() if t.dtype in FLOATS}
+    seen = {t.dtype for case in cases for t in case.tensors.values() if t.dtype in FLOATS}
     one = len(seen) == 1
     assert one == (exercise.id in ONE_PRECISION), f"float inputs come as {seen}"
 
 
-def test_where_the_reference_carries_a_gradient_one_is_asked_for(exercise, drawn):
+def test_where_the_reference_carries_a_gradient_one_is_asked_for(exercise, cases):
     carrying, asked = set(), set()
     functions = exercise.functions(exercise.reference)
-    for case in drawn(exercise):
+    for case in cases:
         steps = case.program["steps"]
         for step in steps:
             if step.get("grad"):

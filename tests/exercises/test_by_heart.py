@@ -1,26 +1,36 @@
 """Whoever knows the recorded answers by heart, or gives the inputs back, earns nothing: the recordings are public."""
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 import torch
 from anatomy import judging
 
 from autograder import exercises
 from autograder.authoring import by_heart
-from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.examples import is_drawn
 from autograder.judge.spec import Case, call
 from autograder.judge.trusted import no_points_for_examples
 
+from .drawn import STUDENTS
 
-def test_the_recorded_answers_earn_nothing_on_fresh_inputs(exercise):
+
+def score(drawn, student, answer):
+    """Points for the outcomes ``answer(fresh case, public case)``."""
+    public, fresh = drawn.public, drawn.fresh(student)
+    verdict = judging.judge(fresh, [answer(f, p) for f, p in zip(fresh.cases, public.cases, strict=True)])
+    if not verdict.passed:
+        no_points_for_examples(verdict, fresh, public)
+    return verdict.score
+
+
+def test_the_recorded_answers_earn_nothing_on_fresh_inputs(drawn):
     by_heart = lambda fresh, public: public.outcomes["expected"]
-    scores = [score(exercise, f"student {i}", by_heart) for i in range(3)]
+    scores = [score(drawn, student, by_heart) for student in STUDENTS[:3]]
     assert not any(scores), scores
 
 
-def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_heart(exercise):
+def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_heart(drawn):
     def given_back(fresh, public, number):
         results, tensors = public.outcomes["expected"]
         if is_drawn(fresh, public):
@@ -32,37 +42,20 @@ def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_hear
         return results, tensors
 
     for number in range(4):
-        scores = [score(exercise, f"student {i}", partial(given_back, number=number)) for i in range(3)]
+        scores = [score(drawn, student, partial(given_back, number=number)) for student in STUDENTS[:3]]
         assert not any(scores), (number, scores)
 
 
-def test_a_drawn_answer_is_another_one_for_everybody(exercise):
-    assert not list(by_heart.problems(exercise))
+def test_a_drawn_answer_is_another_one_for_everybody(drawn):
+    assert not list(by_heart.problems(drawn.public, [drawn.fresh(student) for student in STUDENTS]))
 
 
 def test_what_can_be_known_is_said_in_words():
     """As the author of an exercise reads it."""
     whole = exercises.get("attention.softmax")
     fixed = [c for c in whole.cases if c.name in ("two rows", "shifted")]
-    said = [says for _, says in by_heart.problems(replace(whole, cases=fixed))]
+    said = [says for _, says in by_heart.problems(*by_heart.drawn(replace(whole, cases=fixed)))]
     assert len(said) == 1 and "draw a case from g" in said[0]
     guessed = Case("coin", "one of two", lambda g: call(torch.tensor([0.0, float(g.integer(0, 2))])))
-    (name, says), *_ = by_heart.problems(replace(whole, cases=[*whole.cases, guessed]))
+    (name, says), *_ = by_heart.problems(*by_heart.drawn(replace(whole, cases=[*whole.cases, guessed])))
     assert name == "coin" and "can be guessed" in says
-
-
-@lru_cache(maxsize=4)
-def drawn(exercise_id, student=None):
-    """The public record, or a student's."""
-    exercise = exercises.get(exercise_id)
-    key = student_key("secret", student, exercise.unit) if student else None
-    return draw_record(exercise, key, with_mutants=False)
-
-
-def score(exercise, student, answer):
-    """Points for the outcomes ``answer(fresh case, public case)``."""
-    public, fresh = drawn(exercise.id), drawn(exercise.id, student)
-    verdict = judging.judge(fresh, [answer(f, p) for f, p in zip(fresh.cases, public.cases, strict=True)])
-    if not verdict.passed:
-        no_points_for_examples(verdict, fresh, public)
-    return verdict.score

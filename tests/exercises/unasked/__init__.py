@@ -1,4 +1,4 @@
-"""Exceptions of ``tests/test_arguments.py``, a module for each unit."""
+"""Exceptions of ``tests/exercises/test_arguments.py``, a module for each unit."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 04 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 04 and no case gives, each with its reason."""
 
 # exercise → {"function(argument)": why one value is enough}
 ONE_VALUE: dict[str, dict[str, str]] = {

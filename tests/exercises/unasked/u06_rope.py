@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 01 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 06 and no case gives, each with its reason."""
 
 # exercise → {"function(argument)": why one value is enough}
 ONE_VALUE: dict[str, dict[str, str]] = {}
@@ -6,7 +6,7 @@ ONE_VALUE: dict[str, dict[str, str]] = {}
 PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {}
 # exercise → why its floats come in one precision
 ONE_PRECISION: dict[str, str] = {
-    "attention.multi_head": "the layers of a new module are float32, and the text changes no dtype",
+    "rope.relative_gap": "The docstring asks for float64 matrices: a good family's gap is rounding alone.",
 }
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {}

@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 00 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 13 and no case gives, each with its reason."""
 
 # exercise → {"function(argument)": why one value is enough}
 ONE_VALUE: dict[str, dict[str, str]] = {}
@@ -7,4 +7,6 @@ PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {}
 # exercise → why its floats come in one precision
 ONE_PRECISION: dict[str, str] = {}
 # exercise → {"function": why no gradient is asked of it}
-NO_GRADIENT: dict[str, dict[str, str]] = {}
+NO_GRADIENT: dict[str, dict[str, str]] = {
+    "lora.merge": {"merge": "weights are merged when training is over, for a model that only serves"},
+}

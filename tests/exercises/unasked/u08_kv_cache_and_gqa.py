@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 08 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 08 and no case gives, each with its reason."""
 
 _STORED = "a cache serves decoding, where nothing is trained; whoever stores tokens detached is right"
 

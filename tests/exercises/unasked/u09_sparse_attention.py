@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 09 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 09 and no case gives, each with its reason."""
 
 NO_DEVICE = "the learner's function has no device; only the reference, which other units use, has one"
 

@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 05 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 05 and no case gives, each with its reason."""
 
 _OF_TORCH = "nn.Module's own method: no part of the answer takes this argument"
 _REFERENCE_ONLY = "the reference alone takes a device: the learner's signature ends with offset"

@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 11 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 11 and no case gives, each with its reason."""
 
 _LAYERS = "the layers of a new module are float32, and the text changes no dtype"
 _CONVERTED = "a checkpoint is converted once, before anything is trained"

@@ -1,4 +1,4 @@
-"""What ``tests/test_arguments.py`` would ask of unit 13 and no case gives, each with its reason."""
+"""What ``tests/exercises/test_arguments.py`` would ask of unit 02 and no case gives, each with its reason."""
 
 # exercise → {"function(argument)": why one value is enough}
 ONE_VALUE: dict[str, dict[str, str]] = {}
@@ -8,5 +8,7 @@ PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {}
 ONE_PRECISION: dict[str, str] = {}
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {
-    "lora.merge": {"merge": "weights are merged when training is over, for a model that only serves"},
+    "norm.backward": {
+        "layer_norm_backward": "it is the backward pass; nothing asks for gradients of gradients",
+    },
 }
