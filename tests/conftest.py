@@ -11,6 +11,8 @@ from autograder import exercises
 
 from . import processes, selection
 
+pytest_plugins = ["tests.proofs", "tests.spent"]
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -31,17 +33,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [LIGHTER, os.environ.get
 def own_home(tmp_path, monkeypatch):
     """No test sees the developer's own progress, nor leaves any."""
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "anatomy-home"))
-
-
-def every_one(config) -> bool:
-    """Are the costliest trials all made? That is so where a unit or an exercise is asked for, and for ``--all``."""
-    return bool(config.getoption("all") or config.getoption("exercise") or config.getoption("unit"))
-
-
-@pytest.fixture(scope="session")
-def share(request):
-    """One in how many of the costliest trials is made within a test. A usual run takes the same third each time."""
-    return 1 if every_one(request.config) else 3
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +59,12 @@ def browser():
 def pytest_addoption(parser):
     parser.addoption("--unit", action="append", help="only the tests of this unit, e.g. 06-rope or 06 (repeatable)")
     parser.addoption("--exercise", action="append", help="of the tests that run for every exercise, only this one's")
-    parser.addoption("--all", action="store_true", help="also what a usual run leaves out (mark some): hours of trials")
+    parser.addoption("--all", action="store_true", help="also what was proved before and has not changed (proofs.py)")
     parser.addoption("--whole", action="append", help="with --unit: this file or folder too, all of it (repeatable)")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "unit(name): belongs to this unit; most tests get it from what they run with")
-    config.addinivalue_line("markers", "some(n): of what it is run with, a usual run tries one in n; with --all, each")
     try:
         config.stash[UNITS] = {selection.full_name(u) for u in config.getoption("unit") or ()}
     except exercises.UnknownName as error:
@@ -129,8 +119,6 @@ def pytest_collection_modifyitems(config, items):
     selection.mark_units(items)
     units = config.stash[UNITS]
     kept = [i for i in items if selection.selected(i, units, config.stash[WHOLE])] if units else items[:]
-    if not every_one(config):
-        kept = selection.one_in_some(kept)
     if len(kept) < len(items):
         chosen = set(kept)
         config.hook.pytest_deselected(items=[i for i in items if i not in chosen])

@@ -5,7 +5,6 @@ unit's name, a unit's file), or, where neither tells, by a mark ``unit("04-ffn-a
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -84,15 +83,3 @@ def may_hold(path: Path, units: set[str], whole: list[Path]) -> bool:
     inside = path.relative_to(ROOT / "tests") if path.is_relative_to(ROOT / "tests") else path
     unit = unit_of_path(inside)
     return inside.parts[:1] not in [(name,) for name in WITHOUT_UNITS] and (unit is None or unit in units)
-
-
-def one_in_some(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The tests, less most of the runs of those with the mark ``some(n)``: the first of each n stays."""
-    kept, counts = [], Counter()
-    for item in items:
-        mark = item.get_closest_marker("some")
-        test = item.nodeid.split("[")[0]
-        if mark is None or counts[test] % mark.args[0] == 0:
-            kept.append(item)
-        counts[test] += 1
-    return kept

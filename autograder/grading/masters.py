@@ -3,7 +3,7 @@
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -142,12 +142,15 @@ def scoring_files() -> frozenset[Path]:
     return imported(SCORING)
 
 
-def imported(modules: Iterable[str], root: Path = ROOT) -> frozenset[Path]:
+OURS = ("autograder", "anatomy")
+
+
+def imported(modules: Iterable[str], root: Path = ROOT, packages: Sequence[str] = OURS) -> frozenset[Path]:
     """Files of modules of ``autograder`` and ``anatomy``, and of all that they import of these two packages.
 
     Imports inside functions count, those for type checkers don't. ``anatomy/__init__.py`` counts only where a name of
     its own is taken from it: it gathers widgets, progress and plots for learners, and no score hangs on those.
-    root: the repository.
+    root: the repository. packages: others than these two.
     """
     found: set[Path] = set()
     todo = list(modules)
@@ -159,7 +162,7 @@ def imported(modules: Iterable[str], root: Path = ROOT) -> frozenset[Path]:
         found.add(path)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        todo += [m for m in _imports(tree, package, root) if m.split(".")[0] in ("autograder", "anatomy")]
+        todo += [m for m in _imports(tree, package, root) if m.split(".")[0] in packages]
         if package.startswith("autograder"):
             todo += [package, package.rpartition(".")[0]]  # run by the import, and short
     return frozenset(found)

@@ -98,7 +98,6 @@ def run_and_move(page, lab, path):
     return len(found), moved
 
 
-@pytest.mark.some(2)
 @pytest.mark.xdist_group("lab")
 @pytest.mark.parametrize("unit", exercises.units())
 def test_unit_runs_and_its_widgets_move(page, lab, unit):

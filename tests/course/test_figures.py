@@ -77,7 +77,6 @@ def test_every_recorded_figure_has_alternative_text_and_tables():
             assert all(cell != "nan" for row in table.rows for cell in row)
 
 
-@pytest.mark.some(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_kept_tables_are_those_of_the_recording(name):
     _, alt, found = drawn.drawn(name, recorded(name))

@@ -175,7 +175,6 @@ def fuzz(records, count, which, note):
     assert tried["judged"] > 0.85 * count, tried
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_no_reply_stops_slows_or_misleads(records, share):
     assert not failure(lambda note: fuzz(records, REPLIES // SHARES, SEED * SHARES + share, note))

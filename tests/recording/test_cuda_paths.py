@@ -22,7 +22,6 @@ def test_every_experiment_is_tried():
     assert set(TINY) == set(NAMES) == recorded - set(READ) and set(READ) == set(figures.TABLES)
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_stays_on_its_device(name, tmp_path, monkeypatch):
     with pretend_cuda():
@@ -38,15 +37,12 @@ def test_an_experiment_stays_on_its_device(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("unit", exercises.units())
-def test_recordings_are_the_same_on_another_device(unit, share):
-    """Values, errors and mutants' fingerprints: a module made on the CPU met inputs on the GPU here once.
-
-    A run of all tests draws the mutants of every third exercise.
-    """
-    for i, exercise in enumerate(exercises.of_unit(unit)):
-        here = draw_record(exercise, with_mutants=i % share == 0)
+def test_recordings_are_the_same_on_another_device(unit):
+    """Values, errors and mutants' fingerprints: a module made on the CPU met inputs on the GPU here once."""
+    for exercise in exercises.of_unit(unit):
+        here = draw_record(exercise)
         with pretend_cuda():
-            there = draw_record(exercise, device="cuda", with_mutants=i % share == 0)
+            there = draw_record(exercise, device="cuda")
         for a, b in zip(here.cases, there.cases, strict=True):
             for name in a.outcomes:
                 raised = [[(r.get("raises") or [None])[0] for r in c.outcomes[name][0]["results"]] for c in (a, b)]

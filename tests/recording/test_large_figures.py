@@ -58,7 +58,6 @@ def test_nothing_is_shown_where_nothing_large_was_recorded(name, assets, shown):
     assert shown == []
 
 
-@pytest.mark.some(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_large_recording_is_shown_with_its_device(name, assets, shown, monkeypatch):
     small = recorded(name)

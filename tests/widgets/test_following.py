@@ -100,7 +100,6 @@ def test_nothing_is_said_of_functions_that_pass(name):
     assert made.alt == made.words
 
 
-@pytest.mark.some(3)
 @EACH
 def test_a_widget_names_the_mistake_until_the_check_passes(name, task, tmp_path):
     """Made of a stub it shows the reference; a mistake is in the picture, in words; a pass takes it away."""

@@ -1,0 +1,183 @@
+"""What a test has proved is not proved again while nothing has changed that it hangs on.
+
+Some tests cost seconds each and hang on few files: those of one exercise (``tests/exercises``), and those that name
+what they hang on, ``@pytest.mark.hangs_on("course", …)``. When such a test passes, a hash of its name, the contents of
+these files, the lock files, the versions in use and the processor's kernels is kept in the user's cache folder. A usual
+run (no ``--all``, no ``--unit``, no file named) leaves out what was proved so; a new machine proves everything once.
+
+One test, one proof: what failed, was interrupted, skipped or not run has none. Where a file changes while tests run,
+nobody knows which of its contents they saw, and none of them is proved.
+"""
+
+import hashlib
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+from anatomy import files
+
+from autograder import ROOT, exercises
+
+MOST = 40_000  # proofs that are kept, the latest
+HERE = "tests/exercises"
+# What no import shows: how tests are run, what text and numbers every exercise takes from.
+COMMON = ("requirements.lock", "requirements-staff.lock", "pyproject.toml", "tests/conftest.py", "tests/proofs.py")
+OF_RUNS = ("build", "dist", "work")  # what commands write, in the working tree
+SETTINGS = ("ANATOMY_", "ATEN_", "MKL_", "OMP_", "OPENBLAS_", "TORCH_")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "hangs_on(*paths): on nothing else in the repository; a proof is kept")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Ledger(config, cache_folder() / "proved.txt"), "proofs")
+
+
+def cache_folder() -> Path:
+    """Where proofs are kept: outside of the tree, so that a fresh clone on this machine knows them."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "transformer-anatomy"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what was proved; gives the others their keys, which come back with their reports."""
+    proved = frozenset(getattr(config, "workerinput", {}).get("proved") or known_of(config))
+    kept, left = [], []
+    for item in items:
+        key = key_of(item)
+        if key:
+            item.user_properties.append(("proof", key))
+        (left if key in proved else kept).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+def known_of(config) -> frozenset[str]:
+    """What this run may leave out."""
+    ledger = config.pluginmanager.get_plugin("proofs")
+    return ledger.leaves_out if ledger else frozenset()
+
+
+class Ledger:
+    """The proofs, in the process that a person watches; with xdist it tells the workers, and hears of them."""
+
+    def __init__(self, config: pytest.Config, path: Path) -> None:
+        self.path, self.outcomes, self.begun = path, dict[str, set[str]](), time.time()
+        self.known = path.read_text(encoding="ascii").split() if path.exists() else []
+        self.leaves_out = frozenset(self.known) if is_usual(config) else frozenset[str]()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        node.workerinput["proved"] = sorted(self.leaves_out)
+
+    def pytest_runtest_logreport(self, report):
+        for key in (value for name, value in report.user_properties if name == "proof"):
+            self.outcomes.setdefault(key, set()).add(f"{report.when} {report.outcome}")
+
+    def pytest_sessionfinish(self):
+        """A run that is interrupted ends here too: what passed before has passed."""
+        whole = {f"{when} passed" for when in ("setup", "call", "teardown")}
+        new = [key for key, seen in self.outcomes.items() if seen == whole]
+        if new and not changed_since(self.begun):
+            rest = [key for key in self.known if key not in set(new)]
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            files.replace(self.path, "\n".join([*rest, *new][-MOST:]).encode())
+
+    def pytest_report_header(self):
+        return f"proofs: {len(self.leaves_out)} known in {self.path}" if self.leaves_out else None
+
+
+def changed_since(moment: float, root: Path = ROOT) -> list[Path]:
+    """Files that tests hang on and that were written after a moment."""
+    folders = [p.name for p in root.iterdir() if p.is_dir() and not p.name.startswith(".") and p.name not in OF_RUNS]
+    return [p for p in _files([*COMMON, *folders], root) if p.exists() and p.stat().st_mtime > moment]
+
+
+def is_usual(config: pytest.Config) -> bool:
+    """Is this a run of everything, and not of all that there is, of one unit, or of files that somebody names?"""
+    asked = any(config.getoption(name) for name in ("all", "unit", "exercise", "keyword"))
+    return not asked and config.args_source is pytest.Config.ArgsSource.TESTPATHS
+
+
+def key_of(item: pytest.Item) -> str | None:
+    """32 hexadecimal digits for a test and all that it hangs on; None where nobody says what that is."""
+    name = item.nodeid.split("@")[0]
+    exercise = item.callspec.params.get("exercise") if hasattr(item, "callspec") else None
+    if mark := item.get_closest_marker("hangs_on"):
+        content = of_paths((*mark.args, str(item.path.relative_to(ROOT))))
+    elif exercise is not None and name.startswith(f"{HERE}/"):
+        content = of_exercise(exercise.unit)
+    else:
+        return None
+    return hashlib.sha256(f"{name}\n{content}\n{surroundings()}".encode()).hexdigest()[:32]
+
+
+@cache
+def of_exercise(unit: str, root: Path = ROOT) -> str:
+    """Hash of what the tests of a unit's exercises hang on: spec, reference, judge, recording, text, and themselves."""
+    from autograder.grading.masters import imported
+
+    module = exercises.unit_module(unit)
+    own = [
+        f"assets/recordings/{unit}.json",
+        f"assets/recordings/{unit}.safetensors",
+        f"solutions/{unit}.py",
+        f"autograder/mutation/equivalent/{module}.toml",
+    ]
+    text = (root / f"solutions/{unit}.py").read_text(encoding="utf-8")
+    modules = [f"autograder.exercises.{module}", *_imported_by_cells(text)]
+    return _hash({*_imported(root), *imported(modules, root), *_files([*COMMON, *own, HERE], root)}, root)
+
+
+def _imported_by_cells(text: str) -> Iterator[str]:
+    """Modules of the package that a unit's cells import."""
+    for package, names in re.findall(r"^from (anatomy[\w.]*) import ([\w, ]+)$", text, flags=re.M):
+        yield package
+        yield from (f"{package}.{name.split()[0]}" for name in names.split(", "))
+
+
+@cache
+def of_paths(paths: tuple[str, ...], root: Path = ROOT) -> str:
+    """Hash of files and of all that lies in folders, as git would take them."""
+    return _hash(_files([*COMMON, *paths], root), root)
+
+
+@lru_cache(maxsize=2)
+def _imported(root):
+    """What the tests import, and what runs in a student's process, where no import leads."""
+    from autograder.grading.masters import SCORING, imported
+
+    modules = [f"tests.exercises.{p.stem}" for p in (root / HERE).glob("*.py")]
+    return imported([*SCORING, *modules], root, ("autograder", "anatomy", "tests"))
+
+
+def _files(paths: Iterable[str], root: Path) -> set[Path]:
+    found: set[Path] = set()
+    for path in paths:
+        whole = root / path
+        found |= {p for p in whole.rglob("*") if p.is_file()} if whole.is_dir() else {whole}
+    return {p for p in found if "__pycache__" not in p.parts and ".ipynb_checkpoints" not in p.parts}
+
+
+def _hash(found: set[Path], root: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(found):
+        content = path.read_bytes() if path.is_file() else b""
+        digest.update(f"\n{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+@cache
+def surroundings() -> str:
+    """Python, processor, installed versions, and what the environment says of numbers and of the course."""
+    import torch
+
+    installed = sorted(f"{d.metadata['Name']} {d.version}" for d in distributions())
+    settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(SETTINGS) and k != "ANATOMY_HOME")
+    return "\n".join([sys.version, platform.machine(), torch.backends.cpu.get_cpu_capability(), *settings, *installed])
