@@ -10,6 +10,7 @@ import ast
 import difflib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,13 @@ def read_cells(path: Path) -> tuple[list[Cell], list[Problem]]:
     """
     if not path.exists():
         raise SourceError(f"{shown(path)} does not exist")
-    text = path.read_text(encoding="utf-8")
+    cells, problems = _read(path, path.read_text(encoding="utf-8"))
+    return [*cells], [*problems]
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, text: str) -> tuple[list[Cell], list[Problem]]:
+    """Kept, because jupytext takes a quarter of a second for a unit, and one process asks for it many times."""
     pieces, problems = _pieces(text), []
     if pieces[0][1]:
         raise SourceError(Problem(path, 1, "what stands before the first # %% belongs to no cell"))
