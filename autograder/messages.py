@@ -214,11 +214,15 @@ def kind_of(verdict: Verdict) -> str:
     return "generic" if bare and len(verdict.mistakes) == 1 else "specific"
 
 
+def hand_written() -> list[tuple[str, str, str, list[str]]]:
+    """[(title, exercise id, source of the answer cell, phrases)] for the hand-written wrong answers."""
+    files = sorted((ROOT / "tests" / "course" / "wrong_answers").glob("u*.py"))
+    return [answer for path in files for answer in runpy.run_path(str(path))["WRONG_ANSWERS"]]
+
+
 def examples() -> list[tuple[str, str, Verdict, Any]]:
     """[(title, exercise id, Verdict, phrases)] for the hand-written wrong answers."""
-    files = sorted((ROOT / "tests" / "course" / "wrong_answers").glob("u*.py"))
-    written = [answer for path in files for answer in runpy.run_path(str(path))["WRONG_ANSWERS"]]
-    return [(title, name, verdict_on_source(name, source), phrases) for title, name, source, phrases in written]
+    return [(title, name, verdict_on_source(name, source), said) for title, name, source, said in hand_written()]
 
 
 def verdict_on_source(exercise_id: str, source: str) -> Verdict:

@@ -40,7 +40,7 @@ EVERYTHING = (
 # Tests that look at every file of a folder without importing or naming it.
 LOOKING_AT = {
     "autograder/*.py": ("tests/course/test_walls.py", "tests/test_dialect.py"),
-    "course/anatomy/*.py": ("tests/course/test_walls.py", "tests/test_dialect.py"),
+    "course/anatomy/*.py": ("tests/course/test_walls.py", "tests/test_dialect.py", "tests/course/test_platforms.py"),
     "autograder/recording/experiments/*.py": ("tests/recording",),
     "course/anatomy/experiments/*.py": ("tests/recording",),
     "benchmarks/*.py": ("tests/test_dialect.py",),

@@ -34,6 +34,7 @@ def full_name(short: str) -> str:
     return found[0]
 
 
+@cache
 def unit_of_path(path: Path) -> str | None:
     """The unit that a file is about: its notebook, source, spec, text, recording or test; None if it is of none."""
     for part in path.parts:
@@ -48,17 +49,23 @@ def unit_of_path(path: Path) -> str | None:
 def units_of(item: pytest.Item) -> set[str]:
     """Names of the units that a test belongs to; most belong to one or to none."""
     found = {full_name(mark.args[0]) for mark in item.iter_markers("unit")}
-    found.add(unit_of_path(item.path.relative_to(ROOT)))
+    found.add(_unit_of_file(item.path))
     for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
         found |= set(_units_of_value(value))
     return found - {None}
+
+
+@cache
+def _unit_of_file(path: Path) -> str | None:
+    """Of a path that may begin anywhere: the folders above the repository tell nothing."""
+    return unit_of_path(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def _units_of_value(value: object) -> Iterable[str | None]:
     if isinstance(value, str):
         yield value if value in names() else None
     elif isinstance(value, Path):
-        yield unit_of_path(value.relative_to(ROOT) if value.is_relative_to(ROOT) else value)
+        yield _unit_of_file(value)
     elif getattr(value, "unit", None) in names():
         yield value.unit
 

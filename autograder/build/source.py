@@ -38,7 +38,7 @@ from autograder import ROOT, exercises
 from autograder.judge.spec import Exercise
 
 from . import address, evidence, first_cell, numbers, order, unit_text, wording, written
-from .cells import Cell, Problem, SourceError, TextError, read_cells
+from .cells import Cell, Problem, SourceError, TextError, read_cells, unchecked
 from .paths import Paths
 
 __all__ = ["SourceError", "name_cells", "plain_code", "read_unit", "source_notebook", "source_path", "to_json"]
@@ -104,6 +104,13 @@ class Words:
 
 
 def _read(unit: str) -> tuple[NotebookNode, dict[str, Any], "_Reader"]:
+    with unchecked():
+        notebook, text, reader = _made(unit)
+    nbformat.validate(notebook)
+    return notebook, text, reader
+
+
+def _made(unit: str) -> tuple[NotebookNode, dict[str, Any], "_Reader"]:
     path = source_path(unit)
     specs = {e.id: e for e in exercises.of_unit(unit)}
     cells, problems = read_cells(path)

@@ -43,6 +43,7 @@ def key(address: str) -> str:
     return found[1] if found else address.rstrip(".,")
 
 
+@cache
 def all_links() -> list[Citation]:
     """Every link of the units' texts that leaves the course, code and papers, in course order."""
     out = []
@@ -58,6 +59,7 @@ def all_links() -> list[Citation]:
     return out
 
 
+@cache
 def citations() -> dict[str, list[Citation]]:
     """Key → its citations, of papers alone."""
     found: dict[str, list[Citation]] = {}
@@ -67,6 +69,7 @@ def citations() -> dict[str, list[Citation]]:
     return found
 
 
+@cache
 def in_atlas() -> dict[str, list[str]]:
     """Key → titles of the models for which the atlas cites it."""
     found: dict[str, list[str]] = {}

@@ -120,6 +120,7 @@ def title_of(name: str) -> str:
     return str(units.load(name)["title"])
 
 
+@cache
 def exercises() -> dict[str, tuple[str, dict[str, Any]]]:
     """Exercise id → (its unit, what the unit says of it), in course order."""
     return {e["id"]: (name, e) for name in names() for e in units.load(name)["exercises"]}

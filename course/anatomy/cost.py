@@ -52,7 +52,7 @@ class _Mode(TorchDispatchMode):
     """A dispatch mode for code that is never compiled."""
 
     @classmethod
-    def _should_skip_dynamo(cls):
+    def _should_skip_dynamo(cls) -> bool:
         return False  # True wraps the mode in a guard that imports torch's compiler, which takes a second
 
 

@@ -3,6 +3,7 @@
 import html
 import posixpath
 import re
+from functools import cache
 
 import pytest
 
@@ -15,9 +16,14 @@ from autograder.site.pages import map as map_page
 from autograder.site.terms import terms
 
 MODULES = (map_page, notation, glossary, claims_page, references, atlas_page, guides, compared)
-PAGES = {path: text for module in MODULES for path, text in module.pages().items()}
 LINK = re.compile(r"\]\(([^)\s]+)\)|href=\"([^\"]+)\"")
 IN_A_NAME = re.compile(r"^(.*?)(?: et al\.?| and .*)?$")
+
+
+@cache
+def pages():
+    """{path: text} of all of them."""
+    return {path: text for module in MODULES for path, text in module.pages().items()}
 
 
 def anchors(text):
@@ -42,7 +48,7 @@ def problem(here, target):
     if name.startswith("gallery/"):
         folder = ROOT / "course" / "anatomy" / "widgets" / name.removeprefix("gallery/")
         return None if (folder / "__init__.py").exists() else f"no widget {folder.name}"
-    source = PAGES.get(name)
+    source = pages().get(name)
     if source is None and name.startswith("docs/") and (ROOT / f"{name}.md").exists():
         source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
     if source is None:
@@ -50,10 +56,9 @@ def problem(here, target):
     return None if not place or place in anchors(source) else f"no place {place} in {name}"
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_link_is_dead(name):
-    found = [a or html.unescape(b) for a, b in LINK.findall(PAGES[name])]
-    dead = {target: why for target in found if (why := problem(name, target))}
+def test_no_link_is_dead():
+    found = [(name, a or html.unescape(b)) for name, text in pages().items() for a, b in LINK.findall(text)]
+    dead = {place: why for place in found if (why := problem(*place))}
     assert not dead, dead
 
 
@@ -119,18 +124,18 @@ def test_a_year_is_that_of_the_number():
 
 
 def test_each_paper_stands_once_in_order():
-    rows = re.findall(r"^\| (.+? \(\d{4}\)): \[(.+?)\]\((https://[^)]+)\) \|", PAGES["references"], re.M)
+    rows = re.findall(r"^\| (.+? \(\d{4}\)): \[(.+?)\]\((https://[^)]+)\) \|", pages()["references"], re.M)
     assert len(rows) == len(cited.papers()) and len({address for *_, address in rows}) == len(rows)
     firsts = [IN_A_NAME.match(who.rsplit(" (", 1)[0])[1].lower() for who, *_ in rows]
     assert firsts == sorted(firsts)
-    assert not re.search(r"\[\d{4}\.\d{4,5}\]", PAGES["references"]), "a paper without its title"
+    assert not re.search(r"\[\d{4}\.\d{4,5}\]", pages()["references"]), "a paper without its title"
 
 
 # ---- claims, map, atlas, notation ---------------------------------------------------------------------------
 
 
 def test_every_claim_has_its_verdict_and_evidence():
-    page = PAGES["claims"]
+    page = pages()["claims"]
     assert "above" not in page.split("## 00")[0] and "omputed above" not in page and "(0):" not in page
     count = sum(len(facts.unit(n).text["claims"]) for n in facts.names())
     assert page.count("\n> ") == page.count("[the trial]") == count > 70
@@ -143,7 +148,7 @@ def test_every_claim_has_its_verdict_and_evidence():
 
 
 def test_the_map_has_every_unit_with_what_is_built_there():
-    page = PAGES["map"]
+    page = pages()["map"]
     for name in facts.names():
         unit, built = facts.unit(name), map_page.built()
         assert re.search(rf"^\| \[{unit.number} {re.escape(unit.title)}\]", page, re.M) and built[name] in page
@@ -153,7 +158,7 @@ def test_the_map_has_every_unit_with_what_is_built_there():
 
 
 def test_the_picture_says_in_words_what_it_shows_and_takes_the_page_s_color():
-    picture = re.search(r"<svg.*?</svg>", PAGES["map"])[0]
+    picture = re.search(r"<svg.*?</svg>", pages()["map"])[0]
     assert "\n" not in picture and not re.search(r"#[0-9a-fA-F]{3,6}\b|rgb\(", picture)
     said = html.unescape(re.search(r'<svg[^>]* aria-label="(.*?)"', picture)[1])
     for name in facts.names():
@@ -172,7 +177,7 @@ def test_arrows_that_others_imply_are_left_out():
 def test_the_atlas_names_each_model_once_with_its_sources():
     from anatomy import atlas
 
-    page = PAGES["atlas"]
+    page = pages()["atlas"]
     for row in atlas.models():
         assert page.count(f"### {row.title}\n") == 1 and page.count(f"(#model-{links.anchor(row.name)})") == 1
     assert page.count("Sources: ") == len(atlas.models())
@@ -184,7 +189,7 @@ def test_a_letter_is_used_where_the_notation_says(letter):
 
 
 def test_contributors_page_has_no_link_out_of_the_site():
-    page = PAGES["contributors"]
+    page = pages()["contributors"]
     assert "examples/widget/README.md" in page and not re.search(r"\]\((?!#|https:|docs/)", page)
 
 

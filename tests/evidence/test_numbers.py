@@ -2,12 +2,13 @@
 
 import re
 
-import jupytext
 import pytest
 from anatomy.experiments import recorded
 
 from autograder import ROOT, exercises
 from autograder.build import numbers
+from autograder.build.cells import read_cells
+from autograder.build.source import source_path
 from autograder.build.unit_text import TextError
 
 UNITS = exercises.units()
@@ -24,10 +25,10 @@ def texts(unit):
 
     Tuples (first words, text, what it rests on, whether it tells of recordings at all).
     """
-    for cell in jupytext.reads(source(unit), fmt="py:percent").cells:
-        if cell.cell_type == "markdown":
+    for cell in read_cells(source_path(unit))[0]:
+        if not cell.code:
             text = re.sub(r"\]\([^)]*\)|https?://\S+|`[^`]*`", " ", cell.source)
-            rests = cell.metadata.get("evidence", "")
+            rests = cell.evidence or ""
             places = {m[1] for m in numbers.PLACE.finditer(cell.source)} - {"unit"}
             tells = bool(places) or "recorded:" in rests or "measured:" in rests
             yield cell.source[:50], numbers.PLACE.sub(" ", text), rests, tells

@@ -3,13 +3,14 @@
 import json
 import re
 
-import jupytext
 import pytest
 from anatomy import units
 from anatomy.experiments import recorded
 
 from autograder import ROOT, exercises
 from autograder.build import evidence, numbers
+from autograder.build.cells import read_cells
+from autograder.build.source import source_path
 from autograder.build.unit_text import TextError
 
 from ..selection import full_name
@@ -50,14 +51,14 @@ def test_verdict(unit, verdict):
 @pytest.mark.parametrize("unit", UNITS)
 def test_what_computes_a_verdict_trains_nothing(unit):
     """An author who calls a verdict exact has no training in the cells that decide it."""
-    cells = jupytext.read(ROOT / "solutions" / f"{unit}.py", fmt="py:percent").cells
+    cells, _ = read_cells(source_path(unit))
     since, trained = [], []
     for cell in cells:
-        if cell.cell_type == "code":
+        if cell.code:
             since.append(cell.source)
         elif re.match(r"#{2,4} ", cell.source):
             since = []
-        if cell.metadata.get("evidence", "").split(" + ")[0] == "exact":
+        if (cell.evidence or "").split(" + ")[0] == "exact":
             assert since or "|" in cell.source, f"nothing is computed before: {cell.source[:60]}"
             # One step of an optimizer shows what it computes; a loop of them is a training. What counts one is none.
             loops = r"\btrain(?!ing_(?:flops|days)\()\w*\(|in range\(.*\.step\(\)"
