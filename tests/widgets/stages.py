@@ -122,6 +122,7 @@ class Pages:
 
     def _new(self, viewport, **lasting):
         page = self.browser.new_context(viewport=viewport, **lasting).new_page()
+        page.set_default_timeout(60_000)
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("console", lambda line: page.errors.append(line.text) if line.type == "error" else None)

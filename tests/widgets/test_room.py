@@ -77,9 +77,11 @@ def test_every_step_of_the_story_has_room(stages, name):
 def test_nothing_is_too_small_or_sticks_out(stages, name, where):
     case = CASES[name]
     with stages.showing(case.usual, CALM, **_options(*NARROW[where])) as page:
+        found = {}
         for state in ({}, *(s for s in case.crowded if s)):
             set_state(page, state)
-            assert not {k: v for k, v in _measured(page).items() if v}, state
+            found |= {f"{what}, {state}": places for what, places in _measured(page).items() if places}
+    assert not found
 
 
 @pytest.mark.browser
