@@ -55,7 +55,7 @@ LOOKING_AT = {
 # A widget's room: its folder, its recorder and its tests. Everything imports the widgets' package, and what concerns
 # one widget alone are these tests and the units that show it.
 WIDGET = re.compile(r"(?:course/anatomy|autograder/recording|tests)/widgets/(?!tools\b)([a-z]+)(?:/.*|\.py)")
-OF_WIDGETS = ("test_registration.py", "test_bundles.py", "test_recordings.py", "test_promises.py")
+OF_WIDGETS = ("test_registration.py", "test_bundles.py", "test_recordings.py", "test_promises.py", "test_saved.py")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A JupyterLab over a copy of the course, started as `make lab` starts it, shared by the browser tests."""
+"""A JupyterLab over a copy of the course, as `make lab` starts it: one for all tests of the xdist group “lab”."""
 
 import os
 import shutil
@@ -31,3 +31,21 @@ def lab(course_copy):
     finally:
         os.environ.clear()
         os.environ |= before
+
+
+@pytest.fixture(scope="module")
+def context(browser):
+    """Of all pages of a module: what JupyterLab loads is fetched and compiled once."""
+    made = browser.new_context(viewport={"width": 1280, "height": 900})
+    made.set_default_timeout(60_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context):
+    page = context.new_page()
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    yield page
+    page.close()

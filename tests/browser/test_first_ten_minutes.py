@@ -11,6 +11,7 @@ from anatomy.installation import place_in as at
 
 from autograder import ROOT
 from tests.widgets.lab import open_notebook, shut_down_kernel, start_lab
+from tests.widgets.page import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("first-ten-minutes")]
 
@@ -73,7 +74,7 @@ class Learner:
     def look(self, name):
         """A screenshot, for people."""
         self.count += 1
-        self.page.wait_for_timeout(300)
+        settle(self.page)
         self.page.screenshot(path=self.folder / f"{self.theme}-{self.count:02}-{name}.png")
 
 
@@ -174,7 +175,6 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         learner.cell(CHECK).get_by_role("link", name="Attention", exact=True).click()
         page.wait_for_function("() => window.jupyterapp.shell.currentWidget?.context?.path.startsWith('01-attention')")
         page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) h1", has_text="Attention").wait_for()
-        page.wait_for_timeout(1500)
         learner.look("the-next-unit")
         shut_down_kernel(page)
         context.close()

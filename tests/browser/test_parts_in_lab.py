@@ -6,7 +6,7 @@ import pytest
 from tests.course.learners_folder import write_folder
 from tests.widgets.lab import open_notebook, shut_down_kernel
 
-from .test_units_in_lab import CELLS, page, run_cell  # noqa: F401
+from .test_units_in_lab import CELLS, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -46,7 +46,7 @@ def text_of(outputs):
 
 
 @pytest.mark.xdist_group("lab")
-def test_the_cell_gets_the_code_and_nothing_else_changes(page, lab, course_copy, mine):  # noqa: F811
+def test_the_cell_gets_the_code_and_nothing_else_changes(page, lab, course_copy, mine):
     before = files(mine, course_copy / "home") if (course_copy / "home").exists() else files(mine)
     open_notebook(page, lab, "mine/11-whole/11-whole.ipynb")
     assert not [o for o in run_cell(page, "setup") if o["output_type"] == "error"]
@@ -77,7 +77,7 @@ def test_the_cell_gets_the_code_and_nothing_else_changes(page, lab, course_copy,
 
 
 @pytest.mark.xdist_group("lab")
-def test_the_links_of_the_table_lead_to_the_exercises(page, lab, course_copy, mine):  # noqa: F811
+def test_the_links_of_the_table_lead_to_the_exercises(page, lab, course_copy, mine):
     open_notebook(page, lab, "mine/11-whole/11-whole.ipynb", where="lab")
     run_cell(page, "setup")
     assert "yours" in text_of(run_cell(page, "show"))

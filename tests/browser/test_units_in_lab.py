@@ -17,31 +17,19 @@ SHOW = """(i) => { const book = window.jupyterapp.shell.currentWidget.content;
   book.activeCellIndex = i; book.scrollToItem(i, 'start'); }"""
 
 
-def wait_until_run(page, timeout=150_000):
+# Asked four times a second: it copies no outputs, which hold whole widgets and pictures.
+HAVE_RUN = """() => {
+  const { content, context } = window.jupyterapp.shell.currentWidget;
+  const cells = [...content.model.cells].filter((cell) => cell.type === 'code');
+  const failed = ({ outputs }) => [...Array(outputs.length).keys()].some((i) => outputs.get(i).type === 'error');
+  return (cells.every((cell) => cell.executionCount) || cells.some(failed))
+    && context.sessionContext.session.kernel.status === 'idle';
+}"""
+
+
+def wait_until_run(page, timeout=300_000):
     """Waits until every code cell has run, or one has failed."""
-    page.wait_for_function(
-        "() => { const cells = window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
-        ".filter((c) => c.cell_type === 'code');"
-        "const failed = (c) => c.outputs.some((o) => o.output_type === 'error');"
-        "return cells.every((c) => c.execution_count) || cells.some(failed) }",
-        timeout=timeout,
-        polling=250,
-    )
-    page.wait_for_function(
-        "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.status === 'idle'",
-        timeout=timeout,
-    )
-
-
-@pytest.fixture
-def page(browser):  # noqa: F811
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(60_000)
-    page = context.new_page()
-    page.problems = []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    yield page
-    context.close()
+    page.wait_for_function(HAVE_RUN, timeout=timeout, polling=250)
 
 
 def move(page, widget):

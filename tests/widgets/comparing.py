@@ -13,7 +13,6 @@ import argparse
 import json
 import re
 import sys
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from pixelmatch.contrib.PIL import pixelmatch
 
 from .cases import CASES
 from .lab import chromium
-from .stages import CALM, on_stage
+from .stages import CALM, Stages
 
 STORED = Path(__file__).parent / "pictures"
 SCHEMES, WIDTHS = ("light", "dark"), (390, 820, 1400)
@@ -68,12 +67,10 @@ def words_of(name):
     return STORED / f"{name}.json"
 
 
-@contextmanager
-def shown(browser, name, scheme, width):
+def shown(stages, name, scheme, width):
     """The page in which that picture is taken."""
-    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "device_scale_factor": 1}
-    with on_stage(browser, CASES[name].usual, WORDLESS, **options) as page:
-        yield page
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    return stages.showing(CASES[name].usual, WORDLESS, **options)
 
 
 def photograph(page):
@@ -209,14 +206,14 @@ def _value(text):
     return float(text.replace(",", "").replace("−", "-"))
 
 
-def renew(browser, names):
+def renew(stages, names):
     """Stores the pictures and the words of these widgets; yields (name, files, bytes)."""
     STORED.mkdir(exist_ok=True)
     for name in names:
         kept, total = {}, 0
         for scheme in SCHEMES:
             for width in WIDTHS:
-                with shown(browser, name, scheme, width) as page:
+                with shown(stages, name, scheme, width) as page:
                     data = packed(photograph(page))
                     if scheme == SCHEMES[0]:
                         kept[str(width)] = words(page)
@@ -254,7 +251,7 @@ def main():
     total = 0
     with sync_playwright() as pw:
         browser = pw.chromium.launch(**chromium())
-        for name, count, size in renew(browser, names or CASES):
+        for name, count, size in renew(Stages(browser), names or CASES):
             print(f"{name:<22} {count} pictures, {size / 1000:6.1f} kB")
             total += size
         browser.close()

@@ -1,4 +1,4 @@
-"""What is measured in a page of a widget: room, sizes of letters and of targets, what sticks out, series in gray."""
+"""What is measured in a page of a widget: contrast, sizes of letters and targets, what sticks out, series in gray."""
 
 # Letters in CSS px as they are seen: an SVG that shrinks takes its letters with it. → [[px, text], …] under `least`.
 SMALL_LETTERS = """(least) => [...document.querySelectorAll('.ta *')].flatMap((e) => {
@@ -8,6 +8,31 @@ SMALL_LETTERS = """(least) => [...document.querySelectorAll('.ta *')].flatMap((e
   const px = parseFloat(getComputedStyle(e).fontSize) * (m ? Math.sqrt(Math.abs(m.a * m.d - m.b * m.c)) : 1);
   return px < least - 0.05 ? [[+px.toFixed(1), e.textContent.trim().slice(0, 40)]] : [];
 })"""
+
+# Contrast of every letter with what is behind it. → [[contrast, text, px], …] of all words in sight.
+CONTRAST = """() => {
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const color = numbers(getComputedStyle(e).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const e of document.querySelectorAll('.ta *')) {
+    const own = [...e.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim());
+    if (!own || e.dataset.ink || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e);
+    const ink = numbers(e.namespaceURI.includes('svg') ? style.fill : style.color);
+    const [a, b] = [light(ink), light(behind(e))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), e.textContent.trim().slice(0, 40), parseFloat(style.fontSize)]);
+  }
+  return found;
+}"""
 
 # What the page would have to be scrolled sideways for. Parts that scroll by themselves keep theirs. → [[px out, what]]
 STICKING_OUT = """() => {

@@ -1,12 +1,10 @@
 """The control of predictions and recap questions, its script alone in Chromium: keyboard, names, what is announced."""
 
-import json
-
 import pytest
 from anatomy.asking import Question
 
-from .conftest import STAGE
-from .test_promises import CONTRAST, THEMES
+from .measuring import CONTRAST
+from .test_promises import THEMES
 
 pytestmark = pytest.mark.browser
 
@@ -49,11 +47,8 @@ def ask(draw):
             "token": "t1",
             "tables": {},
         }
-        stage = STAGE % {"css": Question._css, "state": json.dumps(state), "esm": json.dumps(Question._esm)}
-        return draw(
-            stage.replace('<div id="place">', f'{around}<div id="place">'),
-            **{"viewport": {"width": 800, "height": 700}, **options},
-        )
+        options = {"viewport": {"width": 800, "height": 700}, **options}
+        return draw(Question._esm, Question._css, state, around, **options)
 
     return show
 

@@ -1,8 +1,8 @@
-"""axe-core finds nothing against any widget, its saved page, the class report and the feedback page.
+"""axe-core finds nothing against any widget, the class report and the feedback page (test_saved.py: nor a saved page).
 
 It looks at each in light and in dark, on a wide page and on a phone; at widgets also in the states that show more:
 a notice, a failed check, an answered question, the crowded ones. Ink on an SVG, which axe cannot judge, is measured in
-test_promises.py, sizes in test_room.py.
+test_saved.py, sizes in test_room.py.
 """
 
 import pytest
@@ -11,7 +11,7 @@ from ..grading import made_pages
 from .axe import NOT_ON_STAGE, passed, violations
 from .cases import CASES
 from .page import settle
-from .stages import CALM, on_stage, saved, set_state
+from .stages import CALM, set_state
 
 pytestmark = pytest.mark.browser
 
@@ -28,10 +28,10 @@ def _options(size, scheme):
 @EACH
 @SCHEMES
 @pytest.mark.parametrize("size", SIZES)
-def test_nothing_is_found_in_a_widget(browser, name, scheme, size):
+def test_nothing_is_found_in_a_widget(stages, name, scheme, size):
     case = CASES[name]
     found = {}
-    with on_stage(browser, case.usual, CALM, **_options(size, scheme)) as page:
+    with stages.showing(case.usual, CALM, **_options(size, scheme)) as page:
 
         def look(state):
             settle(page)
@@ -51,30 +51,15 @@ def test_nothing_is_found_in_a_widget(browser, name, scheme, size):
     assert not found, _told(found)
 
 
-@EACH
-@SCHEMES
-@pytest.mark.parametrize("size", SIZES)
-def test_nothing_is_found_in_its_saved_page(browser, tmp_path, name, scheme, size):
-    """All rules, those for whole pages too: a title, one main landmark, a heading."""
-    path = CASES[name].usual.save_html(tmp_path / "page.html")
-    with saved(browser, path, **_options(size, scheme)) as page:
-        found = violations(page)
-    assert not found, _told({"the saved page": found})
-
-
 @pytest.mark.parametrize("kind", ["report", "feedback"])
 @SCHEMES
 @pytest.mark.parametrize("size", SIZES)
-def test_nothing_is_found_in_pages_of_a_class(browser, tmp_path, kind, scheme, size):
+def test_nothing_is_found_in_pages_of_a_class(pages, tmp_path, kind, scheme, size):
     html = made_pages.report_page(tmp_path) if kind == "report" else made_pages.feedback_page()
-    context = browser.new_context(**_options(size, scheme))
-    try:
-        page = context.new_page()
+    with pages.page(**_options(size, scheme)) as page:
         page.set_content(html)
         page.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         found = violations(page)
-    finally:
-        context.close()
     assert not found, _told({f"the {kind}": found})
 
 
@@ -91,15 +76,15 @@ SPOILS = {
 
 
 @pytest.mark.parametrize("rule", SPOILS)
-def test_what_is_spoiled_is_found(browser, rule):
-    with on_stage(browser, CASES["RopeExplorer"].usual, CALM) as page:
+def test_what_is_spoiled_is_found(stages, rule):
+    with stages.showing(CASES["RopeExplorer"].usual, CALM) as page:
         page.evaluate(f"() => {{ {SPOILS[rule]} }}")
         found = violations(page, ".ta", NOT_ON_STAGE)
     assert [line.split(" ×")[0] for line in found] == [rule]
 
 
-def test_the_rules_that_matter_here_are_asked(browser):
-    with on_stage(browser, CASES["RopeExplorer"].usual) as page:
+def test_the_rules_that_matter_here_are_asked(stages):
+    with stages.showing(CASES["RopeExplorer"].usual) as page:
         assert {"color-contrast", "label", "target-size", "aria-allowed-attr"} <= passed(page)
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from .cases import CASES
+from .measuring import CONTRAST
 from .page import settle
-from .test_promises import CONTRAST
 
 pytestmark = pytest.mark.browser
 

@@ -27,10 +27,10 @@ def folder():
 @pytest.mark.browser
 @EACH
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_it_looks_as_it_did(browser, folder, name, scheme):
+def test_it_looks_as_it_did(stages, folder, name, scheme):
     found = []
     for width in WIDTHS:
-        with shown(browser, name, scheme, width) as page:
+        with shown(stages, name, scheme, width) as page:
             found.append(verdict(name, scheme, width, photograph(page), folder))
             now = words(page)
         kept = comparing.words_of(name)
@@ -73,8 +73,8 @@ SPOILED_WORDS = {
 
 @pytest.mark.browser
 @pytest.mark.parametrize("what", SPOILS)
-def test_what_is_lost_is_found(browser, tmp_path, what):
-    with shown(browser, "RopeExplorer", "light", 820) as page:
+def test_what_is_lost_is_found(stages, tmp_path, what):
+    with shown(stages, "RopeExplorer", "light", 820) as page:
         before = photograph(page)
         assert verdict("RopeExplorer", "light", 820, photograph(page), tmp_path, expected=before) == ""
         page.evaluate(f"() => {{ {SPOILS[what]} }}")
@@ -86,9 +86,9 @@ def test_what_is_lost_is_found(browser, tmp_path, what):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("what", SPOILED_WORDS)
-def test_a_lost_word_is_found(browser, what):
+def test_a_lost_word_is_found(stages, what):
     script, sentence = SPOILED_WORDS[what]
-    with shown(browser, "RopeExplorer", "light", 820) as page:
+    with shown(stages, "RopeExplorer", "light", 820) as page:
         before = words(page)
         assert other_words(before, words(page)) == []
         page.evaluate(f"() => {{ {script} }}")
@@ -97,9 +97,9 @@ def test_a_lost_word_is_found(browser, what):
 
 
 @pytest.mark.browser
-def test_words_are_not_in_the_picture_and_their_room_is(browser, tmp_path):
+def test_words_are_not_in_the_picture_and_their_room_is(stages, tmp_path):
     """Other letters of the same widths move no pixel; words that take more room do."""
-    with shown(browser, "RopeExplorer", "light", 820) as page:
+    with shown(stages, "RopeExplorer", "light", 820) as page:
         before = photograph(page)
         page.evaluate("""() => {
           const title = document.querySelector('.ta-title').firstChild;
@@ -110,7 +110,7 @@ def test_words_are_not_in_the_picture_and_their_room_is(browser, tmp_path):
 
 
 @pytest.mark.browser
-def test_last_digits_of_another_processor_change_nothing(browser, tmp_path):
+def test_last_digits_of_another_processor_change_nothing(stages, tmp_path):
     """Tables that differ in the last bits of float32 give the same picture and the same words."""
     nudge = """() => {
       const moved = Object.fromEntries(Object.entries(model.get('tables')).map(([k, v]) => {
@@ -119,7 +119,7 @@ def test_last_digits_of_another_processor_change_nothing(browser, tmp_path):
       }));
       model.set('tables', moved);
     }"""
-    with shown(browser, "RopeExplorer", "light", 820) as page:
+    with shown(stages, "RopeExplorer", "light", 820) as page:
         before, kept = photograph(page), words(page)
         page.evaluate(nudge)
         settle(page)

@@ -20,7 +20,7 @@ from .measuring import (
     told_apart,
 )
 from .page import settle
-from .stages import CALM, on_stage, set_state
+from .stages import CALM, set_state
 
 EACH = pytest.mark.parametrize("name", CASES)
 HIGH, LETTER, TARGET = 600, 11, 24
@@ -48,18 +48,18 @@ def _measured(page):
 
 @pytest.mark.browser
 @EACH
-def test_controls_and_picture_are_seen_together_and_can_be_hit(browser, name):
-    with on_stage(browser, CASES[name].usual, CALM, **_options(820)) as page:
+def test_controls_and_picture_are_seen_together_and_can_be_hit(stages, name):
+    with stages.showing(CASES[name].usual, CALM, **_options(820)) as page:
         found = {f"height over {HIGH}": max(0, round(_height(page) - HIGH)), **_measured(page)}
     assert not {k: v for k, v in found.items() if v}
 
 
 @pytest.mark.browser
 @EACH
-def test_every_step_of_the_story_has_room(browser, name):
+def test_every_step_of_the_story_has_room(stages, name):
     """Also with its question answered."""
     found = {}
-    with on_stage(browser, CASES[name].usual, CALM, **_options(820)) as page:
+    with stages.showing(CASES[name].usual, CALM, **_options(820)) as page:
         for i, step in enumerate(CASES[name].widget.story):
             set_state(page, {**step.state, "step": i})
             page.get_by_role("region", name="What to try").get_by_role(
@@ -74,27 +74,29 @@ def test_every_step_of_the_story_has_room(browser, name):
 @pytest.mark.browser
 @EACH
 @pytest.mark.parametrize("where", NARROW)
-def test_nothing_is_too_small_or_sticks_out(browser, name, where):
+def test_nothing_is_too_small_or_sticks_out(stages, name, where):
     case = CASES[name]
-    with on_stage(browser, case.usual, CALM, **_options(*NARROW[where])) as page:
+    with stages.showing(case.usual, CALM, **_options(*NARROW[where])) as page:
+        found = {}
         for state in ({}, *(s for s in case.crowded if s)):
             set_state(page, state)
-            assert not {k: v for k, v in _measured(page).items() if v}, state
+            found |= {f"{what}, {state}": places for what, places in _measured(page).items() if places}
+    assert not found
 
 
 @pytest.mark.browser
 @EACH
-def test_nothing_sticks_out_of_the_narrowest_page(browser, name):
-    with on_stage(browser, CASES[name].usual, CALM, **_options(*NARROWEST)) as page:
+def test_nothing_sticks_out_of_the_narrowest_page(stages, name):
+    with stages.showing(CASES[name].usual, CALM, **_options(*NARROWEST)) as page:
         assert page.evaluate(STICKING_OUT) == []
 
 
 @pytest.mark.browser
 @EACH
-def test_a_gray_print_tells_series_apart(browser, name):
+def test_a_gray_print_tells_series_apart(stages, name):
     case = CASES[name]
     found = {}
-    with on_stage(browser, case.usual, CALM, **_options(820)) as page:
+    with stages.showing(case.usual, CALM, **_options(820)) as page:
         for state in ({}, *(s for s in case.crowded if s)):
             set_state(page, state)
             if lines := alike_in_gray(page.evaluate(LOOKS, SERIES)):
@@ -136,9 +138,9 @@ HANDLE = """() => { window.svgHandle = (stroke = 0) => {
 
 @pytest.mark.browser
 @pytest.mark.parametrize("what", SPOILS)
-def test_what_is_spoiled_is_found(browser, what):
+def test_what_is_spoiled_is_found(stages, what):
     script, measure = SPOILS[what]
-    with on_stage(browser, CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
+    with stages.showing(CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
         page.evaluate(HANDLE)
         assert measure(page) == []
         page.evaluate(f"() => {{ {script} }}")
@@ -147,18 +149,18 @@ def test_what_is_spoiled_is_found(browser, what):
 
 
 @pytest.mark.browser
-def test_the_area_that_takes_the_pointer_counts(browser):
+def test_the_area_that_takes_the_pointer_counts(stages):
     """A dot of 12 px with a transparent edge of 24 px around its outline can be hit well."""
-    with on_stage(browser, CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
+    with stages.showing(CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
         page.evaluate(HANDLE)
         page.evaluate("() => document.querySelector('.ta-svg').append(svgHandle(13))")
         assert page.evaluate(SMALL_TARGETS, TARGET) == []
 
 
 @pytest.mark.browser
-def test_series_of_one_shape_and_gray_are_found(browser):
+def test_series_of_one_shape_and_gray_are_found(stages):
     """Two bars in the two colors of the course are the same gray; a dashed line is told from a solid one."""
-    with on_stage(browser, CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
+    with stages.showing(CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
         page.evaluate("""() => {
           const make = (tag, more) => {
             const e = document.createElementNS(document.querySelector('svg').namespaceURI, tag);

@@ -144,22 +144,26 @@ def test_a_tap_chooses_and_a_swipe_scrolls(stage, name):
     pytest.fail("no tap chose anything")
 
 
+def built_anew(page, change, *what):
+    """Changes the room; returns when everything in it has been built anew for it."""
+    page.evaluate("() => { document.querySelector('.ta-title').dataset.before = 'yes'; }")
+    change(*what)
+    page.wait_for_function("() => !document.querySelector('.ta-title').dataset.before")
+    settle(page)
+
+
 @EACH
 def test_a_narrow_room_builds_it_anew_and_keeps_the_focus(stage, name):
     page = stage(CASES[name].usual)
     slider = page.locator(".ta :is(input, select)").first
     slider.focus()
     label = slider.evaluate("(e) => e.labels[0].textContent")
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.wait_for_timeout(100)
-    settle(page)
+    built_anew(page, page.set_viewport_size, {"width": 390, "height": 800})
     assert page.evaluate("() => document.activeElement.labels?.[0].textContent") == label
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     held = page.evaluate("() => Object.values(model.listeners).map((l) => l.length)")
-    page.set_viewport_size({"width": 900, "height": 800})
-    page.wait_for_timeout(100)
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.wait_for_timeout(100)
+    built_anew(page, page.set_viewport_size, {"width": 900, "height": 800})
+    built_anew(page, page.set_viewport_size, {"width": 390, "height": 800})
     assert page.evaluate("() => Object.values(model.listeners).map((l) => l.length)") == held  # nothing piles up
 
 
@@ -167,8 +171,7 @@ def test_a_narrow_room_builds_it_anew_and_keeps_the_focus(stage, name):
 def test_a_page_that_has_no_room_yet_gets_no_picture_of_negative_size(stage, name):
     """A notebook lays out its cells one after the other: for a moment there are 20 px. (stage fails on any error.)"""
     page = stage(CASES[name].usual)
+    lay_out = "(width) => { document.querySelector('.ta').parentElement.style.width = width + 'px'; }"
     for width in (20, 900):
-        page.evaluate("(width) => { document.querySelector('.ta').parentElement.style.width = width + 'px'; }", width)
-        page.wait_for_timeout(100)
-        settle(page)
+        built_anew(page, page.evaluate, lay_out, width)
     assert page.locator(".ta-svg").first.bounding_box()["width"] > 0
