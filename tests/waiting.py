@@ -37,16 +37,21 @@ def patience(seconds: float = PATIENCE, pause: float = 0.05) -> Iterator[None]:
 
 
 def wait_until(
-    condition: Callable[[], object], otherwise: str | Callable[[], str] = "it did not happen", pause: float = 0.05
+    condition: Callable[[], object],
+    otherwise: str | Callable[[], str] = "it did not happen",
+    pause: float = 0.05,
+    seconds: float = PATIENCE,
 ) -> None:
     """Asks until the answer is true; fails with ``otherwise`` when the patience is at its end."""
-    for _ in patience(pause=pause):
+    for _ in patience(seconds, pause):
         if condition():
             return
     raise AssertionError(otherwise if isinstance(otherwise, str) else otherwise())
 
 
-def patiently(call: Callable[[], T], otherwise: str | Callable[[], str] = "no answer came") -> T:
+def patiently(
+    call: Callable[[], T], otherwise: str | Callable[[], str] = "no answer came", seconds: float = PATIENCE
+) -> T:
     """What a call returns or raises that has no limit of its own; one that never ends is left in its thread."""
     answered: list[T] = []
     raised: list[BaseException] = []
@@ -60,7 +65,7 @@ def patiently(call: Callable[[], T], otherwise: str | Callable[[], str] = "no an
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(1.0)  # most end sooner
-    wait_until(lambda: not thread.is_alive(), otherwise)
+    wait_until(lambda: not thread.is_alive(), otherwise, seconds=seconds)
     if raised:
         raise raised[0]
     return answered[0]
