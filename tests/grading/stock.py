@@ -6,9 +6,11 @@ As a program it reads lines, runs a command for each, and answers with its exit 
 import contextlib
 import shlex
 import sys
+import warnings
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.validator import Validator
+from sqlalchemy.exc import SAWarning
 
 
 def run(arguments):
@@ -16,7 +18,8 @@ def run(arguments):
     app = NbGraderApp.instance()
     Validator.stream = sys.stdout  # it keeps the one that was there when it was imported
     try:
-        NbGraderApp.launch_instance(list(arguments))
+        with warnings.catch_warnings(category=SAWarning, action="ignore"):  # of what nbgrader itself does
+            NbGraderApp.launch_instance(list(arguments))
         return 0
     except SystemExit as error:
         return error.code or 0
