@@ -35,6 +35,9 @@ c.JupyterHub.load_roles = [
 ]
 
 c.Spawner.default_url = "/lab"
+# Where a whole class begins at nine a server takes minutes to answer: ended after 30 seconds, as the hub does by
+# itself, it would only have to begin again.
+c.Spawner.start_timeout = c.Spawner.http_timeout = 600
 c.Spawner.cmd = [str(STUDENTS / ".venv/bin/python"), "-m", "jupyterhub.singleuser"]
 # The Assignment List instead of the instructors' buttons, and no question about Jupyter news.
 c.Spawner.environment = {"JUPYTER_CONFIG_PATH": str(HERE / "students")}

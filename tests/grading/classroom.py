@@ -1,13 +1,18 @@
-"""Small classes for the tests: folders of submissions, and ``make grade`` in a process of its own."""
+"""Small classes for the tests: folders of submissions, and ``make grade`` on them."""
 
+import contextlib
+import csv
+import io
 import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+from unittest import mock
 
 from autograder import ROOT
+from autograder.grading.__main__ import main
 
 from .cheats.base import CHECK, SOLVE, START, find, released
 
@@ -56,23 +61,48 @@ def command(*arguments):
     return [sys.executable, "-m", "autograder.grading", "submitted", *arguments]
 
 
+def settings(**more):
+    """What the environment of all grading has beyond this process's: a fixed secret, one thread, no color."""
+    return {"OMP_NUM_THREADS": "1", "ANATOMY_SECRET": "of the tests", **more}
+
+
 def environment(**more):
-    """Environment of a grading process: a fixed secret, one thread, no color."""
-    return {**os.environ, "OMP_NUM_THREADS": "1", "ANATOMY_SECRET": "of the tests", **more}
+    """Environment of a grading process."""
+    return {**os.environ, **settings(**more)}
 
 
-def grade(root, *arguments, **more):
-    """Runs ``make grade`` in ``root``; returns the finished process with its texts."""
+def started(root, *arguments, **more):
+    """``make grade`` in ``root`` as an instructor's machine starts it; returns the finished process with its texts."""
     return subprocess.run(
         command(*arguments), cwd=root, env=environment(**more), capture_output=True, text=True, timeout=300
     )
 
 
-def grades(root):
-    """Rows of grades.csv as dicts."""
-    import csv
+def called(root, function, *arguments, encoding="utf-8", **more):
+    """What ``started`` returns, of a command's function, called in this process on a console with that encoding.
 
-    with open(root / "grades.csv", newline="", encoding="utf-8") as file:
+    To start a process costs ten times what grading a small class does.
+    """
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2)]
+    with (
+        contextlib.chdir(root),
+        mock.patch.dict(os.environ, settings(**more)),
+        contextlib.redirect_stdout(streams[0]),
+        contextlib.redirect_stderr(streams[1]),
+    ):
+        status = function(arguments)
+    out, err = (stream.buffer.getvalue().decode(encoding) for stream in streams)
+    return subprocess.CompletedProcess(arguments, status, out, err)
+
+
+def grade(root, *arguments, **more):
+    """``make grade`` in ``root``, in this process."""
+    return called(root, main, "submitted", *arguments, **more)
+
+
+def grades(root, table="grades.csv"):
+    """Rows of a table as dicts."""
+    with open(root / table, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

@@ -71,3 +71,11 @@ def impatient(monkeypatch):
         (trusted, "TOGETHER_SECONDS"),
     ):
         monkeypatch.setattr(module, name, 4.0)
+
+
+@pytest.fixture(scope="session")
+def term(tmp_path_factory, sandbox):
+    """The class that was graded once in this run, to be read."""
+    from .term import once
+
+    return once(tmp_path_factory)

@@ -1,8 +1,6 @@
 """What an instructor's commands say of mistakes that are easily made: a wrong folder, setting, secret, time or key."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -14,7 +12,8 @@ from autograder.grading.gradebook import GradebookWriter
 from autograder.grading.secret import BadSecret, course_secret
 
 from .cheats.base import ATTENTION, START
-from .classroom import ANSWERS, course, environment, grades, notebook, submit
+from .classroom import ANSWERS, course, grades, notebook, submit
+from .term import nbgrader
 
 GRADE = ["submitted", "--no-sandbox", "--workers", "1"]  # nothing here is about what a student's code does
 OPEN = ".secret can be read by others: run `chmod 600 .secret`"
@@ -66,12 +65,9 @@ def test_an_empty_variable_is_a_sentence_too(here, monkeypatch):
 
 def test_nbgrader_export_writes_where_it_is_told(here):
     assert due.main([START, "2026-12-01"]) == 0
-    command = [sys.executable, "-m", "nbgrader", "export"]
-    run = lambda *more: subprocess.run([*command, *more], env=environment(), capture_output=True, timeout=120)
-    done = run("--to", "mine.csv")
-    assert done.returncode == 0, done.stderr
+    nbgrader(here, "export", "--to", "mine.csv")
     assert (here / "mine.csv").exists() and not (here / "gradebook.csv").exists()
-    assert run().returncode == 0
+    nbgrader(here, "export")
     assert (here / "gradebook.csv").exists() and not (here / "grades.csv").exists()
 
 

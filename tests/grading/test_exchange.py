@@ -7,8 +7,6 @@ import json
 import os
 import pwd
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -19,63 +17,20 @@ from autograder import ROOT
 from .. import ordinary_user
 from .cheats.base import SOLVE, START, find
 from .classroom import ANSWERS, course, environment, grade, grades
+from .commands import Commands
 
 pytestmark = pytest.mark.xdist_group("exchange")  # the class is set up once
 
 COURSE = "transformer-anatomy"
-# Importing nbgrader takes longer than what its commands do: a process for each person, a line for each command.
-COMMANDS = """
-import shlex, sys
-from nbgrader.apps.nbgraderapp import NbGraderApp
-for line in sys.stdin:
-    app = NbGraderApp.instance()
-    try:
-        NbGraderApp.launch_instance(shlex.split(line))
-        code = 0
-    except SystemExit as error:
-        code = error.code or 0
-    while app:  # each is the only one of its class, and would keep its options
-        type(app).clear_instance()
-        app = getattr(app, "subapp", None)
-    print(code, flush=True)
-"""
 
 
-class Place:
-    """A folder of somebody's, who runs nbgrader's commands in it. A context manager: its process ends with it."""
+class Place(Commands):
+    """A folder of somebody's, who runs nbgrader's commands in it."""
 
     def __init__(self, folder, user=None):
-        self.folder, self.user = folder, user
-        self.name = user or pwd.getpwuid(os.geteuid()).pw_name
-        self.log = folder.parent / f"{folder.name}.log"
-
-    def __enter__(self):
-        line = [sys.executable, "-B", "-c", COMMANDS]
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                ordinary_user.as_nobody(line) if self.user else line,
-                cwd=self.folder,
-                env=environment(JUPYTER_DATA_DIR=str(self.folder / "data"), HOME=str(self.folder)),
-                text=True,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-            )
-        return self
-
-    def __exit__(self, *exc):
-        self.process.kill()
-        self.process.communicate()
-
-    def run(self, command, check=True):
-        """Runs ``nbgrader command``; returns what it logged."""
-        before = len(self.log.read_text())
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        code = self.process.stdout.readline().strip()
-        said = self.log.read_text()[before:]
-        assert code == "0" or (not check and code), f"nbgrader {command}: {code}\n{said[-3000:]}"
-        return said
+        own = environment(JUPYTER_DATA_DIR=str(folder / "data"), HOME=str(folder))
+        super().__init__(folder, own, ordinary_user.as_nobody if user else lambda line: line)
+        self.user, self.name = user, user or pwd.getpwuid(os.geteuid()).pw_name
 
     def answer(self, source):
         """Writes an answer into the fetched notebook, as a person does."""

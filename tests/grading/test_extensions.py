@@ -1,18 +1,15 @@
 """Extensions count extra: in the gradebook, the tables, the pages and the report, and beside what instructors write."""
 
 import copy
-import csv
 import dataclasses
 import itertools
 import json
-import shutil
 import types
 
 import pytest
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
-from autograder import ROOT
 from autograder.grading import feedback, gradebook, masters, report, tables
 from autograder.grading import grade as grading
 from autograder.grading.extra import settle
@@ -22,8 +19,9 @@ from autograder.grading.rebuild import rebuild
 from autograder.grading.tables import write_grades
 
 from .cheats.base import ATTENTION, find, released
-from .classroom import course, grade, grades, query, submit
-from .test_nbgrader import nbgrader
+from .classroom import grade, grades, query
+from .term import copy as copy_of
+from .term import nbgrader
 
 FILES = itertools.count()
 
@@ -236,36 +234,27 @@ def test_points_of_an_older_notebook_are_no_forgery(points, odd):
 # ---- both ways to grade ----------------------------------------------------------------------------------------
 
 
-def test_make_grade_and_stock_nbgrader_agree_on_a_unit_with_extensions(tmp_path, sandbox):
-    unit = [u for u in masters.gradable_units() if masters.master(u).extensions][-1]
-    trusted = masters.master(unit)
+STORED = """SELECT sum(g.auto_score), sum(g.extra_credit), sum(g.needs_manual_grade) FROM grade g
+            JOIN submitted_notebook n ON g.notebook_id = n.id JOIN submitted_assignment s ON n.assignment_id = s.id
+            JOIN assignment a ON s.assignment_id = a.id WHERE a.name = ? AND s.student_id = ?"""
+
+
+def test_make_grade_and_stock_nbgrader_agree_on_a_unit_with_extensions(term, tmp_path):
+    trusted = masters.master(ATTENTION)
     extra = sum(e.points for e in trusted.exercises) - trusted.points
-    solved = (ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes()
-    made, seen = {}, {}
-    for way in ("make", "stock"):
-        root = course(tmp_path / way)
-        (root / "solutions").mkdir()
-        shutil.copytree(ROOT / "solutions" / unit, root / "solutions" / unit)
-        submit(root, "all", solved, unit=unit)
-        if way == "stock":
-            nbgrader(root, "generate_assignment", unit)
-            nbgrader(root, "autograde", unit)
-            nbgrader(root, "generate_feedback", unit)
+    assert extra
+    for graded_by, student in ((term.made, "two-units"), (term.nbgraders, "right")):
+        root = copy_of(graded_by, tmp_path)
         again = grade(root, "--workers", "1")
-        assert again.returncode == 0 and f" {0 if way == 'stock' else 1} graded now" in again.stdout, again.stderr
+        assert " 0 graded now" in again.stdout, again.stderr
         nbgrader(root, "export")
-        with open(root / "gradebook.csv", newline="") as file:
-            made[way] = {r["student_id"]: (float(r["score"]), float(r["max_score"])) for r in csv.DictReader(file)}
-        seen[way] = {"all": tuple(sum(float(r[column]) for r in grades(root)) for column in ("score", "max_score"))}
-        assert query(root, "SELECT sum(auto_score), sum(extra_credit), sum(needs_manual_grade) FROM grade") == [
-            (trusted.points, extra, 0)
-        ]
-        page = (root / "feedback" / "all" / unit / f"{unit}.html").read_text()
+        (row,) = (
+            r for r in grades(root, "gradebook.csv") if (r["assignment"], r["student_id"]) == (ATTENTION, student)
+        )
+        exported = float(row["score"]), float(row["max_score"])
+        mine = [r for r in grades(root) if (r["unit"], r["student"]) == (ATTENTION, student)]
+        shown = tuple(sum(float(r[column]) for r in mine) for column in ("score", "max_score"))
+        assert exported == shown == (trusted.points + extra, trusted.points)
+        assert query(root, STORED, ATTENTION, student) == [(trusted.points, extra, 0)]
+        page = (root / "feedback" / student / ATTENTION / f"{ATTENTION}.html").read_text()
         assert f"{trusted.points:g} of {trusted.points:g} points, and {extra:g} extra</h1>" in page
-    assert (
-        made["make"]
-        == made["stock"]
-        == seen["make"]
-        == seen["stock"]
-        == {"all": (trusted.points + extra, trusted.points)}
-    )

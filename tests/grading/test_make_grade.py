@@ -1,4 +1,4 @@
-"""``make grade`` from the command line on a small class: table, gradebook, pages, regrades, report."""
+"""``make grade`` on the class of this run: table, gradebook, pages, regrades, report."""
 
 import json
 import shutil
@@ -6,41 +6,18 @@ import shutil
 import pytest
 from anatomy import evaluate
 
+from autograder.grading import report
 from autograder.grading.__main__ import main
 from autograder.grading.gradebook import GradebookWriter
 from autograder.sandbox import SandboxUnavailable
 
 from .cheats.base import ATTENTION, START
-from .classroom import ANSWERS, consistent, course, grade, grades, notebook, query, submit, times_graded
-
-pytestmark = pytest.mark.xdist_group("make-grade")  # the class is set up once
-
-
-@pytest.fixture(scope="module")
-def school(tmp_path_factory, sandbox):
-    """A class that was graded once: honest, wrong, broken and hostile submissions, and files that are none."""
-    root = course(tmp_path_factory.mktemp("school"))
-    for name, source in ANSWERS.items():
-        submit(root, name, notebook(source, tries={"right": 4, "mutant": 8}.get(name)))
-    submit(root, "two-units", notebook(ANSWERS["right"]))
-    submit(root, "two-units", notebook(unit=ATTENTION), unit=ATTENTION)
-    submit(root, "late", notebook(ANSWERS["right"]), timestamp="2030-01-01 12:00:00 UTC")
-    submit(root, "no-json", b"PK\x03\x04 a zip file")
-    submit(root, "renamed", notebook(ANSWERS["right"]), name="00-start-here (1).ipynb")
-    submit(root, "unknown-unit", notebook(), unit="99-nothing")
-    submit(root, "=cmd", notebook(ANSWERS["right"]))
-    (root / "submitted" / "loose").mkdir()
-    (root / "submitted" / "loose" / f"{START}.ipynb").write_bytes(notebook())
-    (root / "submitted" / "linked" / START).mkdir(parents=True)
-    (root / "submitted" / "linked" / START / f"{START}.ipynb").symlink_to(
-        root / "submitted" / "right" / START / f"{START}.ipynb"
-    )
-    (root / "submitted" / ".DS_Store").write_bytes(b"x")
-    return root, grade(root, "--workers", "2")
+from .classroom import ANSWERS, called, consistent, course, grade, grades, notebook, query, submit, times_graded
+from .term import copy
 
 
-def test_every_submission_ends_in_a_result_or_a_clear_message(school):
-    root, done = school
+def test_every_submission_ends_in_a_result_or_a_clear_message(term):
+    root, done = term.made, term.done
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     rows = {(r["student"], r["unit"], r["exercise"]): r for r in grades(root) if r["status"] != "missing"}
@@ -65,8 +42,8 @@ def test_every_submission_ends_in_a_result_or_a_clear_message(school):
     assert stands["right", ATTENTION] == "missing" and stands["loose", START] == "no result"
 
 
-def test_feedback_and_notebooks_lie_where_nbgrader_looks(school):
-    root, _ = school
+def test_feedback_and_notebooks_lie_where_nbgrader_looks(term):
+    root = term.made
     page = (root / "feedback" / "mutant" / START / f"{START}.html").read_text()
     assert evaluate("start.weighted_average", lambda values, weights: weights @ values).html() in page
     book = json.loads((root / "autograded" / "mutant" / START / f"{START}.ipynb").read_text())
@@ -78,8 +55,8 @@ def test_feedback_and_notebooks_lie_where_nbgrader_looks(school):
     assert "The notebook is named 00-start-here (1).ipynb" in page
 
 
-def test_a_second_run_grades_nothing_and_a_changed_file_alone_again(school):
-    root, _ = school
+def test_a_second_run_grades_nothing_and_a_changed_file_alone_again(term, tmp_path):
+    root = copy(term.made, tmp_path)
     again = grade(root, "--workers", "1")
     assert " 0 graded now, 12 were up to date" in again.stdout, again.stdout + again.stderr
     assert set(times_graded(root).values()) == {1}
@@ -93,8 +70,8 @@ def test_a_second_run_grades_nothing_and_a_changed_file_alone_again(school):
     assert times_graded(root)["broken"] == 3
 
 
-def test_one_students_submission_can_be_graded_alone(school):
-    root, first = school
+def test_one_students_submission_can_be_graded_alone(term, tmp_path):
+    root = copy(term.made, tmp_path)
     before = times_graded(root)
     again = grade(root, "--workers", "1", "--force", "--student", "mutant", "--student", "right", "--unit", START)
     assert " 2 graded now, 0 were up to date" in again.stdout, again.stdout + again.stderr
@@ -104,8 +81,8 @@ def test_one_students_submission_can_be_graded_alone(school):
     assert nobody.returncode == 2 and "nothing of nobody in submitted" in nobody.stderr
 
 
-def test_what_instructors_wrote_survives_a_regrade(school, sandbox):
-    root, _ = school
+def test_what_instructors_wrote_survives_a_regrade(term, tmp_path):
+    root = copy(term.made, tmp_path)
     db = f"sqlite:///{root}/gradebook.db"
     with GradebookWriter(db, "transformer-anatomy") as writer:
         book = writer.gradebook
@@ -149,21 +126,9 @@ def test_a_late_penalty_is_taken_by_nbgraders_own_plugin(tmp_path, sandbox):
     assert "0.5 of 1 point" in (root / "feedback" / "ada" / START / f"{START}.html").read_text()
 
 
-def test_the_class_report(school):
-    import subprocess
-    import sys
-
-    from .classroom import environment
-
-    root, _ = school
-    done = subprocess.run(
-        [sys.executable, "-m", "autograder.grading.report"],
-        cwd=root,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def test_the_class_report(term, tmp_path):
+    root = copy(term.made, tmp_path)
+    done = called(root, report.main)
     assert done.returncode == 0, done.stderr
     page = (root / "report.html").read_text()
     assert "not_divided" in page and "This is the weighted sum" in page and "Median tries" in page

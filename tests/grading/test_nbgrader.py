@@ -1,11 +1,9 @@
-"""The stock nbgrader commands and the formgrader, with this repository's configuration, on a temporary copy."""
+"""The stock nbgrader commands and the formgrader, with this repository's configuration, on the class of this run."""
 
 import json
-import shutil
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
@@ -14,52 +12,21 @@ import pytest
 from autograder import ROOT
 from autograder.grading.masters import master
 
-from ..waiting import PATIENCE
+from ..waiting import patiently, wait_until
+from . import stock
 from .cheats.base import ATTENTION, SOLVE, START
-from .classroom import ANSWERS, course, environment, grade, grades, notebook, query, submit
-
-pytestmark = pytest.mark.xdist_group("nbgrader")  # the class is set up once
-
-UNITS = (START, ATTENTION)
-
-
-def nbgrader(root, *arguments, check=True):
-    command = [sys.executable, "-m", "nbgrader", *arguments]
-    done = subprocess.run(command, cwd=root, env=environment(), capture_output=True, text=True, timeout=300)
-    assert not check or done.returncode == 0, done.stderr
-    return done
-
-
-@pytest.fixture(scope="module")
-def school(tmp_path_factory, sandbox):
-    """generate_assignment, autograde, generate_feedback and export, each once."""
-    root = course(tmp_path_factory.mktemp("nbgrader"))
-    (root / "solutions").mkdir()
-    for unit in UNITS:
-        shutil.copytree(ROOT / "solutions" / unit, root / "solutions" / unit)
-        shutil.copy(ROOT / "solutions" / f"{unit}.py", root / "solutions")
-        nbgrader(root, "generate_assignment", unit)
-    for name in ("right", "mutant", "hostile"):
-        submit(root, name, notebook(ANSWERS[name]), timestamp="2030-01-01 12:00:00 UTC")
-    submit(root, "no-json", b"this is not a notebook")
-    script = "def weighted_average(values, weights):\n    raise ValueError('<script>x</script>')\n"
-    submit(root, "script", notebook(script))
-    submit(root, "right", (ROOT / "solutions" / ATTENTION / f"{ATTENTION}.ipynb").read_bytes(), unit=ATTENTION)
-    logs = [nbgrader(root, "autograde", unit).stderr for unit in UNITS]
-    logs += [nbgrader(root, "generate_feedback", unit).stderr for unit in UNITS]
-    nbgrader(root, "export")
-    return root, logs
+from .classroom import called, environment, grade, grades, query
+from .term import UNITS, copy, nbgrader
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_generate_assignment_writes_what_make_build_writes(unit, school):
-    root, _ = school
+def test_generate_assignment_writes_what_make_build_writes(unit, term):
     ours = (ROOT / "course" / unit / f"{unit}.ipynb").read_bytes()
-    assert (root / "release" / unit / f"{unit}.ipynb").read_bytes() == ours
+    assert (term.nbgraders / "release" / unit / f"{unit}.ipynb").read_bytes() == ours
 
 
-def test_autograde_stores_the_judges_scores(school):
-    root, logs = school
+def test_autograde_stores_the_judges_scores(term):
+    root, logs = term.nbgraders, "".join(term.said)
     scores = query(
         root,
         """SELECT s.student_id, sum(g.auto_score), sum(g.needs_manual_grade) FROM grade g
@@ -71,37 +38,35 @@ def test_autograde_stores_the_judges_scores(school):
     assert dict((s, p) for s, p, _ in scores) == {"right": 1, "mutant": 0, "hostile": 0, "no-json": 0, "script": 0}
     assert not any(m for _, _, m in scores)
     assert query(root, "SELECT sum(auto_score) FROM grade") == [(1 + master(ATTENTION).points,)]
-    assert "cannot be read as JSON" in logs[0] and "Traceback" not in "".join(logs)
+    assert "cannot be read as JSON" in logs and "Traceback" not in logs
 
 
-def test_feedback_has_the_words_of_the_check_and_no_script(school):
-    root, _ = school
-    page = lambda s: (root / "feedback" / s / START / f"{START}.html").read_text()
+def test_feedback_has_the_words_of_the_check_and_no_script(term):
+    page = lambda s: (term.nbgraders / "feedback" / s / START / f"{START}.html").read_text()
     assert "This is the weighted sum. Divide it by the sum of the weights." in page("mutant")
     assert "cannot be read as JSON" in page("no-json")
     assert "Your code ended its Python process" in page("hostile")
     assert "<script>x" not in page("script") and "&lt;script&gt;x" in page("script")
 
 
-def test_export_writes_the_totals(school):
-    root, _ = school
-    table = (root / "gradebook.csv").read_text().splitlines()
+def test_export_writes_the_totals(term):
+    table = (term.nbgraders / "gradebook.csv").read_text().splitlines()
     right = next(line for line in table if line.startswith(f"{START},") and ",right," in line)
     assert right.endswith("1.0,0.0,1.0,1.0")
-    assert not (root / "grades.csv").exists(), "that name belongs to make grade"
+    assert not (term.nbgraders / "grades.csv").exists(), "that name belongs to make grade"
 
 
-def test_make_grade_finds_what_autograde_did(school):
-    root, _ = school
+def test_make_grade_finds_what_autograde_did(term, tmp_path):
+    root = copy(term.nbgraders, tmp_path)
     done = grade(root, "--workers", "1")
     assert " 0 graded now, 6 were up to date" in done.stdout, done.stdout + done.stderr
     assert {r["student"]: r["mistake"] for r in grades(root) if r["unit"] == START}["mutant"] == "not_divided"
 
 
-def test_autograde_with_force_keeps_what_instructors_wrote(school):
+def test_autograde_with_force_keeps_what_instructors_wrote(term, tmp_path):
     from nbgrader.api import Gradebook
 
-    root, _ = school
+    root = copy(term.nbgraders, tmp_path)
     with Gradebook(f"sqlite:///{root}/gradebook.db", "transformer-anatomy") as book:
         book.find_grade("check-start-weighted_average", START, START, "mutant").manual_score = 0.5
         book.find_comment(SOLVE, START, START, "mutant").manual_comment = "Nearly."
@@ -112,17 +77,17 @@ def test_autograde_with_force_keeps_what_instructors_wrote(school):
     assert "Nearly." in (root / "feedback" / "mutant" / START / f"{START}.html").read_text()
 
 
-def test_validate_names_the_mistake(school):
-    root, _ = school
-    said = nbgrader(root, "validate", f"submitted/mutant/{START}/{START}.ipynb", check=False).stdout
-    assert "VALIDATION FAILED ON 1 CELL" in said and "This is the weighted sum" in said
-    assert "Success" in nbgrader(root, "validate", f"submitted/right/{START}/{START}.ipynb").stdout
+def test_validate_names_the_mistake(term):
+    books = [f"submitted/{student}/{START}/{START}.ipynb" for student in ("mutant", "right")]
+    wrong, right = called(term.nbgraders, stock.run, "validate", *books).stdout.split("Success")
+    assert "VALIDATION FAILED ON 1 CELL" in wrong and "This is the weighted sum" in wrong and "FAILED" not in right
 
 
 class Server:
     """A Jupyter server in the course's root, on a free port; ``ask`` speaks to it."""
 
     def __init__(self, root):
+        self.root = root
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -149,32 +114,33 @@ class Server:
             data=data and json.dumps(data).encode(),
             headers={"Authorization": "token t", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with patiently(lambda: urllib.request.urlopen(request), self.said) as answer:
             return answer.read().decode()
 
-    def wait(self):
-        for _ in range(300):
-            try:
-                return self.ask("api/status")
-            except (urllib.error.URLError, ConnectionError):
-                assert self.process.poll() is None, self.log.read_text()
-                time.sleep(0.2)
-        raise TimeoutError(self.log.read_text())
+    def said(self):
+        return self.log.read_text()
+
+    def answers(self):
+        assert self.process.poll() is None, self.said()
+        try:
+            return self.ask("api/status")
+        except (urllib.error.URLError, ConnectionError):
+            return None
 
 
-@pytest.fixture(scope="module")
-def server(school):
-    running = Server(school[0])
+@pytest.fixture
+def server(term, tmp_path):
+    running = Server(copy(term.nbgraders, tmp_path))
     try:
-        running.wait()
+        wait_until(running.answers, running.said, pause=0.2)
         yield running
     finally:
         running.process.terminate()
-        running.process.wait(PATIENCE)
+        wait_until(lambda: running.process.poll() is not None)
 
 
-def test_the_formgrader_shows_verdicts_and_takes_a_manual_score(server, school):
-    root, _ = school
+def test_the_formgrader_shows_verdicts_and_takes_a_manual_score(server):
+    root = server.root
     names = {a["name"]: a for a in json.loads(server.ask("formgrader/api/assignments"))}
     assert set(UNITS) <= set(names) and names[START]["num_submissions"] == 5
     assert not any("anatomy" in n or n.endswith(".py") for n in names)

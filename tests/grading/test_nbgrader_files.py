@@ -5,20 +5,24 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import unicodedata
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
 from autograder import ROOT
+from autograder.grading.course import load_course
 from autograder.grading.nbgrader_steps import InertOutputs
 
+from . import stock
 from .cheats.base import START
-from .classroom import ANSWERS, course, environment, notebook, query, submit
+from .classroom import ANSWERS, called, course, environment, notebook, query, submit
+from .commands import Commands
+from .term import nbgrader
 
 pytestmark = [
     pytest.mark.xdist_group("nbgrader-files"),  # the class is set up once
@@ -28,13 +32,6 @@ SECRET = "5e" * 32
 NFD = unicodedata.normalize("NFD", "Zoë")
 LIVE = r"$\href{javascript:alert(1)}{x}$ <img src=x onerror=alert(1)> [x](javascript:alert(1)) \(\href{x}{y}\)"
 PRINTS = f"print({LIVE!r})\nprint('\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07 \\u202egnp')\n"
-
-
-def run(root, *arguments, timeout=300, **more):
-    """A finished nbgrader command, with what it said."""
-    command = [sys.executable, "-m", "nbgrader", *arguments]
-    env = {k: v for k, v in environment(**more).items() if v is not None}
-    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, errors="replace", timeout=timeout)
 
 
 def beside(root, student, data):
@@ -54,7 +51,7 @@ def school(tmp_path_factory, sandbox):
     """generate_assignment, autograde and generate_feedback, each once, on odd students and three ordinary ones."""
     root = course(tmp_path_factory.mktemp("files"))
     shutil.copytree(ROOT / "solutions" / START, root / "solutions" / START)
-    assert run(root, "generate_assignment", START).returncode == 0
+    nbgrader(root, "generate_assignment", START)
     (root / ".secret").write_text(f"{SECRET}\n")
     right = notebook(ANSWERS["right"])
     submit(root, "right", right, timestamp="2030-01-01 12:00:00 UTC")
@@ -82,10 +79,11 @@ def school(tmp_path_factory, sandbox):
     submit(root, "bad\x1b[31mname", right)
     with contextlib.suppress(OSError):  # macOS takes nothing that is not UTF-8
         submit(root, os.fsdecode(b"\xc0\xee\xc4\xc8"), right)
-    said = [run(root, step, START, LC_ALL="C", PYTHONIOENCODING="ascii") for step in ("autograde",)]
-    for student in ("right", "printing"):  # as an earlier version left them there
-        (root / "autograded" / student / START / "leak.txt").write_text(SECRET)
-    said.append(run(root, "generate_feedback", START))
+    with Commands(root, environment(LC_ALL="C", PYTHONIOENCODING="ascii")) as teacher:
+        said = teacher.run(f"autograde {START}")
+        for student in ("right", "printing"):  # as an earlier version left them there
+            (root / "autograded" / student / START / "leak.txt").write_text(SECRET)
+        teacher.run(f"generate_feedback {START}")
     return root, said
 
 
@@ -99,8 +97,7 @@ def scores(root):
 
 
 def test_each_odd_folder_costs_itself_alone(school):
-    root, said = school
-    assert [d.returncode for d in said] == [0, 0], said[0].stderr[-3000:]
+    root, _ = school
     zero = dict.fromkeys(("linked", "waiting", "copying", "alias"), 0)
     whole = dict.fromkeys(("right", "Zoë", "printing", "leaking", "endless", "crowded", "renamed"), 1)
     assert scores(root) == {**zero, **whole}
@@ -115,10 +112,10 @@ def test_each_odd_folder_costs_itself_alone(school):
 
 def test_names_that_are_none_are_left_out_with_a_legible_line(school):
     _, said = school
-    lines = [line for line in said[0].stderr.splitlines() if "was left out" in line]
+    lines = [line for line in said.splitlines() if "was left out" in line]
     assert len(lines) >= 1 and all("\x1b" not in line for line in lines)
     assert any(r"bad\x1b[31mname" in line for line in lines)
-    assert "UnicodeEncodeError" not in said[0].stderr and "Traceback" not in said[0].stderr
+    assert "UnicodeEncodeError" not in said and "Traceback" not in said
 
 
 def test_nothing_but_the_notebook_is_copied(school):
@@ -153,32 +150,19 @@ def test_pages_hold_nothing_that_is_alive(school):
 
 def test_feedback_again_takes_only_the_page(school):
     root, _ = school
-    assert run(root, "generate_feedback", START, "--student", "right", "--force").returncode == 0
+    nbgrader(root, "generate_feedback", START, "--student", "right", "--force")
     assert not (root / "feedback" / "right" / START / "leak.txt").exists()
 
 
-def test_the_formgraders_api_does_the_same(school):
+def test_the_formgraders_api_does_the_same(school, monkeypatch):
     root, _ = school
-    script = f"""
-import json
-from autograder.grading.course import load_course
-from nbgrader.apps.api import NbGraderAPI
-from nbgrader.coursedir import CourseDirectory
-course = load_course(".")
-api = NbGraderAPI(course.directory, config=course.config)
-print(json.dumps([
-    [bool(api.autograde({START!r}, s, force=True)["success"]) for s in ("leaking", "waiting", "../right", "nobody")],
-    bool(api.generate_feedback({START!r}, "leaking", force=True)["success"]),
-    str(api.get_submitted_timestamp({START!r}, "right")),
-    [str(api.get_submitted_timestamp({START!r}, s)) for s in ("leaking", "endless", "..")],
-    sorted(s["student"] for s in api.get_submissions({START!r}) if s["score"]),
-]))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=root, env=environment(), capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    graded, page, stamp, none, good = json.loads(done.stdout.splitlines()[-1])
+    monkeypatch.setenv("ANATOMY_SECRET", "of the tests")
+    api = NbGraderAPI(load_course(root).directory, config=load_course(root).config)
+    graded = [api.autograde(START, s, force=True)["success"] for s in ("leaking", "waiting", "../right", "nobody")]
+    page = api.generate_feedback(START, "leaking", force=True)["success"]
+    stamp = str(api.get_submitted_timestamp(START, "right"))
+    none = [str(api.get_submitted_timestamp(START, s)) for s in ("leaking", "endless", "..")]
+    good = [s["student"] for s in api.get_submissions(START) if s["score"]]
     assert graded == [True, True, False, False] and page and stamp == "2030-01-01 12:00:00"
     assert set(none) == {"None"} and {"leaking", "right"} <= set(good)
     assert scores(root)["leaking"] == 1 and scores(root)["waiting"] == 0
@@ -194,7 +178,7 @@ def test_a_students_name_never_leads_elsewhere(student, school):
     outside.mkdir(parents=True, exist_ok=True)
     (outside / f"{START}.ipynb").write_bytes(notebook(ANSWERS["right"]))
     before = scores(root)
-    assert run(root, "autograde", START, "--student", student, "--force").returncode == 1
+    assert called(root, stock.run, "autograde", START, "--student", student, "--force").returncode == 1
     assert scores(root) == before and {p.name for p in outside.iterdir()} == {f"{START}.ipynb"}
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import subprocess
 import sys
 import unicodedata
 from unittest import mock
@@ -12,13 +11,13 @@ import pytest
 import sqlalchemy as sa
 from bs4 import BeautifulSoup
 
-from autograder.grading import engine
+from autograder.grading import engine, report
 from autograder.grading.course import write_table
 from autograder.grading.database import GradebookError
 from autograder.grading.gradebook import GradebookWriter
 
 from .cheats.base import ATTENTION, START
-from .classroom import ANSWERS, course, environment, grade, grades, notebook, submit, times_graded
+from .classroom import ANSWERS, called, course, grade, grades, notebook, started, submit, times_graded
 from .test_faults import run_here, scripted, small_class
 
 pytestmark = [
@@ -55,7 +54,7 @@ def school(tmp_path_factory, sandbox):
         with contextlib.suppress(OSError):  # macOS takes nothing that is not UTF-8
             submit(root, name, notebook(ANSWERS["right"]))
     (root / "submitted" / "ada" / "\x1b[2J").mkdir()
-    return root, grade(root, "--workers", "2", **ASCII)
+    return root, started(root, "--workers", "2", **ASCII)
 
 
 def test_the_honest_have_their_points_and_the_others_a_line(school):
@@ -84,7 +83,8 @@ def test_console_and_table_hold_nothing_that_a_terminal_or_a_spreadsheet_acts_on
 
 def test_no_run_forgets_what_could_not_be_graded(school):
     root, first = school
-    for again in (grade(root, "--workers", "2", **ASCII), grade(root, "--workers", "1", "--unit", ATTENTION, **ASCII)):
+    for options in ((), ("--unit", ATTENTION)):
+        again = grade(root, "--workers", "1", *options, encoding="ascii")
         said = [line for line in first.stderr.splitlines() if line.startswith(("no result", "zero points"))]
         assert len(said) >= 8 and set(said) <= set(again.stderr.splitlines())
         assert {"submission.other_unit", "submission.name"} <= {r["mistake"] for r in grades(root)}
@@ -100,15 +100,8 @@ def test_no_run_forgets_what_could_not_be_graded(school):
 
 def test_pages_are_inert_and_say_what_is_odd(school):
     root, _ = school
-    report = subprocess.run(
-        [sys.executable, "-m", "autograder.grading.report"],
-        cwd=root,
-        env=environment(**ASCII),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert report.returncode == 0 and report.stdout.isascii(), report.stderr
+    done = called(root, report.main, encoding="ascii")
+    assert done.returncode == 0, done.stderr
     page = lambda student: root / "feedback" / student / START / f"{START}.html"
     assert "The time of submission is not known" in page("stamp").read_text(encoding="utf-8")
     assert "The notebook is named 00_start_here (1).ipynb" in page("renamed").read_text(encoding="utf-8")

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 
 import pytest
@@ -25,7 +24,7 @@ from autograder import ROOT
 
 from ..grading.cheats.base import SOLVE, START, find
 from ..grading.classroom import ANSWERS, course, environment
-from ..waiting import PATIENCE
+from ..waiting import patiently, wait_until
 
 pytestmark = pytest.mark.xdist_group("hub")  # one hub for all
 
@@ -107,8 +106,8 @@ class Hub:
 
     def __exit__(self, *exc):
         self.process.terminate()  # it stops the servers and the proxy
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(PATIENCE)
+        with suppress(AssertionError):
+            wait_until(lambda: self.process.poll() is not None)
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -122,40 +121,47 @@ class Person:
 
     def __init__(self, hub, name):
         self.hub, self.name, self.web = hub, name, requests.Session()
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            with suppress(requests.ConnectionError):
-                if self.web.get(f"{hub.url}/hub/login", timeout=PATIENCE).ok:
-                    break
-            assert hub.process.poll() is None and time.monotonic() < deadline, hub.logged()
-            time.sleep(0.2)
+        wait_until(lambda: self.reaches("/hub/login"), hub.logged, pause=0.2)
         form = {"username": name, "password": "of the tests", "_xsrf": self._token("/hub/")}
-        logged_in = self.web.post(f"{hub.url}/hub/login?next=/hub/home", data=form, timeout=PATIENCE)
+        logged_in = self.to("/hub/login?next=/hub/home", "POST", data=form)
         assert logged_in.ok and name in logged_in.text, (logged_in.status_code, hub.logged())
 
     def _token(self, path):
         return next(c.value for c in self.web.cookies if c.name == "_xsrf" and c.path == path)
 
+    def to(self, path, method="GET", **more):
+        """What the hub, or a server behind it, answers."""
+        url = path if path.startswith("http") else f"{self.hub.url}{path}"
+        return patiently(lambda: self.web.request(method, url, **more), self.hub.logged)
+
+    def reaches(self, path):
+        """Does the hub answer already? Fails where it has ended."""
+        assert self.hub.process.poll() is None, self.hub.logged()
+        try:
+            return self.to(path).ok
+        except requests.ConnectionError:
+            return False
+
     def start(self, whose=""):
         """Has the hub start a server, this person's own if nobody else is named, and waits for its page."""
         whose = whose or self.name
-        self.web.get(f"{self.hub.url}/hub/spawn/{whose}", timeout=PATIENCE)
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            answer = self.web.get(f"{self.hub.url}/user/{whose}/lab", timeout=PATIENCE)  # a page: it logs in, too
-            if "/oauth2/authorize" in answer.url:  # of somebody else's server the hub asks first
-                form = BeautifulSoup(answer.text, "html.parser")("input", {"type": "hidden"})
-                fields = [(field["name"], field["value"]) for field in form]
-                answer = self.web.post(answer.url, data=fields, timeout=PATIENCE)
-            if answer.ok and answer.url.endswith(f"/user/{whose}/lab"):
-                return self
-            assert self.hub.process.poll() is None and time.monotonic() < deadline, self.hub.logged()
-            time.sleep(0.2)
+        self.to(f"/hub/spawn/{whose}")
+        wait_until(lambda: self._enters(whose), self.hub.logged, pause=0.2)
+        return self
+
+    def _enters(self, whose):
+        assert self.hub.process.poll() is None, self.hub.logged()
+        answer = self.to(f"/user/{whose}/lab")  # a page: it logs in, too
+        if "/oauth2/authorize" in answer.url:  # of somebody else's server the hub asks first
+            form = BeautifulSoup(answer.text, "html.parser")("input", {"type": "hidden"})
+            answer = self.to(answer.url, "POST", data=[(field["name"], field["value"]) for field in form])
+        assert "Spawn failed" not in answer.text, self.hub.logged()
+        return answer.ok and answer.url.endswith(f"/user/{whose}/lab")
 
     def ask(self, path, method="GET", **more):
         """What this person's server answers, from JSON."""
         self.web.headers["X-XSRFToken"] = self._token(f"/user/{self.name}/") if method != "GET" else ""
-        answer = self.web.request(method, f"{self.hub.url}/user/{self.name}/{path}", timeout=PATIENCE, **more)
+        answer = self.to(f"/user/{self.name}/{path}", method, **more)
         assert answer.ok, (path, answer.status_code, answer.text[-500:], self.hub.logged())
         return answer.json()
 
@@ -199,14 +205,14 @@ def test_a_unit_from_release_to_the_collected_folder(hub):
 def test_students_have_no_instructors_pages(hub):
     Person(hub, "teacher").start()
     ada = Person(hub, "ada").start()
-    formgrader = ada.web.get(f"{hub.url}/user/ada/formgrader/api/assignments", timeout=PATIENCE)
+    formgrader = ada.to("/user/ada/formgrader/api/assignments")
     assert formgrader.status_code == 404
-    page = ada.web.get(f"{hub.url}/user/ada/lab", timeout=PATIENCE).text
+    page = ada.to("/user/ada/lab").text
     disabled = re.search(r'"disabledExtensions": (\[[^]]*\])', page)
     assert disabled, page[:3000]
     buttons = {name.split(":")[1] for name in json.loads(disabled[1]) if name.startswith("@jupyter/nbgrader:")}
     assert buttons == {"course-list", "create-assignment", "formgrader", "validate-assignment"}
-    answer = ada.web.get(f"{hub.url}/user/teacher/formgrader/api/assignments", timeout=PATIENCE)
+    answer = ada.to("/user/teacher/formgrader/api/assignments")
     assert answer.status_code == 403, (answer.status_code, answer.url)
     assert not ada.ask("api/contents/")["content"] or "nbgrader_config.py" not in str(ada.ask("api/contents/"))
 
@@ -215,8 +221,8 @@ def test_an_assistant_opens_the_teachers_server_and_no_students(hub):
     Person(hub, "ada").start()
     bo = Person(hub, "bo").start("teacher")
     for path in ("formgrader/api/assignments", "api/contents/nbgrader_config.py"):
-        assert bo.web.get(f"{hub.url}/user/teacher/{path}", timeout=PATIENCE).ok, path
-    assert bo.web.get(f"{hub.url}/user/ada/lab", timeout=PATIENCE).status_code == 403
+        assert bo.to(f"/user/teacher/{path}").ok, path
+    assert bo.to("/user/ada/lab").status_code == 403
 
 
 RECIPE = (ROOT / "docs" / "jupyterhub.md").read_text(encoding="utf-8")
