@@ -44,11 +44,11 @@ drawings: $(VENV)/.ready ## draw assets/drawings, the pictures of whole blocks a
 pictures: $(VENV)/.ready-staff ## store what widgets look like, for tests/widgets/test_pictures.py (ARGS=RopeExplorer for one)
 	$(BIN)/python -m tests.widgets.comparing $(ARGS)
 
-test: lint ## run the tests, of the costliest a share (UNIT=06-rope for all of one unit's; ARGS="-k rope" for some)
+test: lint ## run the tests but for what was proved and has not changed (UNIT=06-rope for one unit's; ARGS="-k rope", --cpu)
 	$(BIN)/python -m autograder.build --check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(UNIT),--unit $(UNIT)) $(ARGS)
 
-test-all: ## run every test with everything that a usual run leaves out: some hours
+test-all: ## run every test, also what was proved on this machine before
 	$(MAKE) test ARGS="--all $(ARGS)"
 
 test-changed: $(VENV)/.ready-staff ## run the tests of what differs from main; if nothing does, of the last commit (BASE=commit)

@@ -1,9 +1,10 @@
 """What a test has proved is not proved again while nothing has changed that it hangs on.
 
 Some tests cost seconds each and hang on few files: those of one exercise (``tests/exercises``), and those that name
-what they hang on, ``@pytest.mark.hangs_on("course", …)``. When such a test passes, a hash of its name, the contents of
-these files, the lock files, the versions in use and the processor's kernels is kept in the user's cache folder. A usual
-run (no ``--all``, no ``--unit``, no file named) leaves out what was proved so; a new machine proves everything once.
+what they read besides what they import, ``@pytest.mark.hangs_on("course", …)``. When such a test passes, a hash of its
+name, the contents of these files, the lock files, the versions in use and the processor's kernels is kept in the user's
+cache folder. A usual run (no ``--all``, no ``--unit``, no file named) leaves out what was proved so; a new machine
+proves everything once.
 
 One test, one proof: what failed, was interrupted, skipped or not run has none. Where a file changes while tests run,
 nobody knows which of its contents they saw, and none of them is proved.
@@ -13,10 +14,11 @@ import hashlib
 import os
 import platform
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -30,11 +32,14 @@ HERE = "tests/exercises"
 # What no import shows: how tests are run, what text and numbers every exercise takes from.
 COMMON = ("requirements.lock", "requirements-staff.lock", "pyproject.toml", "tests/conftest.py", "tests/proofs.py")
 OF_RUNS = ("build", "dist", "work")  # what commands write, in the working tree
+PACKAGES = ("autograder", "anatomy", "tests", "benchmarks")
 SETTINGS = ("ANATOMY_", "ATEN_", "MKL_", "OMP_", "OPENBLAS_", "TORCH_")
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "hangs_on(*paths): on nothing else in the repository; a proof is kept")
+    config.addinivalue_line(
+        "markers", "hangs_on(*paths): on these, what it imports, and nothing else in the repository; its proof is kept"
+    )
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Ledger(config, cache_folder() / "proved.txt"), "proofs")
 
@@ -110,7 +115,7 @@ def key_of(item: pytest.Item) -> str | None:
     name = item.nodeid.split("@")[0]
     exercise = item.callspec.params.get("exercise") if hasattr(item, "callspec") else None
     if mark := item.get_closest_marker("hangs_on"):
-        content = of_paths((*mark.args, str(item.path.relative_to(ROOT))))
+        content = of_paths(mark.args) + of_imports(".".join(item.path.relative_to(ROOT).with_suffix("").parts))
     elif exercise is not None and name.startswith(f"{HERE}/"):
         content = of_exercise(exercise.unit)
     else:
@@ -148,13 +153,21 @@ def of_paths(paths: tuple[str, ...], root: Path = ROOT) -> str:
     return _hash(_files([*COMMON, *paths], root), root)
 
 
-@lru_cache(maxsize=2)
+@cache
+def of_imports(module: str, root: Path = ROOT) -> str:
+    """Hash of a module of tests and of all that it imports."""
+    from autograder.grading.masters import imported
+
+    return _hash(set(imported([module], root, PACKAGES)), root)
+
+
+@cache
 def _imported(root):
-    """What the tests import, and what runs in a student's process, where no import leads."""
+    """What the tests of exercises import, and what runs in a student's process, where no import leads."""
     from autograder.grading.masters import SCORING, imported
 
     modules = [f"tests.exercises.{p.stem}" for p in (root / HERE).glob("*.py")]
-    return imported([*SCORING, *modules], root, ("autograder", "anatomy", "tests"))
+    return imported([*SCORING, *modules], root, PACKAGES)
 
 
 def _files(paths: Iterable[str], root: Path) -> set[Path]:
@@ -173,6 +186,12 @@ def _hash(found: set[Path], root: Path) -> str:
     return digest.hexdigest()
 
 
+def forget() -> None:
+    """Contents are read once in a process; where they change in it, read them again."""
+    for function in (of_exercise, of_paths, of_imports, _imported):
+        function.cache_clear()
+
+
 @cache
 def surroundings() -> str:
     """Python, processor, installed versions, and what the environment says of numbers and of the course."""
@@ -180,4 +199,7 @@ def surroundings() -> str:
 
     installed = sorted(f"{d.metadata['Name']} {d.version}" for d in distributions())
     settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(SETTINGS) and k != "ANATOMY_HOME")
-    return "\n".join([sys.version, platform.machine(), torch.backends.cpu.get_cpu_capability(), *settings, *installed])
+    browser = shutil.which("chromium")
+    about = [sys.version, platform.machine(), torch.backends.cpu.get_cpu_capability()]
+    about += [f"chromium of {Path(browser).stat().st_mtime_ns}"] if browser else []
+    return "\n".join([*about, *settings, *installed])

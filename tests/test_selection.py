@@ -41,16 +41,6 @@ def everything():
     return collect("--all")[0]
 
 
-def test_a_usual_run_takes_some_of_the_costliest(everything):
-    usual = set(collect("tests/mutation", "tests/grading/test_trusted_matrix.py")[0])
-    survivors = {t for t in everything if "test_every_survivor_is_explained" in t}
-    lazy = {t for t in everything if "test_lazy_answers_get_nothing" in t}
-    assert len(survivors & usual) == -(-len(survivors) // 6) and len(lazy & usual) == -(-len(lazy) // 4)
-    whole = {t for t in everything if t.startswith("tests/grading/test_trusted_matrix.py") and "right_answers" in t}
-    assert whole and whole <= usual
-    assert {t.rpartition("-")[2] for t in lazy & usual} == {t.rpartition("-")[2] for t in lazy}  # each kind of answer
-
-
 def test_each_test_is_of_known_units_or_of_none(everything):
     assert len(everything) > 5_000
     assert {u for units in everything.values() for u in units} == set(exercises.units())
@@ -72,9 +62,9 @@ def test_a_unit_has_its_notebook_its_matrix_and_its_browser_test(unit, everythin
         assert f"{test}[{unit}]" in mine, test
     for exercise in exercises.of_unit(unit):
         for test in (
-            "tests/test_grade_matrix.py::test_every_mutant_fails_and_is_named",
-            "tests/grading/test_trusted_matrix.py::test_right_answers_get_full_marks",
-            "tests/grading/test_by_heart.py::test_the_recorded_answers_earn_nothing_on_fresh_inputs",
+            "tests/exercises/test_matrix.py::test_every_mistake_fails_and_is_named",
+            "tests/exercises/test_trusted.py::test_right_answers_get_full_marks",
+            "tests/exercises/test_by_heart.py::test_the_recorded_answers_earn_nothing_on_fresh_inputs",
         ):
             assert f"{test}[{exercise.id}]" in mine, test
 
