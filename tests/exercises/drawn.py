@@ -1,4 +1,4 @@
-"""What is drawn of one exercise, once for all that is asked of it: examples, and the cases of eight submissions."""
+"""What is drawn of one exercise, once for all that is asked of it: examples, and the cases of ten submissions."""
 
 from functools import cached_property
 
@@ -6,10 +6,9 @@ from anatomy import records, runner
 from anatomy.records import ExerciseRecord
 from anatomy.runner import Outcomes
 
+from autograder.authoring.by_heart import KEYS
 from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.spec import Exercise, Implementation
-
-STUDENTS = tuple(f"student {i}" for i in range(8))
 
 
 class Drawn:
@@ -17,8 +16,7 @@ class Drawn:
 
     def __init__(self, exercise: Exercise) -> None:
         self.exercise = exercise
-        self._graded: dict[str, ExerciseRecord] = {}
-        self._fresh: dict[str, ExerciseRecord] = {}
+        self._fresh: dict[bytes, ExerciseRecord] = {}
 
     @cached_property
     def recorded(self) -> ExerciseRecord:
@@ -30,32 +28,35 @@ class Drawn:
         """The examples, drawn now."""
         return draw_record(self.exercise, with_mutants=False)
 
-    def graded(self, student: str = STUDENTS[0]) -> ExerciseRecord:
-        """What a student's submission is judged on."""
-        if student not in self._graded:
-            self._graded[student] = self._draw(student, with_mutants=False, graded=True)
-        return self._graded[student]
-
-    def fresh(self, student: str = STUDENTS[0]) -> ExerciseRecord:
-        """The same at the examples' sizes: the same record, but for exercises that ask for more in grading."""
-        if not self.asks_for_more_in_grading:
-            return self.graded(student)
-        if student not in self._fresh:
-            self._fresh[student] = self._draw(student, with_mutants=False)
-        return self._fresh[student]
-
     @cached_property
-    def with_mistakes(self) -> ExerciseRecord:
-        """Fresh cases of another student, with what each known mistake gives there."""
-        return self._draw("with mistakes", with_mutants=True)
+    def graded(self) -> ExerciseRecord:
+        """What one student's submission is judged on."""
+        return draw_record(self.exercise, self._key("ada"), with_mutants=False, graded=True)
 
     @property
     def asks_for_more_in_grading(self) -> bool:
         """Is a case so large in grading that known mistakes cannot afford it?"""
-        return any(c.is_large for c in self.graded().cases)
+        return any(c.is_large for c in self.graded.cases)
 
-    def _draw(self, student, **how):
-        return draw_record(self.exercise, student_key("secret", student, self.exercise.unit), **how)
+    @cached_property
+    def with_mistakes(self) -> ExerciseRecord:
+        """Another student's cases at the examples' sizes, with what each known mistake gives there."""
+        return draw_record(self.exercise, self._key("grace"))
+
+    def fresh(self, student: int) -> ExerciseRecord:
+        """Cases of one of eight more students, at the examples' sizes."""
+        key = KEYS[student]
+        if key not in self._fresh:
+            self._fresh[key] = draw_record(self.exercise, key, with_mutants=False)
+        return self._fresh[key]
+
+    @property
+    def students(self) -> list[ExerciseRecord]:
+        """Those of all eight."""
+        return [self.fresh(i) for i in range(len(KEYS))]
+
+    def _key(self, name):
+        return student_key("secret", name, self.exercise.unit)
 
 
 def right_answers(exercise: Exercise) -> dict[str, Implementation]:

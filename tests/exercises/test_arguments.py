@@ -18,7 +18,6 @@ from anatomy.naming import expects_error
 
 from autograder.judge.spec import Exercise
 
-from .drawn import STUDENTS
 from .unasked import gathered
 
 ONE_VALUE, PAIR_NEVER_MEETS = gathered("ONE_VALUE"), gathered("PAIR_NEVER_MEETS")
@@ -30,7 +29,7 @@ DEFAULT = object()
 @pytest.fixture
 def cases(drawn):
     """All cases that end without an error, of the examples and of two submissions."""
-    records = [drawn.public, *map(drawn.fresh, STUDENTS[:2])]
+    records = [drawn.public, drawn.graded, drawn.with_mistakes]
     return [c for record in records for c in record.cases if not expects_error(c)]
 
 

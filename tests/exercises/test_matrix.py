@@ -11,7 +11,7 @@ from anatomy.checks import verdict_on
 from autograder import exercises
 from autograder.judge import trusted
 
-from .drawn import STUDENTS, outcomes, right_answers
+from .drawn import outcomes, right_answers
 
 
 def as_tuple(implementation):
@@ -24,7 +24,7 @@ def test_right_answers_get_full_marks(exercise, drawn):
     for text, right in right_answers(exercise).items():
         verdict = evaluate(exercise.id, *as_tuple(right))
         assert verdict.passed and verdict.score == exercise.points, f"{text}: {verdict.text()}"
-        fresh = drawn.fresh(STUDENTS[1])
+        fresh = drawn.with_mistakes
         verdict = judging.judge(fresh, outcomes(fresh, exercise.functions(right)))
         assert verdict.passed, f"{text}, fresh inputs: {verdict.text()}"
 

@@ -11,7 +11,7 @@ from .drawn import right_answers
 
 def test_right_answers_get_full_marks(exercise, drawn, define):
     for expression in right_answers(exercise):
-        verdict = judge_drawn(exercise, drawn.graded(), define(exercise, expression), PATIENCE)
+        verdict = judge_drawn(exercise, drawn.graded, define(exercise, expression), PATIENCE)
         assert verdict.passed and verdict.score == exercise.points, f"{expression}: {verdict.text()}"
 
 
@@ -19,7 +19,7 @@ def test_mistakes_of_another_process_fail_and_are_named(exercise, drawn, define)
     """The first; and all of an exercise that asks for more in grading than this process could bear."""
     wrong = []
     for i, mistake in [*enumerate(exercise.mutants)][: None if drawn.asks_for_more_in_grading else 1]:
-        verdict = judge_drawn(exercise, drawn.graded(), define(exercise, f"E.mutants[{i}].fn"))
+        verdict = judge_drawn(exercise, drawn.graded, define(exercise, f"E.mutants[{i}].fn"))
         named = verdict.mistakes[0].name if verdict.mistakes else "nothing"
         if verdict.passed or verdict.score >= exercise.points or named != mistake.name:
             wrong.append(f"{mistake.name}: score {verdict.score:g}, named {named}")
@@ -48,7 +48,7 @@ LAZY = {
 def test_lazy_answers_get_nothing(exercise, drawn):
     for name, lazy in LAZY.items():
         session = InThisProcess(dict.fromkeys(exercise.targets, lazy))
-        verdict = judge_drawn(exercise, drawn.graded(), session)
+        verdict = judge_drawn(exercise, drawn.graded, session)
         assert not verdict.passed and verdict.score == 0, (name, [c.name for c in verdict.cases if c.points])
         if name == "stub":
             assert verdict.mistakes[0].name == "generic.not_written"
