@@ -1,6 +1,7 @@
 """Patience is counted in what a process can do meanwhile, not in seconds of a busy machine."""
 
 import os
+import sys
 import threading
 import time
 
@@ -34,6 +35,18 @@ def test_a_busy_machine_is_waited_for_longer(monkeypatch):
     assert now == pytest.approx(400 + 7 * waiting.PATIENCE, abs=1)
 
 
+def test_a_limit_on_the_clock_is_longer_where_more_want_to_run(monkeypatch):
+    monkeypatch.setattr(waiting, "share", lambda: 1 / 7)
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    assert waiting.allow(2.0) == pytest.approx(14.0)
+    with waiting.at_most(1.0):
+        time.sleep(0.2)
+    monkeypatch.setattr(waiting, "share", lambda: 1.0)
+    assert waiting.allow(2.0) == 2.0
+    with pytest.raises(AssertionError, match="of a core"), waiting.at_most(0.05):
+        time.sleep(0.2)
+
+
 def test_a_call_returns_or_raises_as_ever(monkeypatch):
     assert waiting.patiently(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
@@ -43,3 +56,10 @@ def test_a_call_returns_or_raises_as_ever(monkeypatch):
     with pytest.raises(AssertionError, match="no answer came"):
         waiting.patiently(ended.wait)
     ended.set()
+
+
+def test_a_program_that_does_not_end_is_ended():
+    done = waiting.finished([sys.executable, "-S", "-c", "import sys; print(3); sys.exit('four')"], text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "3\n", "four\n")
+    with pytest.raises(AssertionError, match="has not ended"):
+        waiting.finished(["sleep", "1000"], seconds=0.1)

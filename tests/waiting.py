@@ -1,11 +1,13 @@
 """How long a test waits for what another process does: as long as it would need on a machine that does nothing else."""
 
 import os
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 PATIENCE = 60.0  # seconds of a core; only what is broken waits that long
 RUNNING = Path("/proc/loadavg")
@@ -20,6 +22,12 @@ def share() -> float:
     except OSError:  # not Linux: each second counts
         return 1.0
     return min(1.0, (os.cpu_count() or 1) / max(1, wanting))
+
+
+def allow(seconds: float) -> float:
+    """A limit of a program that looks at the clock: in so long a process has about ``seconds`` of a core."""
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return seconds * max(1.0, busy, 1 / share())
 
 
 def patience(seconds: float = PATIENCE, pause: float = 0.05) -> Iterator[None]:
@@ -69,3 +77,38 @@ def patiently(
     if raised:
         raise raised[0]
     return answered[0]
+
+
+def finished(command: Sequence[str], seconds: float = 300.0, **options: Any) -> subprocess.CompletedProcess:
+    """``subprocess.run`` with all that it says, which ends the process when the patience is at its end."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:
+        try:
+            out, err = patiently(process.communicate, f"{command} has not ended", seconds)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Fails where what is done inside has taken more, in seconds of a core."""
+    done = threading.Event()
+    spent = 0.0
+
+    def count() -> None:
+        nonlocal spent
+        before = time.monotonic()
+        while not done.wait(0.05):
+            now = time.monotonic()
+            spent += (now - before) * share()
+            before = now
+
+    thread = threading.Thread(target=count, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+    assert spent < seconds, f"it took {spent:.0f} s of a core"

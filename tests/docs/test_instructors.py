@@ -3,9 +3,9 @@
 import csv
 import os
 import re
-import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from traitlets.config import Config
@@ -15,6 +15,9 @@ from tests.authoring.clone import Clone
 from tests.grading.cheats.base import ATTENTION, START
 from tests.grading.classroom import ANSWERS, notebook, submit
 from tests.grading.test_holding import HIDDEN, submission
+from tests.waiting import finished
+
+from .warm import Warm
 
 PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
 COMMANDS = [line for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S) for line in block.splitlines()]
@@ -23,8 +26,8 @@ SETTINGS = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
 ELSEWHERE = {
     "nbgrader release_feedback 01-attention": "tests/grading/test_exchange.py",
     ".venv/bin/dask scheduler": "tests/grading/test_cluster.py",
-    "nbgrader generate_assignment": "tests/grading/test_nbgrader.py",
-    "nbgrader export": "tests/grading/test_nbgrader.py",
+    "nbgrader generate_assignment": "tests/grading/term.py",
+    "nbgrader export": "tests/grading/term.py",
     "nbgrader collect 01-attention": "tests/grading/test_exchange.py",
 }
 STUDENTS = """First name,Last name,Username,Email address,ID number
@@ -47,7 +50,19 @@ class Office:
 
     def __init__(self, folder):
         self.clone = Clone(folder)
-        (folder / ".venv").symlink_to(sys.prefix)
+        tools = folder / ".venv" / "bin"
+        own = os.pathsep.join([str(folder), str(folder / "course")])
+        inherited = os.environ.get("PYTHONPATH", "")
+        # Not what this very run was given on its command line.
+        inner = {k: v for k, v in os.environ.items() if k not in ("ARGS", "UNIT", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        self.environment = inner | {
+            "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(filter(None, [own, inherited])),
+            "OMP_NUM_THREADS": "1",
+            "ANATOMY_SECRET": "of the tests",
+        }
+        self.python = Warm(tools, self.environment)
+        (tools / "nbgrader").symlink_to(Path(sys.prefix) / "bin" / "nbgrader")
         (folder / "students.csv").write_text(STUDENTS)
         (folder / "canvas.csv").write_text(CANVAS)
         with zipfile.ZipFile(folder / "moodle.zip", "w") as archive:
@@ -61,20 +76,8 @@ class Office:
 
     def run(self, command):
         """(exit status, what it printed). `make` takes the environment for made, as it is."""
-        own = os.pathsep.join([str(self.clone.folder), str(self.clone.folder / "course")])
-        inherited = os.environ.get("PYTHONPATH", "")
-        # Not what this very run was given on its command line.
-        inner = {k: v for k, v in os.environ.items() if k not in ("ARGS", "UNIT", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-        environment = inner | {
-            "PATH": f"{self / '.venv/bin'}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": os.pathsep.join(filter(None, [own, inherited])),
-            "OMP_NUM_THREADS": "1",
-            "ANATOMY_SECRET": "of the tests",
-        }
         script = 'make() { command make -o .venv/.ready -o .venv/.ready-staff WORKERS=1 "$@"; }\n' + command
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=self.clone.folder, env=environment, capture_output=True, text=True, timeout=300
-        )
+        done = finished(["bash", "-c", script], cwd=self.clone.folder, env=self.environment, text=True)
         return done.returncode, done.stdout + done.stderr
 
     def table(self, name="grades.csv"):
@@ -137,12 +140,13 @@ AFTER = [
 def test_each_command_of_the_guide_does_what_it_says(tmp_path, sandbox_here):
     assert len(COMMANDS) == len(AFTER), "a command of the guide that nothing looks at"
     office = Office(tmp_path / "office")
-    for command, (begins, holds) in zip(COMMANDS, AFTER, strict=True):
-        assert command.startswith(begins)
-        status, said = office.run(command)
-        # Grading ends with 1 where something has no result: here the file that is none has zero points, no more.
-        assert status == 0, f"{command}\n{said}"
-        assert "Traceback" not in said and holds(office, said), f"{command}\n{said}"
+    with office.python:
+        for command, (begins, holds) in zip(COMMANDS, AFTER, strict=True):
+            assert command.startswith(begins)
+            status, said = office.run(command)
+            # Grading ends with 1 where something has no result: here the file that is none has zero points, no more.
+            assert status == 0, f"{command}\n{said}"
+            assert "Traceback" not in said and holds(office, said), f"{command}\n{said}"
 
 
 def test_the_other_commands_are_run_by_other_tests():

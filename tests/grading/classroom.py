@@ -14,6 +14,7 @@ from unittest import mock
 from autograder import ROOT
 from autograder.grading.__main__ import main
 
+from ..waiting import finished
 from .cheats.base import CHECK, SOLVE, START, find, released
 
 ANSWERS = {
@@ -73,9 +74,7 @@ def environment(**more):
 
 def started(root, *arguments, **more):
     """``make grade`` in ``root`` as an instructor's machine starts it; returns the finished process with its texts."""
-    return subprocess.run(
-        command(*arguments), cwd=root, env=environment(**more), capture_output=True, text=True, timeout=300
-    )
+    return finished(command(*arguments), cwd=root, env=environment(**more), text=True)
 
 
 def called(root, function, *arguments, encoding="utf-8", **more):

@@ -15,7 +15,7 @@ from .cheats.base import ATTENTION, START
 from .classroom import ANSWERS, course, grades, notebook, submit
 from .term import nbgrader
 
-GRADE = ["submitted", "--no-sandbox", "--workers", "1"]  # nothing here is about what a student's code does
+GRADE = ["submitted", "--workers", "1"]
 OPEN = ".secret can be read by others: run `chmod 600 .secret`"
 
 
@@ -33,7 +33,7 @@ def configure(root, line):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files are POSIX's")
-def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, capsys):
+def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, sandbox, capsys):
     submit(here, "ada", notebook(ANSWERS["right"]))
     assert main(GRADE) == 0
     page = here / "feedback" / "ada" / START / f"{START}.html"
@@ -114,7 +114,7 @@ def test_a_students_folder_is_not_taken_for_the_class(here, units, capsys):
 
 
 @pytest.mark.parametrize("stamp, why", [("yesterday", "says 'yesterday', which is no date"), ("\n", "is empty")])
-def test_a_time_that_cannot_be_read_is_said_to_the_instructor(here, stamp, why, capsys):
+def test_a_time_that_cannot_be_read_is_said_to_the_instructor(here, sandbox, stamp, why, capsys):
     submit(here, "ada", notebook(ANSWERS["right"]), timestamp=stamp)
     submit(here, "bob", notebook(ANSWERS["right"]), timestamp="2026-12-01 12:00:00 UTC")
     sentence = f"The time of submission is not known, so nothing is taken off for lateness: timestamp.txt {why}."
@@ -124,7 +124,7 @@ def test_a_time_that_cannot_be_read_is_said_to_the_instructor(here, stamp, why, 
         assert lines.count(f"ada/{START}: {sentence}") == 1 and not [n for n in lines if n.startswith("bob/")]
 
 
-def test_an_extension_alone_is_no_submission(here):
+def test_an_extension_alone_is_no_submission(here, sandbox):
     with GradebookWriter(load_course().db_url, load_course().course_id) as writer:
         writer.gradebook.update_or_create_student("eve")
     assert due.main([START, "2026-12-01"]) == 0

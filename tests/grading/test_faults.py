@@ -26,7 +26,7 @@ from autograder.grading.grade import grade_bytes
 from autograder.grading.gradebook import GradebookWriter
 from autograder.judge.drawing import student_key
 
-from ..waiting import wait_until
+from ..waiting import patiently, wait_until
 from .cheats.base import START, released
 from .classroom import ANSWERS, command, consistent, course, environment, grade, grades, notebook, submit, times_graded
 
@@ -145,7 +145,7 @@ def test_an_interrupt_keeps_what_is_finished(how, tmp_path, sandbox):
         wait_until(lambda: process.poll() is not None or (_has_table(root) and len(times_graded(root))))
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(how)
-        _, said = process.communicate(timeout=60)
+        _, said = patiently(process.communicate)
     assert process.returncode == 3 and "run the same command again" in said and "Traceback" not in said, said
     assert 0 < consistent(root) < 6
     wait_until(lambda: not any(c.is_running() and c.status() != psutil.STATUS_ZOMBIE for c in family))

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,9 @@ import sqlalchemy as sa
 
 from autograder.grading.gradebook import GradebookWriter
 
+from ..waiting import patiently
 from .cheats.base import ATTENTION, START
-from .classroom import ANSWERS, command, course, environment, grades, notebook, submit
+from .classroom import ANSWERS, command, course, environment, grade, grades, notebook, submit
 
 pytestmark = pytest.mark.xdist_group("postgres")  # the class is set up once
 
@@ -81,9 +81,7 @@ def rows(url, text, **values):
 def graded(server, tmp_path_factory, sandbox):
     """(root, finished process) of one grader on an empty database."""
     root = school(tmp_path_factory.mktemp("postgres") / "one", server)
-    return root, subprocess.run(
-        command("--workers", "1"), cwd=root, env=environment(), capture_output=True, text=True, timeout=300
-    )
+    return root, grade(root, "--workers", "1")
 
 
 def test_one_grader(server, graded):
@@ -101,14 +99,12 @@ def test_a_manual_score_survives_there_too(server, graded):
     with GradebookWriter(server, "transformer-anatomy") as writer:
         writer.gradebook.find_grade("check-start-weighted_average", START, START, "s1").manual_score = 0.4
         writer.gradebook.db.commit()
-    done = subprocess.run(
-        command("--workers", "1", "--force"), cwd=root, env=environment(), capture_output=True, text=True, timeout=300
-    )
+    done = grade(root, "--workers", "1", "--force", "--student", "s1")
     assert done.returncode == 0, done.stderr
     assert next(r for r in grades(root) if r["student"] == "s1" and r["unit"] == START)["score"] == "0.4"
     with open(root / "nbgrader_config.py", "a", encoding="utf-8") as file:
         file.write("\nc.CourseDirectory.db_url = 'postgresql+psycopg2://teacher:hidden@127.0.0.1:1/none'\n")
-    refused = subprocess.run(command(), cwd=root, env=environment(), capture_output=True, text=True, timeout=300)
+    refused = grade(root)
     assert refused.returncode == 2 and "hidden" not in refused.stderr and "Traceback" not in refused.stderr
 
 
@@ -119,13 +115,30 @@ def emptied(server):
 
 
 OPEN = """
-import sys, time
+import os, sys, time
 from autograder.grading.gradebook import GradebookWriter
-print("ready", flush=True)
-for moment in sys.stdin:
-    time.sleep(max(0.0, float(moment) - time.time()))
-    GradebookWriter(sys.argv[1], "transformer-anatomy").close()
-    print("opened", flush=True)
+url, many = sys.argv[1:]
+
+def opens(moment):
+    time.sleep(max(0.0, moment - time.time()))
+    GradebookWriter(url, "transformer-anatomy").close()
+
+def forked(moment):
+    if child := os.fork():
+        return child
+    status = 1
+    try:
+        opens(moment)
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(status)
+
+for _ in sys.stdin:
+    moment = time.time() + 0.2
+    children = [forked(moment) for _ in range(int(many))]
+    print(*[os.waitpid(child, 0)[1] for child in children], flush=True)
 """
 
 
@@ -133,29 +146,23 @@ def test_an_empty_gradebook_opened_by_many_at_the_same_moment(server):
     """Each creates what is missing, here the course; none meets another's, and nothing is logged."""
     emptied(server)
     GradebookWriter(server, "transformer-anatomy").close()
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPEN, server],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(6)
-    ]
-    assert all(p.stdout.readline() == "ready\n" for p in processes)
-    for _ in range(15):
-        with sa.create_engine(server).begin() as connection:
-            connection.execute(sa.text("DELETE FROM course"))
-        moment = time.time() + 0.2
-        for process in processes:
-            process.stdin.write(f"{moment}\n")
+    many = 6
+    with subprocess.Popen(
+        [sys.executable, "-c", OPEN, server, str(many)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for _ in range(15):
+            with sa.create_engine(server).begin() as connection:
+                connection.execute(sa.text("DELETE FROM course"))
+            process.stdin.write("now\n")
             process.stdin.flush()
-        assert all(p.stdout.readline() == "opened\n" for p in processes)
-        assert rows(server, "SELECT id FROM course") == [("transformer-anatomy",)]
-    for process in processes:
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0 and err == "", err
+            assert process.stdout.readline().split() == ["0"] * many
+            assert rows(server, "SELECT id FROM course") == [("transformer-anatomy",)]
+        _, err = process.communicate()
+    assert process.returncode == 0 and err == "", err
 
 
 def test_several_graders_at_once(server, tmp_path, sandbox):
@@ -174,7 +181,7 @@ def test_several_graders_at_once(server, tmp_path, sandbox):
         for root in roots
     ]
     for process in processes:
-        out, err = process.communicate(timeout=300)
+        out, err = patiently(process.communicate, seconds=300)
         assert process.returncode == 0, out + err
         assert "10 submissions" in out and "Traceback" not in err
     assert rows(server, "SELECT count(*), count(DISTINCT student_id || unit) FROM anatomy_graded") == [(10, 10)]

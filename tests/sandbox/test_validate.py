@@ -1,7 +1,6 @@
 """nbgrader's Validate in a sandboxed kernel: what floods or hangs ends in bounded time and memory, with words."""
 
 import json
-import subprocess
 import sys
 
 import nbformat
@@ -9,7 +8,7 @@ import pytest
 
 from autograder import ROOT
 from autograder.sandbox import clients, kernelspec
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, finished
 
 pytestmark = pytest.mark.slow
 
@@ -52,11 +51,10 @@ def validate(tmp_path):
         cells = [nbformat.v4.new_code_cell(source) for source in sources[:-1]] + [check_cell(sources[-1])]
         file = tmp_path / "work.ipynb"
         nbformat.write(nbformat.v4.new_notebook(cells=cells), file)
-        done = subprocess.run(
+        done = finished(
             [sys.executable, "-c", VALIDATE, str(file), kernel],
-            capture_output=True,
+            2 * PATIENCE,
             text=True,
-            timeout=2 * PATIENCE,
             cwd=ROOT,
             env={
                 "PATH": "/usr/bin:/bin",

@@ -7,7 +7,6 @@ as /usr/src, in a mount namespace of its own: nothing of that is left on the mac
 import json
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -18,7 +17,7 @@ from autograder import ROOT
 from autograder.sandbox import packages, view
 from autograder.sandbox.local import learner_paths
 from autograder.sandbox.view import Step, View
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, finished
 
 KINDS = ["bubblewrap", "zygote"]
 MARK = "7f3c-marker-of-what-nobody-may-see"
@@ -197,7 +196,7 @@ cd '{place}'
     mapped = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     command = ["unshare", "--mount", *mapped, "/bin/sh", "-c", script, "sh", sys.executable, "-c", SCRIPT, place]
     environment = {**os.environ, "PYTHONPATH": f"{place}:{place}/course", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment)
+    done = finished(command, PATIENCE, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
