@@ -4,23 +4,32 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from autograder import ROOT
 
 
 class Clone:
-    """The files of the working tree that git knows or would know, in a folder of their own."""
+    """The files of the working tree that git knows or would know, in a folder of their own.
 
-    def __init__(self, folder: Path) -> None:
+    made: a folder that was such a clone, with what has been done there; this one begins as it is.
+    """
+
+    def __init__(self, folder: Path, made: Path | None = None) -> None:
         self.folder = folder
+        if made:
+            shutil.copytree(made, folder, dirs_exist_ok=True)
+            return
         listed = subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
         )
         for name in filter(None, listed.stdout.decode().split("\0")):
             if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, folder / name)
+                for path in (ROOT / name, *_compiled(ROOT / name)):
+                    target = folder / path.relative_to(ROOT)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(path, target)
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
@@ -51,3 +60,16 @@ class Clone:
         """Output of pytest on the copy's own tests."""
         quiet = ("-q", "-p", "no:cacheprovider", "-p", "no:warnings")
         return self.python("-m", "pytest", "--all", *quiet, *arguments, fails=fails)
+
+
+def with_unit(folder: Path) -> None:
+    """A clone with the example of a unit, recorded and built."""
+    clone = Clone(folder)
+    clone.take("unit")
+    for module in ("recording", "build"):
+        clone.python("-m", f"autograder.{module}", "--unit", "90-sampling")
+
+
+def _compiled(path: Path) -> Iterable[Path]:
+    """What Python, and pytest with its assertions, has kept of a module: both go by the file's time and size."""
+    return path.parent.glob(f"__pycache__/{path.stem}.*.pyc") if path.suffix == ".py" else ()

@@ -10,6 +10,7 @@ from autograder import ROOT, exercises
 from autograder.authoring import scaffold
 from autograder.authoring.registration import NotUnderstood, with_entry, with_import
 from autograder.authoring.templates import MARK
+from tests.once import made_once
 
 from .clone import Clone
 
@@ -25,6 +26,19 @@ COMMAND = ("-m", "autograder.authoring", ID)
 @pytest.fixture
 def clone(tmp_path):
     return Clone(tmp_path / "clone")
+
+
+@pytest.fixture
+def begun(tmp_path, tmp_path_factory):
+    """A clone in which the exercise was begun, with what was said then."""
+
+    def begin(folder):
+        (folder / "said").write_text(Clone(folder / "clone").python(*COMMAND, "--unit", UNIT), encoding="utf-8")
+
+    made = made_once(tmp_path_factory, "exercise-begun", begin)
+    clone = Clone(tmp_path / "clone", made / "clone")
+    clone.said = (made / "said").read_text(encoding="utf-8")
+    return clone
 
 
 def fill_in(clone, spec=None, text=None):
@@ -44,17 +58,15 @@ def line_of(path, words, after=""):
 
 
 def state(clone):
-    """Path → digest of every file that git would know."""
+    """Path from the clone's root → digest, of every file that git would know."""
     paths = (p for p in clone.folder.rglob("*") if p.is_file() and not {"__pycache__", ".pytest_cache"} & {*p.parts})
-    return {p: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
+    return {str(p.relative_to(clone.folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
 
 
-def test_the_first_run_writes_spec_and_text_and_the_next_says_what_is_missing(clone):
-    before = state(clone)
-    said = clone.python(*COMMAND, "--unit", UNIT)
-    after = state(clone)
-    changed = {str(p.relative_to(clone.folder)) for p in after if after[p] != before.get(p)}
-    assert changed == {SPEC, LIST, TEXT}
+def test_the_first_run_writes_spec_and_text_and_the_next_says_what_is_missing(begun, tmp_path):
+    clone, said = begun, begun.said
+    before, after = state(Clone(tmp_path / "untouched")), state(clone)
+    assert {name for name in before | after if after.get(name) != before.get(name)} == {SPEC, LIST, TEXT}
     assert f"wrote {SPEC}" in said and f"added {ID} to {TEXT}" in said and f"make exercise ID={ID}" in said
     assert (clone / LIST).read_text().rstrip().endswith("    hard_swish.EXERCISE,\n]")
     text = (clone / TEXT).read_text()
@@ -69,8 +81,8 @@ def test_the_first_run_writes_spec_and_text_and_the_next_says_what_is_missing(cl
     assert "nothing was recorded or built" in said
 
 
-def test_everything_that_is_wrong_is_said_in_one_run(clone):
-    clone.python(*COMMAND, "--unit", UNIT)
+def test_everything_that_is_wrong_is_said_in_one_run(begun):
+    clone = begun
     spec, text = (EXAMPLE / "spec.py").read_text(), (EXAMPLE / "text.py").read_text()
     begins = spec.index('        Mutant(\n            "not_shifted"')
     fill_in(
@@ -99,10 +111,9 @@ def test_everything_that_is_wrong_is_said_in_one_run(clone):
     assert state(clone) == before
 
 
-def test_a_spec_that_no_list_names_and_one_that_python_cannot_read(clone):
-    before = (clone / LIST).read_text()
-    clone.python(*COMMAND, "--unit", UNIT)
-    (clone / LIST).write_text(before)
+def test_a_spec_that_no_list_names_and_one_that_python_cannot_read(begun):
+    clone = begun
+    (clone / LIST).write_text((ROOT / LIST).read_text())
     sentence = f"{SPEC}:{line_of(clone / SPEC, GIVEN)}: {ID} is not in EXERCISES of {LIST}, so nobody sees it"
     for module in ("build", "recording", "authoring"):
         arguments = [ID] if module == "authoring" else ["--unit", UNIT]
@@ -115,8 +126,8 @@ def test_a_spec_that_no_list_names_and_one_that_python_cannot_read(clone):
 
 
 @pytest.mark.slow
-def test_filled_in_it_is_recorded_built_and_tested(clone):
-    clone.python(*COMMAND, "--unit", UNIT)
+def test_filled_in_it_is_recorded_built_and_tested(begun):
+    clone = begun
     fill_in(clone)
     said = clone.python(*COMMAND)
     assert f"{ID}: nothing is missing. Recorded, built, tests passed" in said and f"make preview UNIT={UNIT}" in said

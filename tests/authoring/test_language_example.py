@@ -4,17 +4,16 @@ import json
 
 import pytest
 
-from .clone import Clone
+from tests.once import made_once
+
+from .clone import Clone, with_unit
 
 UNIT, PLACE = "90-sampling", "docs/examples/language/locale/zh_CN/units/90-sampling.po"
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    made = Clone(tmp_path_factory.mktemp("language"))
-    made.take("unit")
-    made.python("-m", "autograder.recording", "--unit", UNIT)
-    made.python("-m", "autograder.build", "--unit", UNIT)
+    made = Clone(tmp_path_factory.mktemp("language"), made_once(tmp_path_factory, f"unit-{UNIT}", with_unit))
     made.take("language")
     made.said = made.python("-m", "autograder.languages")
     return made

@@ -1,23 +1,21 @@
 """CONTRIBUTING's section "A unit", done: the example's three files go to their places, two commands do the rest."""
 
 import json
+import re
 
 import pytest
 
 from autograder import ROOT
+from tests.once import made_once
 
-from .clone import Clone
+from .clone import Clone, with_unit
 
 UNIT = "90-sampling"
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    made = Clone(tmp_path_factory.mktemp("unit"))
-    made.take("unit")
-    made.python("-m", "autograder.recording", "--unit", UNIT)
-    made.python("-m", "autograder.build", "--unit", UNIT)
-    return made
+    return Clone(tmp_path_factory.mktemp("unit"), made_once(tmp_path_factory, f"unit-{UNIT}", with_unit))
 
 
 def test_two_places_are_enough(clone):
@@ -39,9 +37,9 @@ def test_every_rule_for_a_unit_holds_but_its_length(clone):
         "tests/evidence",
         "tests/exercises",
     ]
-    said = clone.tests("--unit", UNIT, *rules, "--deselect", f"{LENGTH}[{UNIT}]")
-    assert " passed" in said
-    assert "minutes" in clone.tests("--unit", UNIT, f"{LENGTH}[{UNIT}]", fails=True)
+    said = clone.tests("--unit", UNIT, *rules, "--tb=short", fails=True)
+    failed = set(re.findall(r"^FAILED (\S+)", said, re.M))
+    assert failed == {f"{LENGTH}[{UNIT}]"} and "minutes" in said and " passed" in said and " error" not in said, said
 
 
 LENGTH = "tests/course/test_notebooks.py::test_the_core_path_is_one_sitting"

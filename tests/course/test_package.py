@@ -31,10 +31,9 @@ def test_it_holds_the_learners_wing_alone(unpacked):
     assert "BEGIN SOLUTION" not in text and "import autograder" not in text and "from autograder" not in text
 
 
-def test_two_packages_have_the_same_bytes(tmp_path):
-    for name in ("a", "b"):
-        package.main(["--out", str(tmp_path / name)])
-    a, b = (next((tmp_path / n).glob("*.zip")).read_bytes() for n in ("a", "b"))
+def test_two_packages_have_the_same_bytes(unpacked, tmp_path):
+    assert package.main(["--out", str(tmp_path)]) == 0
+    a, b = (next(folder.glob("*.zip")).read_bytes() for folder in (unpacked.parent, tmp_path))
     assert a == b
 
 
