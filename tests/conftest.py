@@ -35,6 +35,11 @@ def own_home(tmp_path, monkeypatch):
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "anatomy-home"))
 
 
+def every_one(config) -> bool:
+    """Is all that there is looked at? That is so where a unit or an exercise is asked for, and for ``--all``."""
+    return bool(config.getoption("all") or config.getoption("exercise") or config.getoption("unit"))
+
+
 @pytest.fixture(scope="module")
 def browser():
     """Chromium, through Playwright's synchronous interface.
