@@ -1,10 +1,9 @@
 """What a test has proved is not proved again while nothing has changed that it hangs on.
 
-Some tests cost seconds each and hang on few files: those of one exercise (``tests/exercises``), and those that name
-what they read besides what they import, ``@pytest.mark.hangs_on("course", …)``. When such a test passes, a hash of its
-name, the contents of these files, the lock files, the versions in use and the processor's kernels is kept in the user's
-cache folder. A usual run (no ``--all``, no ``--unit``, no file named) leaves out what was proved so; a new machine
-proves everything once.
+Some tests cost seconds each and hang on few files: those of one exercise (``tests/exercises``), and those of READS.
+When such a test passes, a hash of its name, the contents of these files, the lock files, the versions in use and the
+processor's kernels is kept in the user's cache folder. A usual run (no ``--all``, no ``--unit``, no file named) leaves
+out what was proved so; a new machine proves everything once.
 
 One test, one proof: what failed, was interrupted, skipped or not run has none. Where a file changes while tests run,
 nobody knows which of its contents they saw, and none of them is proved.
@@ -33,13 +32,18 @@ HERE = "tests/exercises"
 COMMON = ("requirements.lock", "requirements-staff.lock", "pyproject.toml", "tests/conftest.py", "tests/proofs.py")
 OF_RUNS = ("build", "dist", "work")  # what commands write, in the working tree
 PACKAGES = ("autograder", "anatomy", "tests", "benchmarks")
+NOTEBOOKS = ("assets", "course", "locale", "solutions", "autograder/build", "autograder/languages")
+SPECS = ("autograder/exercises", "autograder/judge", "autograder/recording", "autograder/reference")
+# Folder or file of tests → what they read besides what they import and what lies beside them.
+READS = {
+    "tests/widgets": (*NOTEBOOKS, *SPECS),
+    "tests/browser": (*NOTEBOOKS, *SPECS, "autograder/grading", "tests/widgets"),
+    "tests/recording/test_cuda_paths.py": ("assets", "course/anatomy", "solutions", *SPECS),
+}
 SETTINGS = ("ANATOMY_", "ATEN_", "MKL_", "OMP_", "OPENBLAS_", "TORCH_")
 
 
 def pytest_configure(config):
-    config.addinivalue_line(
-        "markers", "hangs_on(*paths): on these, what it imports, and nothing else in the repository; its proof is kept"
-    )
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Ledger(config, cache_folder() / "proved.txt"), "proofs")
 
@@ -114,8 +118,10 @@ def key_of(item: pytest.Item) -> str | None:
     """32 hexadecimal digits for a test and all that it hangs on; None where nobody says what that is."""
     name = item.nodeid.split("@")[0]
     exercise = item.callspec.params.get("exercise") if hasattr(item, "callspec") else None
-    if mark := item.get_closest_marker("hangs_on"):
-        content = of_paths(mark.args) + of_imports(".".join(item.path.relative_to(ROOT).with_suffix("").parts))
+    reads = next((place for place in READS if name.startswith((f"{place}/", f"{place}::"))), None)
+    if reads:
+        module = ".".join(item.path.relative_to(ROOT).with_suffix("").parts)
+        content = of_paths((reads, *READS[reads])) + of_imports(module)
     elif exercise is not None and name.startswith(f"{HERE}/"):
         content = of_exercise(exercise.unit)
     else:
@@ -141,8 +147,8 @@ def of_exercise(unit: str, root: Path = ROOT) -> str:
 
 
 def _imported_by_cells(text: str) -> Iterator[str]:
-    """Modules of the package that a unit's cells import."""
-    for package, names in re.findall(r"^from (anatomy[\w.]*) import ([\w, ]+)$", text, flags=re.M):
+    """Modules of the package that a unit's cells import, but for its widgets: no answer needs them."""
+    for package, names in re.findall(r"^from (anatomy(?!\.widgets)[\w.]*) import ([\w, ]+)$", text, flags=re.M):
         yield package
         yield from (f"{package}.{name.split()[0]}" for name in names.split(", "))
 
