@@ -48,6 +48,19 @@ def test_every_floating_result_is_trained_through():
     assert verdict_on(toy(), lambda x, weight: (x * weight, (x * weight).sum(-1), (x > 0).sum())).passed
 
 
+def test_a_given_gradient_is_not_stretched_over_a_result_of_another_shape():
+    """As ``backward`` says it: that is how a mistake which returns one row instead of all is recorded."""
+    case = Case("given", "a gradient that is given", lambda g: call(g.randn(2, 3), grad=[0], cotangent=g.randn(2, 3)))
+    drawn = draw_record(toy(lambda x: 2 * x, case)).cases[0]
+    run = lambda f: runner.run_program(drawn.program, drawn.tensors, {"parts": f})[0]["results"][0]
+    assert "value" in run(lambda x: 2 * x)
+    assert run(lambda x: 2 * x[:1])["raises"][:2] == [
+        "RuntimeError",
+        "Mismatch in shape: grad_output[0] has a shape of torch.Size([2, 3]) and output[0] has a shape of "
+        "torch.Size([1, 3]).",
+    ]
+
+
 @pytest.mark.parametrize("cut", ["detach", "numpy", "tensor", "no_grad"])
 def test_a_cut_result_is_told_and_keeps_the_other_points(cut):
     cuts = {
