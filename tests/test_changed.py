@@ -50,7 +50,7 @@ def test_a_test_file_asks_for_itself(path, chosen):
 
 def test_helpers_of_tests_ask_for_those_that_use_them(chosen):
     assert "tests/grading" in chosen("tests/grading/conftest.py").files
-    assert "tests/grading/test_postgres.py" in chosen("tests/grading/classroom.py").files
+    assert "tests/classes/test_collect.py" in chosen("tests/classes/downloads.py").files
 
 
 def test_a_module_asks_for_those_that_import_it_at_any_distance(chosen):

@@ -34,6 +34,7 @@ from torch.overrides import TorchFunctionMode
 from . import codec, symbolic, torch_settings, toys
 from .codec import Tensors
 from .cost import Account
+from .cotangents import cotangent_of, weighted_sum
 from .frames import learners_line
 from .translation import _
 
@@ -193,10 +194,10 @@ class Execution:
                 outputs = [first] if isinstance(first, torch.Tensor) else []
             carrying = [t for t in outputs if t.requires_grad]
             cotangent = grad["cotangent"]
-            weights = [_cotangent(t) if cotangent is None else self.inputs[cotangent] for t in carrying]
+            weights = [cotangent_of(t) if cotangent is None else self.inputs[cotangent] for t in carrying]
             if carrying:  # a result that is cut off has its numbers all the same
                 with torch._C.DisableTorchFunction():  # this backward is not the learner's
-                    torch.autograd.backward(_weighted_sum(carrying, weights))
+                    torch.autograd.backward(weighted_sum(carrying, weights))
         self.carries = [t.requires_grad for t in outputs]
         grads = {label: self.inputs[name].grad for label, name in grad["wrt"].items()}
         if grad.get("params"):
@@ -234,26 +235,6 @@ def floating(value: Any) -> list[Tensor]:
         return [value] if value.is_floating_point() or value.is_complex() else []
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
     return [t for part in parts for t in floating(part)]
-
-
-def _weighted_sum(tensors: Sequence[Tensor], weights: Sequence[Tensor]) -> Tensor:
-    """The number whose gradients are the tensors' with these cotangents. Given these, ``backward`` would import SymPy
-    and 485 modules more, to look at their shapes: a second of a learner's first check.
-
-    Raises RuntimeError where a tensor has another shape than its weights, as ``backward`` would.
-    """
-    for i, (t, w) in enumerate(zip(tensors, weights, strict=True)):
-        if t.shape != w.shape:
-            shapes = f"grad_output[{i}] has a shape of {w.shape} and output[{i}] has a shape of {t.shape}"
-            raise RuntimeError(f"Mismatch in shape: {shapes}.")
-    parts = [(w.to(t.dtype) * t).sum() for w, t in zip(weights, tensors, strict=True)]
-    total: Tensor = sum(p.real if p.is_complex() else p for p in parts)  # type: ignore[assignment]
-    return total
-
-
-def _cotangent(t: Tensor) -> Tensor:
-    """Weights for the entries of a result, all different, the same on every machine."""
-    return torch.cos(torch.arange(1.0, t.numel() + 1, dtype=torch.float64)).reshape(t.shape).to(t.device)
 
 
 def run_program(
