@@ -43,7 +43,7 @@ class Spent:
         return report
 
     def pytest_runtest_logreport(self, report):
-        self.seconds[report.nodeid] += report.cpu
+        self.seconds[report.nodeid] += getattr(report, "cpu", 0)  # none from a worker that died
 
     def pytest_terminal_summary(self, terminalreporter):
         files: Counter[str] = Counter()

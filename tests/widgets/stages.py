@@ -149,6 +149,8 @@ class Stages(Pages):
             settle(page)
             yield page
             page.evaluate("() => clear()")
+            # After a click Chromium shows no focus that a script sets until a key is pressed, nor the next widget's.
+            page.keyboard.press("Shift")
 
     def _new(self, viewport, **lasting):
         page = super()._new(viewport, **lasting)

@@ -46,6 +46,19 @@ def test_keyboard_moves_every_control_and_the_picture(stage, name, role, label, 
     assert (said(page) != heard) == (moved not in case.silent) and "NaN" not in said(page)
 
 
+def test_a_click_on_one_widget_hides_no_focus_on_the_next(stages):
+    """Chromium shows the focus that a script sets unless the mouse was used last, and pages are used again."""
+    for click in (True, False):
+        with stages.showing(CASES["ActivationExplorer"].usual) as page:
+            slider = find(page, "slider", "value v")
+            slider.focus()
+            assert slider.evaluate("(e) => e.matches(':focus-visible')")
+            if click:
+                page.evaluate("() => document.activeElement.blur()")
+                slider.click()
+                assert not slider.evaluate("(e) => e.matches(':focus-visible')")
+
+
 @EACH
 def test_controls_have_names_and_keep_their_keys(stage, name):
     """All traits that can be moved are listed; every control has a name and keeps its keys from the notebook's
