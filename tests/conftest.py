@@ -21,6 +21,7 @@ sys.dont_write_bytecode = False
 
 WHOLE = pytest.StashKey[list[Path]]()
 UNITS = pytest.StashKey[set[str]]()
+EVERYTHING = pytest.StashKey[dict[str, list[str]]]()  # {test: its units}, where all tests were collected
 _terminal = {}  # of the process that a person watches
 
 # For the processes that tests start as well.
@@ -119,10 +120,13 @@ def pytest_collection(session):
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Marks each test with its unit, keeps what --unit asks for, and puts long tests first, so that none ends alone."""
     selection.mark_units(items)
     units = config.stash[UNITS]
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not units and not config.getoption("exercise"):
+        config.stash[EVERYTHING] = {i.nodeid: sorted(m.args[0] for m in i.iter_markers("unit")) for i in items}
     kept = [i for i in items if selection.selected(i, units, config.stash[WHOLE])] if units else items[:]
     if len(kept) < len(items):
         chosen = set(kept)

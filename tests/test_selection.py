@@ -9,6 +9,7 @@ import pytest
 from autograder import ROOT, exercises
 
 from . import selection
+from .conftest import EVERYTHING
 
 pytestmark = pytest.mark.xdist_group("selection")  # to collect everything once is enough
 
@@ -36,9 +37,9 @@ def collect(*arguments):
 
 
 @pytest.fixture(scope="module")
-def everything():
-    """{test: its units}, of the whole suite."""
-    return collect("--all")[0]
+def everything(request):
+    """{test: its units}, of the whole suite, which a run of everything has collected already."""
+    return request.config.stash.get(EVERYTHING, None) or collect("--all")[0]
 
 
 def test_each_test_is_of_known_units_or_of_none(everything):
@@ -53,7 +54,7 @@ def test_each_test_is_of_known_units_or_of_none(everything):
 def test_a_unit_has_its_notebook_its_matrix_and_its_browser_test(unit, everything):
     mine = {test for test, units in everything.items() if unit in units}
     for test in (
-        "tests/course/test_notebooks.py::test_runs_from_a_clean_kernel_with_solutions",
+        "tests/course/test_notebooks.py::test_released_notebook_runs_up_to_the_first_check",
         "tests/course/test_walls.py::test_released_notebooks_hold_no_solution",
         "tests/course/test_build.py::test_committed_notebooks_are_what_build_writes",
         "tests/browser/test_units_in_lab.py::test_unit_runs_and_its_widgets_move",

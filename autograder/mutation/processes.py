@@ -6,7 +6,7 @@ import os
 import resource
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 
 import torch
@@ -24,7 +24,7 @@ SILENCE = 120.0  # seconds without a word from a process that must have hung, in
 _fork = multiprocessing.get_context("fork")  # the specs and torch are loaded once
 
 
-def _work(exercise: Exercise, wanted: Wanted, start: int, out: Connection) -> None:
+def _work(exercise: Exercise, wanted: Wanted, known: Container[str], start: int, out: Connection) -> None:
     begun = time.process_time()
     torch.set_num_threads(1)
     faulthandler.disable()  # a mutant that ends the process is killed, and nobody asks for its stack
@@ -32,7 +32,7 @@ def _work(exercise: Exercise, wanted: Wanted, start: int, out: Connection) -> No
     for stream in (1, 2):  # libraries complain past Python's own streams
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     try:
-        trials = Trials(exercise, wanted=wanted)
+        trials = Trials(exercise, wanted=wanted, known=known)
         out.send(trials.problems)
         limit = mapped_bytes() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -46,13 +46,13 @@ def _work(exercise: Exercise, wanted: Wanted, start: int, out: Connection) -> No
 class _Worker:
     """The process that is at one exercise."""
 
-    def __init__(self, exercise: Exercise, wanted: Wanted) -> None:
-        self.exercise, self.wanted, self.tally = exercise, wanted, Tally(exercise.id)
+    def __init__(self, exercise: Exercise, wanted: Wanted, known: Container[str]) -> None:
+        self.exercise, self.wanted, self.known, self.tally = exercise, wanted, known, Tally(exercise.id)
         self._start()
 
     def _start(self) -> None:
         self.results, theirs = _fork.Pipe(duplex=False)
-        begin = self.exercise, self.wanted, self.tally.mutants, theirs
+        begin = self.exercise, self.wanted, self.known, self.tally.mutants, theirs
         self.process = _fork.Process(target=_work, args=begin, daemon=True)
         self.process.start()
         theirs.close()
@@ -104,9 +104,15 @@ class _Worker:
 
 
 def tallies(
-    exercises: Sequence[Exercise], workers: int = WORKERS, wanted: Wanted = lambda key: True
+    exercises: Sequence[Exercise],
+    workers: int = WORKERS,
+    wanted: Wanted = lambda key: True,
+    known: Container[str] = (),
 ) -> Iterator[Tally]:
-    """The tally of each exercise, as they are done. wanted: which mutants are tried, by their keys; default all."""
+    """The tally of each exercise, as they are done.
+
+    wanted: which mutants are tried, by their keys; default all. known: see ``Trials``.
+    """
     torch.set_num_threads(1)
     for exercise in exercises:
         if exercise.unit not in _loaded:  # the cells of a unit run here, once for all processes
@@ -116,7 +122,7 @@ def tallies(
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_Worker(waiting.pop(0), wanted))
+                running.append(_Worker(waiting.pop(0), wanted, known))
             said = wait([w.results for w in running], timeout=5.0)
             for worker in [w for w in running if w.results in said]:
                 if worker.read():

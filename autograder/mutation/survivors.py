@@ -2,7 +2,7 @@
 
 import difflib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -77,13 +77,18 @@ class Trials:
     """The mutants of one exercise, one after the other.
 
     answers: what is changed, without them the solution and the alternatives. wanted: which mutants, by their keys;
-    default all. problems: sentences on answers that do not pass as they are; their mutants are left out.
+    default all. known: keys of survivors that somebody has read: nothing that only explains them is found out.
+    problems: sentences on answers that do not pass as they are; their mutants are left out.
     """
 
     def __init__(
-        self, exercise: Exercise, answers: Sequence[Subject] | None = None, wanted: Wanted = lambda key: True
+        self,
+        exercise: Exercise,
+        answers: Sequence[Subject] | None = None,
+        wanted: Wanted = lambda key: True,
+        known: Container[str] = (),
     ) -> None:
-        self.exercise, self.wanted = exercise, wanted
+        self.exercise, self.wanted, self.known = exercise, wanted, known
         self.cases = drawn(exercise)
         self.problems: list[str] = []
         self._seconds: dict[tuple[str, str], float] = {}  # (subject, kind of cases) → what a mutant gets
@@ -117,8 +122,10 @@ class Trials:
         if not passed:
             return KILLED
         effects = helpers.effects
-        told_by = tuple(v.kind for v in self._usable(subject.name) if self._told(v, subject, mutant))
-        if mutant.quiet and not effects and not told_by:
+        may_be_none = mutant.quiet and not effects
+        asked = self._usable(subject.name) if may_be_none or mutant.key not in self.known else []
+        told_by = tuple(v.kind for v in asked if self._told(v, subject, mutant))
+        if may_be_none and not told_by:
             return WITHOUT_EFFECT
         place = f"{shown(subject.path)}:{mutant.line}"
         return Survivor(self.exercise.id, mutant.key, mutant.what, place, passed, told_by, difference(mutant))

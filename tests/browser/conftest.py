@@ -8,6 +8,8 @@ import pytest
 from autograder import ROOT
 from tests.widgets.lab import start_lab
 
+from . import seconds
+
 
 @pytest.fixture(scope="session")
 def course_copy(tmp_path_factory):
@@ -22,11 +24,16 @@ def course_copy(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def lab(course_copy):
-    """Address of the running JupyterLab. Its kernels see predictions as made, and keep progress in the copy."""
+    """Address of the running JupyterLab. Its kernels see predictions as made, and keep progress in the copy.
+
+    A learner's kernel has as many threads as cores; trainings pin theirs, and this is where one that doesn't shows.
+    Threads that wait sleep: where other tests run, their spinning would count for more than their work.
+    """
     before = dict(os.environ)
     os.environ |= {"ANATOMY_RUN_ALL": "1", "ANATOMY_HOME": str(course_copy / "home")}
+    os.environ |= {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", seconds.FILE: str(course_copy / "seconds")}
     try:
-        with start_lab(course_copy) as url:
+        with start_lab(course_copy, extension=seconds.__name__) as url:
             yield url
     finally:
         os.environ.clear()

@@ -66,16 +66,25 @@ def free_port():
 
 
 @contextmanager
-def start_lab(folder, timeout=60):
-    """Serve ``folder``; yields the address. The package is importable in its kernels. Raises RuntimeError."""
+def start_lab(folder, timeout=60, extension=None):
+    """Serve ``folder``; yields the address. The package is importable in its kernels. Raises RuntimeError.
+
+    extension: the name of a module in this repository that each kernel loads at its start.
+    """
     private = Path(tempfile.mkdtemp(prefix="lab-"))
+    if extension:
+        profile = private / "ipython" / "profile_default"
+        profile.mkdir(parents=True)
+        (profile / "ipython_kernel_config.py").write_text(f"c.IPKernelApp.extensions = [{extension!r}]\n")
     port = free_port()
     env = {
         "ANATOMY_HOME": str(private / "anatomy"),
         **os.environ,
         "HOME": str(private),
         "IPYTHONDIR": str(private / "ipython"),
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "course"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "course"), str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(
+            os.pathsep
+        ),
     }
     for kind in ("CONFIG_DIR", "RUNTIME_DIR", "DATA_DIR"):
         env[f"JUPYTER_{kind}"] = str(private / kind.lower())
