@@ -48,18 +48,10 @@ def browser():
     One per module, because that interface keeps an event loop running: while it is open, neither a second one
     nor ``asyncio.run`` in another module's tests would start in this process.
     """
-    from playwright.sync_api import sync_playwright
+    from .widgets.lab import launched
 
-    from .widgets.lab import NoChromium, chromium
-
-    try:
-        options = chromium()
-    except NoChromium as error:
-        pytest.fail(str(error), pytrace=False)
-    with sync_playwright() as pw:
-        running = pw.chromium.launch(**options)
+    with launched() as running:
         yield running
-        running.close()
 
 
 def pytest_addoption(parser):

@@ -34,8 +34,22 @@ OF_RUNS = ("build", "dist", "work")  # what commands write, in the working tree
 PACKAGES = ("autograder", "anatomy", "tests", "benchmarks")
 NOTEBOOKS = ("assets", "course", "locale", "solutions", "autograder/build", "autograder/languages")
 SPECS = ("autograder/exercises", "autograder/judge", "autograder/recording", "autograder/reference")
+# All but the site, the guides, and other tests: for what is started as a learner, an instructor or an author starts it.
+PRODUCT = (
+    *NOTEBOOKS,
+    *SPECS,
+    *(f"autograder/{name}" for name in ("authoring", "classes", "grading", "mutation", "sandbox")),
+    *("Makefile", "autograder/staff.mk", "benchmarks", "environment.yml", "nbgrader_config.py", "tests/lighter"),
+)
 # Folder or file of tests → what they read besides what they import and what lies beside them.
 READS = {
+    "tests/course/test_never_lost.py": PRODUCT,
+    "tests/course/test_wheel.py": PRODUCT,
+    "tests/grading": (*PRODUCT, "docs"),
+    "tests/hub": (*PRODUCT, "docs"),
+    "tests/mutation": PRODUCT,
+    "tests/sandbox": PRODUCT,
+    "tests/units": PRODUCT,
     "tests/widgets": (*NOTEBOOKS, *SPECS),
     "tests/browser": (*NOTEBOOKS, *SPECS, "autograder/grading", "tests/widgets"),
     "tests/recording/test_cuda_paths.py": ("assets", "course/anatomy", "solutions", *SPECS),
@@ -205,7 +219,7 @@ def surroundings() -> str:
 
     installed = sorted(f"{d.metadata['Name']} {d.version}" for d in distributions())
     settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(SETTINGS) and k != "ANATOMY_HOME")
-    browser = shutil.which("chromium")
-    about = [sys.version, platform.machine(), torch.backends.cpu.get_cpu_capability()]
-    about += [f"chromium of {Path(browser).stat().st_mtime_ns}"] if browser else []
+    about = [sys.version, platform.machine(), platform.release(), torch.backends.cpu.get_cpu_capability()]
+    programs = [found for name in ("chromium", "bwrap") if (found := shutil.which(name))]
+    about += [f"{name} of {Path(name).stat().st_mtime_ns}" for name in programs]
     return "\n".join([*about, *settings, *installed])

@@ -33,6 +33,22 @@ def digest(root):
     return proofs.of_exercise(UNIT, root)
 
 
+@pytest.fixture(scope="module")
+def unchanged(tree):
+    """The digest of the tree as it is. Computing one takes seconds."""
+    return digest(tree)
+
+
+def with_a_line_more(root, path):
+    """The digest while a line is added to this file."""
+    content = (root / path).read_bytes()
+    (root / path).write_bytes(content + b"\n")
+    try:
+        return digest(root)
+    finally:
+        (root / path).write_bytes(content)
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -57,12 +73,8 @@ def digest(root):
         "tests/grading/conftest.py",
     ],
 )
-def test_a_change_of_what_an_exercise_hangs_on_undoes_its_proof(tree, path):
-    before, content = digest(tree), (tree / path).read_bytes()
-    (tree / path).write_bytes(content + b"\n")
-    after = digest(tree)
-    (tree / path).write_bytes(content)
-    assert after != before == digest(tree)
+def test_a_change_of_what_an_exercise_hangs_on_undoes_its_proof(tree, unchanged, path):
+    assert with_a_line_more(tree, path) != unchanged
 
 
 @pytest.mark.parametrize(
@@ -75,20 +87,16 @@ def test_a_change_of_what_an_exercise_hangs_on_undoes_its_proof(tree, path):
         "tests/docs/test_pages.py",
     ],
 )
-def test_a_change_elsewhere_leaves_it(tree, path):
-    before, content = digest(tree), (tree / path).read_bytes()
-    (tree / path).write_bytes(content + b"\n")
-    after = digest(tree)
-    (tree / path).write_bytes(content)
-    assert after == before
+def test_a_change_elsewhere_leaves_it(tree, unchanged, path):
+    assert with_a_line_more(tree, path) == unchanged
 
 
-def test_a_file_that_is_new_or_gone_undoes_it_too(tree):
-    before, new = digest(tree), tree / "tests/exercises/test_more.py"
+def test_a_file_that_is_new_or_gone_undoes_it_too(tree, unchanged):
+    new = tree / "tests/exercises/test_more.py"
     new.write_text("def test_more(exercise):\n    assert exercise.id\n")
-    assert digest(tree) != before
+    assert digest(tree) != unchanged
     new.unlink()
-    assert digest(tree) == before
+    assert digest(tree) == unchanged
 
 
 def test_a_folder_is_hashed_with_all_its_files(tmp_path):
@@ -100,6 +108,13 @@ def test_a_folder_is_hashed_with_all_its_files(tmp_path):
         proofs.forget()
         seen.append(proofs.of_paths(("a",), tmp_path))
     assert len(set(seen)) == 3
+
+
+def test_what_is_started_as_a_person_starts_it_hangs_on_all_but_the_site():
+    inside = {p.name for p in (ROOT / "autograder").iterdir() if p.is_dir() and p.name != "__pycache__"} - {"site"}
+    assert {f"autograder/{name}" for name in inside} <= set(proofs.PRODUCT)
+    assert all((ROOT / path).exists() for path in proofs.PRODUCT)
+    assert all((ROOT / place).exists() for place in proofs.READS)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
@@ -143,6 +144,7 @@ def scoring_files() -> frozenset[Path]:
 
 
 OURS = ("autograder", "anatomy")
+OF_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # where a statement holds others
 
 
 def imported(modules: Iterable[str], root: Path = ROOT, packages: Sequence[str] = OURS) -> frozenset[Path]:
@@ -161,8 +163,7 @@ def imported(modules: Iterable[str], root: Path = ROOT, packages: Sequence[str] 
             continue
         found.add(path)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        todo += [m for m in _imports(tree, package, root) if m.split(".")[0] in packages]
+        todo += [m for m in _imports(path.read_text(encoding="utf-8"), package, root) if m.split(".")[0] in packages]
         if package.startswith("autograder"):
             todo += [package, package.rpartition(".")[0]]  # run by the import, and short
     return frozenset(found)
@@ -175,21 +176,31 @@ def _file(module: str, root: Path) -> Path | None:
     return next((path for path in candidates if module and path.exists()), None)
 
 
-def _imports(tree: ast.AST, package: str, root: Path) -> Iterator[str]:
-    """Full names of the modules that a file in ``package`` imports."""
-    todo = [tree]
+def _imports(text: str, package: str, root: Path) -> Iterator[str]:
+    """Full names of the modules that a file of this text in ``package`` imports."""
+    for level, module, name in _import_statements(text):
+        above = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+        source = ".".join([*above, *([module] if module else [])])
+        imported = f"{source}.{name}" if name else source
+        yield imported if not name or _file(imported, root) else source
+
+
+@cache  # files are asked for again for each unit, and parsing takes long
+def _import_statements(text: str) -> tuple[tuple[int, str | None, str | None], ...]:
+    """(dots, module, name) of each ``from module import name``, and (0, module, None) of each ``import module``."""
+    found = list[tuple[int, str | None, str | None]]()
+    todo: list[ast.AST] = [ast.parse(text)]
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [(0, alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            source = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:
-                module = f"{source}.{alias.name}"
-                yield module if _file(module, root) else source
+            found += [(node.level, node.module, alias.name) for alias in node.names]
+        elif _for_types(node):
+            todo += node.orelse
         else:
-            todo += node.orelse if _for_types(node) else ast.iter_child_nodes(node)
+            todo += chain.from_iterable(getattr(node, name, ()) for name in OF_STATEMENTS)
+    return tuple(found)
 
 
 def _for_types(node: ast.AST) -> TypeGuard[ast.If]:

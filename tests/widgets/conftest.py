@@ -5,23 +5,15 @@ from contextlib import ExitStack
 
 import pytest
 
-from .lab import NoChromium, chromium
+from .lab import launched
 from .stages import Pages, Stages, state_of
 
 
 @pytest.fixture(scope="package")
 def browser():
     """Chromium, started once for all of these tests: none of them runs an event loop of its own."""
-    from playwright.sync_api import sync_playwright
-
-    try:
-        options = chromium()
-    except NoChromium as error:
-        pytest.fail(str(error), pytrace=False)
-    with sync_playwright() as pw:
-        running = pw.chromium.launch(**options)
+    with launched() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="package")

@@ -58,6 +58,22 @@ def chromium():
     return {"executable_path": path, "headless": True, "args": FLAGS}
 
 
+@contextmanager
+def launched():
+    """Chromium, running, through Playwright's synchronous interface; where it is not installed the test fails."""
+    import pytest
+    from playwright.sync_api import sync_playwright
+
+    try:
+        options = chromium()
+    except NoChromium as error:
+        pytest.fail(str(error), pytrace=False)
+    with sync_playwright() as pw:
+        running = pw.chromium.launch(**options)
+        yield running
+        running.close()
+
+
 def free_port():
     """A port that nobody listens on just now."""
     with socket.socket() as s:
