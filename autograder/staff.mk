@@ -1,7 +1,7 @@
 # Targets for authors, instructors and developers. Included by the Makefile; not part of a student package.
 EDITABLE = -e course -e .
 DEVICE ?= cpu
-WORKERS ?= 2
+WORKERS ?= 3
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages
