@@ -3,12 +3,18 @@
 ``pytest tests/models/test_families.py -rP`` prints the differences.
 """
 
+import sys
+
 import pytest
 import torch
-from anatomy.models import config
-from anatomy.models.compare import TINY, Table, compare, compare_all, their_model
+from anatomy.models import config, library
+from anatomy.models.compare import TINY, Table, compare, compare_all
 from anatomy.models.families import FAMILIES, UnknownFamily, configuration, family
+from anatomy.models.library import their_model
+from anatomy.records import MissingRecording
+from safetensors.torch import load_file
 
+from autograder.recording import hugging_face
 from tests.models.learner import solved
 
 UNIT = "11-assembly"
@@ -75,11 +81,48 @@ def test_one_family_that_fails_stops_no_other():
     assert table.rows[1].equal and "equal" in repr(table) and "no such norm" in table._repr_html_()
 
 
-def test_without_transformers_one_sentence(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "transformers", None)
+@pytest.fixture
+def no_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    assert library.transformers() is None
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_learner_without_the_library_meets_its_recording(name, no_library):
+    found = compared(name)
+    assert found.equal and found.scale > 0.5 and found.same_tokens is (None if name in ("bert", "albert") else True)
+    assert "recorded with transformers 5" in found.source and "recorded" in repr(Table([found]))
+    assert "recorded" in Table([found])._repr_html_()
+
+
+@pytest.mark.parametrize("name, key", [("llama", "base"), ("gpt2", "eps"), ("albert", "n_layers"), ("t5", "eps")])
+def test_the_recording_notices_one_wrong_value(name, key, no_library):
+    assert not compared(name, lambda c: solved().build(c | {key: CHANGES[name][key]})).equal
+
+
+def test_other_weights_than_the_recorded_ones_want_the_library(no_library):
     mine = solved()
-    table = compare_all(mine.build, mine.rename, mine.unfuse)
-    assert len(table.rows) == 1 and "pip install transformers" in repr(table)
+    table = compare_all(mine.build, mine.rename, mine.unfuse, seed=1)
+    version = library.manifest()["made"]["transformers"]
+    assert len(table.rows) == 1 and f"pip install transformers=={version}" in repr(table)
+
+
+def test_what_is_recorded_is_what_the_library_says():
+    """Of the version that is locked, and to the last bits that processors may choose."""
+    tiny, checkpoint, manifest = hugging_face.recorded()
+    assert manifest == library.manifest()
+    for name, kept in ((library.FILES[0], tiny), (library.FILES[1], checkpoint)):
+        stored = load_file(library.folder() / name)
+        assert set(stored) == set(kept)
+        for key, tensor in kept.items():
+            torch.testing.assert_close(tensor, stored[key], rtol=1e-4, atol=1e-4 * float(stored[key].abs().max()))
+
+
+def test_a_recording_that_is_missing_is_said_in_a_sentence(no_library, monkeypatch, tmp_path):
+    monkeypatch.setattr(library, "folder", lambda: tmp_path)
+    monkeypatch.setattr(library, "manifest", library.manifest.__wrapped__)
+    with pytest.raises(MissingRecording, match="manifest.json is missing"):
+        library.tiny("llama")
 
 
 def test_unknown_families_and_options_are_named():

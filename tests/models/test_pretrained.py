@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from anatomy.models.compare import their_model
+from anatomy.models.library import their_model
 from anatomy.models.pretrained import NoCheckpoint, load_pretrained, open_checkpoint
 
 from tests.models.learner import solved

@@ -253,10 +253,17 @@ def test_the_table_of_the_notebook_says_so_and_says_where_it_is_not_so(model):
     assert not other.equal
 
 
-def test_without_transformers_the_table_is_one_sentence(model, monkeypatch):
+def test_without_transformers_the_page_is_compared_with_its_recording(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
+    ids = torch.tensor(shipped.tokenizer().encode(corpus.held_out_text()[:2_000]).ids)[:128].view(2, 64)
+    (same,) = compare_checkpoint(model, shipped.folder(), ids).rows
+    assert same.equal and same.same_tokens and "recorded with transformers" in same.source
+    moved = copy.deepcopy(model)
+    with torch.no_grad():
+        moved.final_norm.weight.mul_(1.001)
+    assert not compare_checkpoint(moved, shipped.folder(), ids).rows[0].equal
     table = compare_checkpoint(model, shipped.folder(), torch.zeros(2, 6, dtype=torch.int64))
-    assert len(table.rows) == 1 and "pip install transformers" in repr(table)
+    assert len(table.rows) == 1 and "pip install transformers==" in repr(table)
 
 
 def test_the_toys_want_true_and_false():

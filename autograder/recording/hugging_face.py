@@ -1,0 +1,95 @@
+"""Records what Hugging Face's models answer, for learners who haven't got the library.
+
+``python -m autograder.recording.hugging_face`` writes ``assets/models/hugging_face``: on a CPU, in the staff
+environment, seconds. ``anatomy.models.library`` says what is asked and reads it.
+"""
+
+import json
+import sys
+from typing import Any
+
+import torch
+from anatomy import files
+from anatomy.experiments import one_thread
+from anatomy.language import corpus, shipped
+from anatomy.models import library
+from safetensors.torch import save
+
+TEXT = 2_000  # characters of the held-out text, of which the page's tokens are the first
+PAGE = 128  # tokens
+
+
+def page() -> torch.Tensor:
+    """(2, 64) int64: the page that unit 12 gives to both models."""
+    ids = shipped.tokenizer().encode(corpus.held_out_text()[:TEXT]).ids
+    return torch.tensor(ids[:PAGE]).view(2, PAGE // 2)
+
+
+@one_thread
+@torch.no_grad()
+def recorded() -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], dict[str, Any]]:
+    """Tensors of the tiny models, tensors of the checkpoint, and the manifest."""
+    tiny, families = dict[str, torch.Tensor](), dict[str, Any]()
+    for family, settings in library.TINY.items():
+        theirs = library.tiny(family)
+        kept = _first_names(theirs.state)
+        for name in sorted(set(kept.values())):
+            codes = library.coded(theirs.state[name])
+            assert torch.equal(library.drawn_weights(codes), theirs.state[name]), f"{family}: {name} is no drawn weight"
+            tiny[f"{family}.weights.{name}"] = codes
+        tiny |= _answers(family, theirs)
+        families[family] = {
+            "settings": settings,
+            "facts": json.loads(json.dumps(theirs.facts, default=str)),
+            "parameters": theirs.parameters,
+            "weights": kept,
+        }
+    ids, folder = page(), shipped.folder()
+    theirs = library.of_checkpoint(folder, ids)
+    manifest = {
+        "made": {"transformers": library.transformers().__version__, "torch": torch.__version__, "device": "cpu"},
+        "tiny": families,
+        "checkpoint": {
+            "ids": ids.tolist(),
+            "weights": library.digest_of(folder),
+            "parameters": theirs.parameters,
+        },
+    }
+    return tiny, _answers("checkpoint", theirs, library.EVERY), manifest
+
+
+def _first_names(state: dict[str, torch.Tensor]) -> dict[str, str]:
+    """Name of a weight → the name under which it is stored: that of the first one with the same numbers."""
+    kept: dict[str, str] = {}
+    for name, tensor in state.items():
+        same = (k for k in kept.values() if state[k].shape == tensor.shape and torch.equal(state[k], tensor))
+        kept[name] = next(same, name)
+    return kept
+
+
+def _answers(name: str, theirs: library.Theirs, every: int = 1) -> dict[str, torch.Tensor]:
+    outputs = {
+        f"{name}.outputs.{i}": output.flatten(end_dim=-2)[::every].contiguous()
+        for i, output in enumerate(theirs.answers.outputs)
+    }
+    tokens = theirs.answers.tokens
+    return outputs | ({} if tokens is None else {f"{name}.tokens": tokens.contiguous()})
+
+
+def main() -> int:
+    """Writes the three files; 1 where the library isn't installed."""
+    if library.transformers() is None:
+        print("transformers isn't installed: make test sets up the staff environment.", file=sys.stderr)
+        return 1
+    tiny, checkpoint, manifest = recorded()
+    folder = library.folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+    for name, content in zip(library.FILES, (save(tiny), save(checkpoint), text.encode()), strict=True):
+        files.replace(folder / name, content)
+        print(f"{name}: {len(content):,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,298 @@
+"""Hugging Face's models for the comparison: live where ``transformers`` is installed, else as it answered once.
+
+The library is no part of a learner's environment. So what it gives for one set of tiny random models, and for the
+course's checkpoint on the first page of its held-out text, lies in ``assets/models/hugging_face``, with its version;
+``autograder/recording/hugging_face.py`` writes it.
+"""
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from ..installation import how_to_repair
+from ..records import MissingRecording, assets_dir
+from ..translation import _
+from .names import State
+from .pretrained import open_checkpoint
+
+VOCAB, LENGTH, STEPS = 61, 11, 9
+SEED = 0  # of the weights that are recorded
+GRID = 32  # weights are drawn to 1/32, so that a byte holds each
+EVERY = 7  # of a checkpoint's outputs one row in seven is recorded: they are 20 times as wide as those of tiny models
+FILES = ("tiny.safetensors", "checkpoint.safetensors", "manifest.json")
+_COMMON = {"vocab_size": VOCAB, "num_hidden_layers": 3, "max_position_embeddings": 64, "pad_token_id": 0}
+# Special words of the real vocabularies lie outside tiny ones.
+_NO_WORDS = {"bos_token_id": None, "eos_token_id": None}
+_LLAMA = _COMMON | {
+    "hidden_size": 48,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "intermediate_size": 40,
+    "tie_word_embeddings": False,
+}
+_BERT = _COMMON | {"hidden_size": 48, "num_attention_heads": 4, "intermediate_size": 40}
+# Sizes at which a mistake shows: KV heads shared, head dims of their own, windows shorter than the text.
+TINY: dict[str, dict[str, Any]] = {
+    "llama": _LLAMA,
+    "mistral": _LLAMA | {"sliding_window": 4, "head_dim": 10},
+    "mixtral": _LLAMA | {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": None},
+    "qwen2": _LLAMA,
+    "qwen3": _LLAMA | {"head_dim": 10},
+    "gemma2": _LLAMA
+    | {
+        "head_dim": 10,
+        "sliding_window": 4,
+        "query_pre_attn_scalar": 11,
+        "attn_logit_softcapping": 3.0,
+        "final_logit_softcapping": 2.0,
+        "tie_word_embeddings": True,
+    },
+    "olmo2": _LLAMA,
+    "glm": _LLAMA | {"head_dim": 8, "attention_bias": True},
+    "deepseek_v3": _LLAMA
+    | {
+        "num_key_value_heads": 6,
+        "first_k_dense_replace": 3,
+        "q_lora_rank": 9,
+        "kv_lora_rank": 7,
+        "qk_nope_head_dim": 5,
+        "qk_rope_head_dim": 4,
+        "v_head_dim": 6,
+    },
+    "gpt2": {"vocab_size": VOCAB, "n_embd": 48, "n_layer": 3, "n_head": 4, "n_positions": 64},
+    "bert": _BERT,
+    "albert": _BERT | {"embedding_size": 10},
+    "t5": {
+        "vocab_size": VOCAB,
+        "d_model": 48,
+        "d_kv": 10,
+        "num_heads": 3,
+        "num_layers": 3,
+        "d_ff": 40,
+        "pad_token_id": 0,
+        "decoder_start_token_id": 0,
+    },
+}
+_CLASSES = {"bert": "BertForPreTraining", "albert": "AlbertModel", "t5": "T5ForConditionalGeneration"}
+_CLASSES |= {"gpt2": "GPT2LMHeadModel"}
+
+
+class NoTransformers(Exception):
+    """Hugging Face's library isn't installed, and what is asked of it was not recorded; the message says both."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model gives for the texts of a comparison.
+
+    outputs: one tensor or more, without padding. tokens: the ids of a text with what the model adds, the likeliest
+    each time; None for a model that generates none.
+    """
+
+    outputs: list[Tensor]
+    tokens: Tensor | None
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """Hugging Face's model of one comparison. facts: its configuration; state: its weights, by its own names;
+    source: where the answers come from, for people; every: of its outputs' rows, one in so many is known."""
+
+    facts: dict[str, Any]
+    state: State
+    parameters: int
+    answers: Answers
+    source: str
+    every: int = 1
+
+
+def tiny(family: str, seed: int = SEED) -> Theirs:
+    """A tiny model with random weights, and its answers for ``texts(seed)``.
+
+    Raises: NoTransformers; KeyError where the course compares no such family; MissingRecording.
+    """
+    settings = TINY[family]
+    if library := transformers():
+        model = their_model(family, seed)
+        return _live(library, model, ANSWERS.get(family, _decoder)(model, texts(seed)))
+    if seed != SEED:
+        raise NoTransformers(_not_recorded(_("Recorded are the weights of seed {seed} alone.").format(seed=SEED)))
+    known, tensors = manifest()["tiny"][family], _tensors(FILES[0])
+    assert known["settings"] == settings, "recorded for other sizes"
+    codes = {name: drawn_weights(tensors[f"{family}.weights.{kept}"]) for name, kept in known["weights"].items()}
+    return Theirs(known["facts"], codes, known["parameters"], _recorded(tensors, family), _source())
+
+
+def of_checkpoint(folder: Path, ids: Tensor) -> Theirs:
+    """Their model with a checkpoint's weights, and its answers for ids (2, T) int64 as a decoder gives them.
+
+    Raises: NoTransformers; NoCheckpoint; MissingRecording.
+    """
+    opened = open_checkpoint(folder)
+    if library := transformers():
+        made = library.AutoConfig.for_model(**opened.theirs, attn_implementation="eager")
+        model = library.AutoModelForCausalLM.from_config(made).float().eval()
+        # Not strict, because a tied head has no weights in the file. Whatever else were missing shows in the logits.
+        model.load_state_dict(opened.state(), strict=False)
+        return _live(library, model, _decoder(model, ids))
+    known = manifest()["checkpoint"]
+    if known["weights"] != digest_of(folder):
+        raise NoTransformers(_not_recorded(_("Recorded is the course's own checkpoint.")))
+    if known["ids"] != ids.tolist():
+        raise NoTransformers(_not_recorded(_("Recorded are the first 128 tokens of the page that the unit reads.")))
+    recorded = _recorded(_tensors(FILES[1]), "checkpoint")
+    return Theirs(opened.theirs, opened.state(), known["parameters"], recorded, _source(), EVERY)
+
+
+def transformers() -> Any:
+    """The library, or None where it isn't installed."""
+    try:
+        return import_module("transformers")
+    except ImportError:
+        return None
+
+
+def texts(seed: int) -> Tensor:
+    """(2, LENGTH) int64: what tiny models read."""
+    return torch.randint(1, VOCAB, (2, LENGTH), generator=torch.Generator().manual_seed(seed + 1))
+
+
+def their_model(family: str, seed: int = SEED, **changes: Any) -> Any:
+    """A tiny model of Hugging Face with random weights, in float32.
+
+    Raises: NoTransformers; KeyError where the course compares no such family.
+    """
+    library = transformers()
+    if library is None:
+        raise NoTransformers(_not_recorded(""))
+    settings = _NO_WORDS | TINY[family] | changes
+    if family == "mixtral":
+        settings = settings | {"experts_implementation": "eager"}
+    made = library.AutoConfig.for_model(family, **settings, attn_implementation="eager")
+    name = _CLASSES.get(family) or library.AutoModelForCausalLM._model_mapping[type(made)].__name__
+    model = getattr(library, name)(made)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            noise = torch.randn(parameter.shape, generator=generator) * GRID
+            parameter.copy_(drawn_weights(noise.round().clamp(-127, 127)))
+    return model.eval()
+
+
+def drawn_weights(codes: Tensor) -> Tensor:
+    """Weights from codes −127 … 127. Fresh models have norms of 1 and biases of 0, where a forgotten one does not show:
+    here these are 1 and a number."""
+    return codes.float() / GRID * 0.3 + (1.0 if codes.dim() == 1 else 0.0)
+
+
+def coded(weights: Tensor) -> Tensor:
+    """The int8 codes of weights that ``their_model`` has drawn."""
+    return ((weights - (1.0 if weights.dim() == 1 else 0.0)) / 0.3 * GRID).round().to(torch.int8)
+
+
+@cache
+def manifest() -> dict[str, Any]:
+    """What is recorded, and how it was made. Raises MissingRecording, in one sentence."""
+    return json.loads(_file(FILES[2]).read_text(encoding="utf-8"))
+
+
+def digest_of(folder: Path) -> str:
+    """SHA-256 of a checkpoint's weights, in one file."""
+    return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+
+
+def folder() -> Path:
+    """Where the recordings lie."""
+    return assets_dir() / "models" / "hugging_face"
+
+
+def _file(name: str) -> Path:
+    path = folder() / name
+    if not path.is_file():
+        missing = _("{file} is missing: what Hugging Face's models gave is incomplete. {repair}")
+        raise MissingRecording(missing.format(file=path, repair=how_to_repair()))
+    return path
+
+
+@cache
+def _tensors(name: str) -> dict[str, Tensor]:
+    return load_file(_file(name))
+
+
+def _recorded(tensors: dict[str, Tensor], name: str) -> Answers:
+    first = f"{name}.outputs."
+    outputs = [tensors[n] for n in sorted(tensors) if n.startswith(first)]
+    return Answers(outputs, tensors.get(f"{name}.tokens"))
+
+
+def _live(library: Any, model: Any, answers: Answers) -> Theirs:
+    state = {n: t.clone() for n, t in model.state_dict().items()}
+    parameters = sum(p.numel() for p in model.parameters())
+    source = _("Hugging Face's models ran here: transformers {version}.").format(version=library.__version__)
+    return Theirs(model.config.to_dict(), state, parameters, answers, source)
+
+
+def _source() -> str:
+    made = manifest()["made"]
+    recorded = _("Hugging Face's side was recorded with transformers {version} ({device}), which isn't installed here.")
+    return recorded.format(version=made["transformers"], device=made["device"])
+
+
+def _not_recorded(what: str) -> str:
+    ask = _("Hugging Face's transformers isn't installed here. To ask it live: pip install transformers=={version}")
+    return " ".join(filter(None, [what, ask.format(version=manifest()["made"]["transformers"])]))
+
+
+def _decoder(model: Any, ids: Tensor) -> Answers:
+    """Plain, left-padded, and greedy generation with a cache."""
+    real = left_padded(ids)
+    positions = (real.long().cumsum(-1) - 1).clamp(min=0)
+    padded = model(ids, attention_mask=real.long(), position_ids=positions).logits
+    return Answers([model(ids).logits, padded[real]], model.generate(ids, generation_config=_greedy(model)))
+
+
+def _bert(model: Any, ids: Tensor) -> Answers:
+    real, segments = right_padded(), ids % 2
+    found = model(ids, token_type_ids=segments, attention_mask=real.long())
+    return Answers([found.prediction_logits[real], found.seq_relationship_logits], None)
+
+
+def _albert(model: Any, ids: Tensor) -> Answers:
+    real, segments = right_padded(), ids % 2
+    found = model(ids, token_type_ids=segments, attention_mask=real.long())
+    return Answers([found.last_hidden_state[real], found.pooler_output], None)
+
+
+def _t5(model: Any, ids: Tensor) -> Answers:
+    real, target = right_padded(), ids.flip(1)[:, :7]
+    logits = model(ids, attention_mask=real.long(), decoder_input_ids=target).logits
+    return Answers([logits], model.generate(ids, attention_mask=real.long(), generation_config=_greedy(model)))
+
+
+ANSWERS: dict[str, Callable[[Any, Tensor], Answers]] = {"bert": _bert, "albert": _albert, "t5": _t5}
+
+
+def _greedy(model: Any) -> Any:
+    settings = copy.deepcopy(model.generation_config)
+    settings.update(max_new_tokens=STEPS, do_sample=False, eos_token_id=None, pad_token_id=0)
+    return settings
+
+
+def left_padded(ids: Tensor) -> Tensor:
+    """(2, T) bool: the first four of the second row are padding."""
+    return torch.arange(ids.shape[1]) >= torch.tensor([[0], [4]])
+
+
+def right_padded() -> Tensor:
+    """(2, LENGTH) bool: the last five of the second row are padding."""
+    return torch.arange(LENGTH) < torch.tensor([[LENGTH], [6]])
