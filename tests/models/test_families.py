@@ -104,7 +104,7 @@ def test_other_weights_than_the_recorded_ones_want_the_library(no_library):
     mine = solved()
     table = compare_all(mine.build, mine.rename, mine.unfuse, seed=1)
     version = library.manifest()["made"]["transformers"]
-    assert len(table.rows) == 1 and f"pip install transformers=={version}" in repr(table)
+    assert len(table.rows) == 1 and f"pip install transformers=={version}`" in repr(table)
 
 
 def test_what_is_recorded_is_what_the_library_says():

@@ -19,7 +19,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from ..installation import how_to_repair
+from ..installation import how_to_repair, pip_install
 from ..records import MissingRecording, assets_dir
 from ..translation import _
 from .names import State
@@ -106,7 +106,7 @@ class Answers:
 @dataclass(frozen=True)
 class Theirs:
     """Hugging Face's model of one comparison. facts: its configuration; state: its weights, by its own names;
-    source: where the answers come from, for people; every: of its outputs' rows, one in so many is known."""
+    source: where the answers come from, for people; every: one in so many rows of its outputs is known."""
 
     facts: dict[str, Any]
     state: State
@@ -126,7 +126,7 @@ def tiny(family: str, seed: int = SEED) -> Theirs:
         model = their_model(family, seed)
         return _live(library, model, ANSWERS.get(family, _decoder)(model, texts(seed)))
     if seed != SEED:
-        raise NoTransformers(_not_recorded(_("Recorded are the weights of seed {seed} alone.").format(seed=SEED)))
+        raise NoTransformers(_not_recorded(_("Only the weights of seed {seed} were recorded.").format(seed=SEED)))
     known, tensors = manifest()["tiny"][family], _tensors(FILES[0])
     assert known["settings"] == settings, "recorded for other sizes"
     codes = {name: drawn_weights(tensors[f"{family}.weights.{kept}"]) for name, kept in known["weights"].items()}
@@ -147,9 +147,9 @@ def of_checkpoint(folder: Path, ids: Tensor) -> Theirs:
         return _live(library, model, _decoder(model, ids))
     known = manifest()["checkpoint"]
     if known["weights"] != digest_of(folder):
-        raise NoTransformers(_not_recorded(_("Recorded is the course's own checkpoint.")))
+        raise NoTransformers(_not_recorded(_("Only the course's own checkpoint was recorded.")))
     if known["ids"] != ids.tolist():
-        raise NoTransformers(_not_recorded(_("Recorded are the first 128 tokens of the page that the unit reads.")))
+        raise NoTransformers(_not_recorded(_("Only the first 128 tokens of the unit's page were recorded.")))
     recorded = _recorded(_tensors(FILES[1]), "checkpoint")
     return Theirs(opened.theirs, opened.state(), known["parameters"], recorded, _source(), EVERY)
 
@@ -249,8 +249,9 @@ def _source() -> str:
 
 
 def _not_recorded(what: str) -> str:
-    ask = _("Hugging Face's transformers isn't installed here. To ask it live: pip install transformers=={version}")
-    return " ".join(filter(None, [what, ask.format(version=manifest()["made"]["transformers"])]))
+    ask = _("Hugging Face's transformers isn't installed here. To ask it live: {command}")
+    command = pip_install(f"transformers=={manifest()['made']['transformers']}")
+    return " ".join(filter(None, [what, ask.format(command=command)]))
 
 
 def _decoder(model: Any, ids: Tensor) -> Answers:
