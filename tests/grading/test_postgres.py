@@ -154,7 +154,7 @@ def test_an_empty_gradebook_opened_by_many_at_the_same_moment(server):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        for _ in range(6):
+        for _ in range(15):
             with sa.create_engine(server).begin() as connection:
                 connection.execute(sa.text("DELETE FROM course"))
             process.stdin.write("now\n")
