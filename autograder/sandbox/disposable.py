@@ -147,7 +147,7 @@ _TOO_LONG, _TOO_MUCH = "the time was used up", "the answer was too large"
 
 def _listen(ours: socket.socket, budget: Budget, heard: _Heard) -> str:
     """Reads frames until the child is done or gone. Returns why it has to be ended, or ""."""
-    buffer, total = bytearray(), 0
+    buffer, room = bytearray(), budget.reply_bytes
     began = time.monotonic()
     poll = select.poll()
     poll.register(ours, select.POLLIN)
@@ -160,15 +160,14 @@ def _listen(ours: socket.socket, budget: Budget, heard: _Heard) -> str:
         if not part:
             return ""
         buffer += part
-        total += len(part)
-        if total > budget.reply_bytes:
-            return _TOO_MUCH
         while len(buffer) >= FRAME.size:
             kind, size = FRAME.unpack_from(buffer)
-            if size > budget.reply_bytes:
+            # Frame by frame, so that a step which arrives together with the beginning of a flood is heard before it.
+            if FRAME.size + size > room:
                 return _TOO_MUCH
             if len(buffer) < FRAME.size + size:
                 break
+            room -= FRAME.size + size
             body = bytes(buffer[FRAME.size : FRAME.size + size])
             del buffer[: FRAME.size + size]
             if kind == STEP:

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder.sandbox import disposable
-from autograder.sandbox.disposable import Budget, ChildEnded, ChildFailed, run
+from autograder.sandbox.disposable import FRAME, RESULT, STEP, Budget, ChildEnded, ChildFailed, run
 from autograder.sandbox.limits import MIB
 
 from ..waiting import wait_until
@@ -82,6 +83,18 @@ def test_waiting_ends_at_the_wall_limit():
 @pytest.mark.parametrize("size", [2 * MIB, 200 * MIB])
 def test_a_flood_is_not_read(size):
     assert "too large" in str(ended(lambda line: bytes(size)))
+
+
+def test_a_step_that_arrives_together_with_a_flood_is_heard():
+    """The parent may be late, and read both at once: what was at fault is still the later step."""
+
+    def work(line):
+        line._sock.sendall(FRAME.pack(STEP, 4) + b"here" + FRAME.pack(RESULT, 5_000) + bytes(5_000))
+        return b""
+
+    with pytest.raises(ChildEnded, match="too large") as caught:
+        run(work, replace(SMALL, reply_bytes=1_000))
+    assert caught.value.step == "here"
 
 
 @pytest.mark.parametrize(
