@@ -15,8 +15,8 @@ from .verdict import CALM, Verdict, box
 HINTS = (N_("Hint 1: a nudge"), N_("Hint 2: a plan"), N_("Hint 3: nearly code"))
 RUN_AGAIN = N_("Run it (Shift+Enter), then check again.")
 GONE = N_(
-    "It is in memory alone, from an earlier run, and would be missing in what you hand in. Write it again, or bring it "
-    "back (Ctrl+Z); run its cell, then check again."
+    "It exists only in memory, from an earlier run, and would be missing in what you hand in. Write it again, or bring "
+    "it back (Ctrl+Z). Run its cell, then check again."
 )
 FIRST_HINT = 2  # failing tries before a hint is offered
 
