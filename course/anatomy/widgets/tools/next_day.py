@@ -21,9 +21,10 @@ REST = 2.0  # seconds without a change, after which the picture is drawn again
 COLORS = 64  # enough for lines and maps, and a third of the bytes
 # JupyterLab marks only such an error so: a view that lives has the class further inside.
 DEAD = ".jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets)"
-KEPT = ".jp-OutputArea-child:has(.ta-next-day)"
+KEPT = ".jp-OutputArea-child:has(.ta-next-day)"  # no :has() may stand inside another
 STYLE = f"""<style>
-{DEAD}:has(+ {KEPT}), .jp-OutputArea-child:not({DEAD}) + {KEPT} {{ display: none; }}
+{DEAD}:has(+ .jp-OutputArea-child .ta-next-day) {{ display: none; }}
+.jp-OutputArea-child:not({DEAD}) + {KEPT} {{ display: none; }}
 {DEAD} + {KEPT} .ta-next-day {{ display: block !important; }}
 .ta-next-day img {{ max-width: 100%; }}
 </style>"""
