@@ -193,3 +193,20 @@ def test_an_edit_that_was_not_run_is_known_after_seconds(page, lab, course_copy)
     run_cell(page, solve)
     assert "no cell defines" in json.dumps(run_cell(page, check))
     shut_down_kernel(page)
+
+
+@pytest.mark.xdist_group("lab")
+def test_an_open_exercise_keeps_nothing_below_it_from_running(page, lab, course_copy):
+    """Run All Cells, and so Run All Above: what messages and docs advise after a restart."""
+    open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
+    edit(page, "solve-start-weighted_average", "def weighted_average(values, weights):\n    raise NotImplementedError")
+    run_all(page)
+    page.wait_for_function(
+        "() => [...window.jupyterapp.shell.currentWidget.content.model.cells].every("
+        "(c) => c.type !== 'code' || c.executionCount || !c.sharedModel.getSource().trim())",
+        timeout=300_000,
+        polling=250,
+    )
+    outputs = {c["id"]: c["outputs"] for c in page.evaluate(CELLS)}
+    assert "is not written yet" in json.dumps(outputs["check-start-weighted_average"])
+    shut_down_kernel(page)
