@@ -4,7 +4,7 @@
 # **You will be able to**
 #
 # - write LayerNorm and RMSNorm, and say what each does not notice;
-# - derive LayerNorm's gradient;
+# - derive a part of LayerNorm's gradient, and write all of it;
 # - keep a norm working in half precision, and say what a norm costs;
 # - in the extension: tell batch, layer, instance and group norm apart by their axes.
 #
@@ -40,7 +40,7 @@ use_style()
 # %% [markdown]
 # ## 1. Why normalize?
 #
-# Each layer multiplies. If it makes its input 1.5 times as large, thirty layers make it $1.5^{30} \approx 190{,}000$ times as large, and a factor of 0.7 leaves nothing. Nobody can tune thirty factors to 1. A norm after each layer makes tuning unnecessary.
+# Each layer multiplies. If it makes its input 1.5 times as large, thirty layers make it $1.5^{30} \approx 190{,}000$ times as large, and a factor of 0.7 leaves nothing. A careful initialization can set all thirty factors to 1, but training moves them. A norm after each layer sets the size again in every step.
 
 # %%
 def sizes(factor, norm, layers=30, d=64):

@@ -376,13 +376,14 @@ powers = lambda M: torch.stack([torch.linalg.matrix_power(torch.tensor(M).double
 spin = rotation_matrix_2d(0.7 * place)
 stays = torch.stack([torch.block_diag(r, torch.ones(1, 1)) for r in spin])  # 3-D, about one axis
 tilts = stays.roll((1, 1), (1, 2))  # the same about another axis
-families = {"±1": powers([[-1.0]]), "growth 1.1ᵐ": powers([[1.1]]), "2-D turn": spin,
+shadow = spin @ torch.diag(torch.tensor([1.0, 0.0]).double())  # of a turn: one direction is dropped before
+families = {"±1": powers([[-1.0]]), "growth 1.1ᵐ": powers([[1.1]]), "2-D turn": spin, "2-D shadow": shadow,
             "2-D shear": powers([[1.0, 0.3], [0.0, 1.0]]),
             "3-D, one axis": stays, "3-D, two axes": stays @ tilts}
 {name: round(relative_gap(A), 3) for name, A in families.items()}
 
 # %% [markdown]
-# Read the table. Single numbers work only as ±1, which tells odd from even and nothing else. Turns in a plane work. In three dimensions a turn about *one* axis works, but that is a plane plus a number that stands still. Turns about two axes keep every length, and fail: they do not commute.
+# Read the table. Single numbers work only as ±1, which tells odd from even and nothing else. Turns in a plane work, also where a direction is dropped before. In three dimensions a turn about *one* axis works, but that is a plane plus a number that stands still. Turns about two axes keep every length, and fail: they do not commute.
 
 # %% [markdown]
 # #### Does the shared map matter?
@@ -401,12 +402,10 @@ round(one_map, 3), round(two_maps, 3)
 # From here on, one map for both.
 
 # %% [markdown]
-# **The lengths first.** For $m = n$, $A_m^\top A_m = A_0^\top A_0$ at every place. If $A_0$ is invertible, it may go into the weights: $A_0 W_Q$ and $A_0 W_K$ in place of $W_Q$ and $W_K$, and $A_m A_0^{-1}$ in place of $A_m$. No score changes. (What $A_0$ sends to 0, every $A_m$ sends to 0: it never counts.)
-#
-# So let $A_0 = I$ from here on. Then $A_m^\top A_m = I$: every $A_m$ is orthogonal.
+# **First, one map for all steps.** Send every vector $A_m x$ to $A_{m+1} x$, and sums to sums; call this map $U$. Products stay, $(A_{m+1} x)^\top (A_{n+1} y) = (A_m x)^\top (A_n y)$, because only the distance counts. Lengths are products, so a sum that is 0 goes to a vector of length 0: $U$ contradicts itself nowhere. It keeps all lengths and angles among these vectors, and leads from their space into the same space, which it therefore fills. On what is perpendicular to that space let $U$ do nothing. Then $U$ is orthogonal.
 
 # %% [markdown]
-# **Then the powers.** With $m = 0$, $A_0^\top A_n = A_n$ is what belongs to distance $n$. So $A_m^\top A_n = A_{n-m}$ for all $n \ge m$, and multiplying by $A_m$ gives $A_n = A_m A_{n-m}$. One step at a time: $A_m = A^m$, with **one orthogonal matrix** $A = A_1$.
+# By its definition $A_{m+1} = U A_m$, and so $A_m = U^m A_0$ for **one orthogonal matrix** $U$. The first matrix may go into the weights, $A_0 W_Q$ and $A_0 W_K$ instead of $W_Q$ and $W_K$, and no score changes. It need not be invertible: the shadow in the table has an $A_0$ that drops a direction, and the same $U$ as the turn. What is left are the powers of $U$, which is called $A$ from here on.
 #
 # In one dimension that leaves:
 
@@ -1305,7 +1304,7 @@ with described("Live curves in color over recorded gray bands. Twin and back at 
     length.draw(live, recorded("length"), names)
 
 # %% [markdown]
-# In the recorded runs, at this one trained length, NoPE and ALiBi find the twin everywhere ({{length.no_positions.twin.anywhere.min:.2f}} and {{length.alibi.twin.anywhere.min:.2f}} at worst). Neither points at exactly three back: one layer of ALiBi answers {{length.alibi.back.trained.mean:.2f}} at place {{length.trained}}. Its bias only ever falls with distance.
+# In the recorded runs, at this one trained length, NoPE and ALiBi find the twin everywhere ({{length.no_positions.twin.anywhere.min:.2f}} and {{length.alibi.twin.anywhere.min:.2f}} at worst). Neither points at exactly three back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.2f}} at place {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance.
 
 # %% [markdown]
 # ## 11. Extension: who else reads on?

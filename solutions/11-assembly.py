@@ -150,7 +150,7 @@ def norm_inside(x, sublayer, norm):
 # %% [markdown]
 # ## 2. A configuration chooses
 #
-# A released model is two files: numbers, and a page that says what to do with them. The page is a dict. `config` fills in whatever is not said (a small LLaMA):
+# A released model is three files: numbers, a page that says what to do with them, and a tokenizer, which unit 12 needs. The page is a dict. `config` fills in whatever is not said (a small LLaMA):
 
 # %%
 c = config(d_model=8, n_heads=4, n_kv_heads=2)
@@ -591,7 +591,7 @@ def decoder_mask(real, T, window=None):
 # 3. `return seen & real[:, None, None, :] | (key == query)`, with `query = torch.arange(S - T, S)[:, None]` and `key = torch.arange(S)`.
 
 # %% [markdown] worth="assembly.masks"
-# Columns and places are two numberings: the mask compares columns, rotary positions are places. Padding only on the left keeps them apart by a constant in each row, which is why servers that batch prompts pad on the left.
+# Columns and places are two numberings: the mask compares columns, rotary positions are places. Padding only on the left keeps them apart by a constant in each row. Servers that pad a batch pad on the left for another reason: then all rows end in the last column, where the next token is appended.
 
 # %%
 print(position_ids(real).tolist())
@@ -643,7 +643,7 @@ class Decoder(nn.Module):
 # 3. `positions = position_ids(real)[:, seen:]`; in the loop `x, pair = block(x, decoder_mask(real, T, …), positions, past[i] if past else None)` and `kept.append(pair)`; then `return self.logits(self.final_norm(x)), kept`.
 
 # %% [markdown] worth="assembly.decoder"
-# That is all of it. Every model from GPT-2 to Llama 3 runs these fifteen lines; what differs stands in the configuration, and in a method here and there.
+# That is all of it. GPT-2, LLaMA 1 to 3, Mistral and Qwen run these fifteen lines; what differs stands in the configuration, and in a method here and there. Other families, such as GPT-J and Falcon, also order the parts of a block differently.
 
 # %% [markdown]
 # ### See it
@@ -814,15 +814,17 @@ gpt, llama = (set(Block(c | {"d_model": 8, "d_ff": 8, "n_heads": 2, "n_kv_heads"
 print(f"GPT-2 {len(gpt)}, LLaMA {len(llama)}, in both {len(gpt & llama)}; LLaMA's alone: {llama - gpt}")
 
 # %% [markdown]
-# Does it matter, or are these only names? Give both the weights they share, and let the rest be drawn:
+# Does it matter, or are these only names? Copy the weights that both have, and draw the rest at random. As a control, copy only the table of tokens, which is also the head:
 
 # %%
 torch.manual_seed(0)
 small = dict(vocab=50, d_model=32, n_layers=3, n_heads=4, max_positions=8, d_ff=64)
-one, other = Decoder(config(**GPT2 | small)), Decoder(config(**small))
-other.load_state_dict(one.state_dict(), strict=False)
-a, b = (m(ids)[0].flatten() for m in (one, other))
-print(f"correlation of their logits: {torch.corrcoef(torch.stack([a, b]))[0, 1].item():.2f}")
+one = Decoder(config(**GPT2 | small))
+for what, wanted in (("all that both have", ""), ("the table alone", "embeddings.tokens")):
+    other = Decoder(config(**small))
+    other.load_state_dict({n: w for n, w in one.state_dict().items() if wanted in n}, strict=False)
+    a, b = (m(ids)[0].flatten() for m in (one, other))
+    print(f"{what}: the logits correlate by {torch.corrcoef(torch.stack([a, b]))[0, 1].item():.2f}")
 
 # %% [markdown] evidence="exact + cited: 2302.13971"
 # **Verdict: the plan is the same, the parts are not.** One class of yours is both, so the first half holds: embeddings, Pre-LN blocks, a last norm, a head. But LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. LLaMA's own paper lists three changes of architecture, with where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
@@ -938,7 +940,7 @@ reveal("assembly.p5",
        answer="about 0.00001")
 
 # %% [markdown]
-# Generation is the sharper test: greedy, with both caches, and every token the same. Mistral is LLaMA with a window, Qwen 2 has three biases, Qwen 3 your `HeadNorm`. The real weights come the same way, where there is a network or a folder with the checkpoint:
+# Generation is the sharper test: greedy, with both caches, and every token the same. Mistral 7B of 2023 is LLaMA with a window, Qwen 2 has three biases, Qwen 3 your `HeadNorm`. The real weights come the same way, where there is a network or a folder with the checkpoint:
 #
 # ```python
 # from anatomy.models.pretrained import load_pretrained
@@ -1155,7 +1157,7 @@ class PartialRope(Attention):
         return turn(q), turn(k)
 
 # %% [markdown]
-# Gemma 2 changes both ends of the decoder: vectors are multiplied by $\sqrt{d}$ on their way in, logits are capped on their way out ([2408.00118](https://arxiv.org/abs/2408.00118)). Its tables and norms start at 0, so the norm's factor is $1 + w$.
+# Gemma 2 changes both ends of the decoder: vectors are multiplied by $\sqrt{d}$ on their way in, logits are capped on their way out ([2408.00118](https://arxiv.org/abs/2408.00118)). The weights of its norms start at 0, so the norm's factor is $1 + w$.
 
 # %%
 class GemmaNorm(RMSNorm):
@@ -1352,7 +1354,7 @@ print("not moved:", (score(*one) - score(*(apply_rope_half(cut(x @ w.T), at) for
 # %% [markdown]
 # ## 13. Extension: a choice of experts
 #
-# A gated layer holds two thirds of a block's numbers, and every token pays for all of them. Mixtral has eight such layers, **experts**. A small matrix, the router, scores them for each token, and the best two run: 47 billion numbers stored, 13 billion used per token ([2401.04088](https://arxiv.org/abs/2401.04088)).
+# A gated layer holds two thirds of a block's numbers or more, and every token pays for all of them. Mixtral has eight such layers, **experts**. A small matrix, the router, scores them for each token, and the best two run: 47 billion numbers stored, 13 billion used per token ([2401.04088](https://arxiv.org/abs/2401.04088)).
 
 # %% [markdown]
 # ### Worked example
@@ -1403,8 +1405,9 @@ class Experts(nn.Module):
 
 # %%
 MIXTRAL = LLAMA | dict(n_kv_heads=8, d_ff=14_336, n_experts=8, n_active=2)
-stored, used = (count(lambda c: Decoder(c, ffn=Experts), config(**MIXTRAL | dict(n_experts=n))) for n in (8, 2))
-print(f"{stored:,} stored; with two experts in a block, as a token meets it, {used:,}")
+stored, two = (count(lambda c: Decoder(c, ffn=Experts), config(**MIXTRAL | dict(n_experts=n))) for n in (8, 2))
+used = two + 32 * 6 * 4096  # a token meets two experts of each layer, and the whole router: all 8 rows of it
+print(f"{stored:,} stored; a token meets {used:,} of them")
 
 # %% [markdown]
 # ## 14. Extension: one stack reads, another writes

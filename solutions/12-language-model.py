@@ -40,7 +40,7 @@ predict("speech.p1", "Ten seconds of reading each. Who pays fewer bits for the p
         ["the one that counts", "the Transformer", "both the same, within 0.1"])
 
 # %% [markdown]
-# Keep your guess: in section 4 both have read.
+# Keep your guess: in section 5 both have read.
 
 # %% [markdown]
 # ## 1. A model that counts

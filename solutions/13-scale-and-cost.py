@@ -545,7 +545,7 @@ show_large("lora")
 # %%
 reveal("scale.p4",
        lambda: ", ".join(f"{task} {found[task, 'trained'][1]:.2f} at rank 2" for task in lora.TASKS),
-       "What the model can already do needs a small push. A skill that it lacks does not come with a small rank.",
+       "What the model can already do needs a small push. Within these 300 steps, the skill that it lacks does not come with rank 2.",
        answer="renamed alone")
 
 # %% [markdown] evidence="recorded: lora, control: task"

@@ -15,6 +15,7 @@ import traitlets as t
 
 from .translation import _, words
 
+MARKS = {"right": "✓", "wrong": "✗"}
 State = dict[str, Any]  # of one question; Question says what it holds
 Item = dict[str, Any]
 _HERE = Path(__file__).parent
@@ -61,7 +62,7 @@ class Question(anywidget.AnyWidget):
         name: str = "",
         below: Callable[[], str] | None = None,
     ):
-        self._on_commit, self._below, self._place = on_commit, below, None
+        self._on_commit, self._below, self._place, self._kept = on_commit, below, None, None
         super().__init__(
             items=items,
             states=states or {},
@@ -90,6 +91,8 @@ class Question(anywidget.AnyWidget):
         # The number tells the page that its commit has arrived, even where nothing else has changed.
         number = state.get("n", self.states.get(key, {}).get("n", 0))
         self.states = {**self.states, key: {**state, "n": number}}
+        if self._kept is not None:  # for the next day
+            self._kept.update(self._without_control(), raw=True)
 
     def __repr__(self):
         return "\n".join(_plain(i) for i in self.items)
@@ -109,15 +112,22 @@ class Question(anywidget.AnyWidget):
         # A notebook opened again the next day has no control: JupyterLab would put "Error displaying widget" there,
         # and nothing else of the same output. So the plain question is an output of its own, hidden while a control
         # stands below it.
-        plain = (
-            f'{FALLBACK}<div class="ta-ask-plain" data-ask="{self.token}">{data["text/html"]}'
-            f"<p>{_('To answer, run this cell.')}</p></div>"
-        )
-        display({"text/plain": data["text/plain"], "text/html": plain}, raw=True)
+        self._kept = display(self._without_control(), raw=True, display_id=True)
         if view:
             display({**view, "text/plain": ""}, raw=True, metadata=metadata)
         if self._below is not None:
             self._place = display(self._line(), raw=True, display_id=True)
+
+    def _without_control(self):
+        """The questions, and what was answered."""
+        parts = []
+        for item in self.items:
+            state = self.states.get(item["key"], {})
+            said = f"{MARKS.get(state.get('tone'), '')} {state.get('message', '')} {state.get('why', '')}"
+            parts.append(_page(item, state.get("choice")) + (f"<p>{html.escape(said.strip())}</p>" if state else ""))
+        ask = "" if all(i["key"] in self.states for i in self.items) else f"<p>{_('To answer, run this cell.')}</p>"
+        plain = f'{FALLBACK}<div class="ta-ask-plain" data-ask="{self.token}">{"".join(parts)}{ask}</div>'
+        return {"text/plain": repr(self), "text/html": plain}
 
     def draw_below(self) -> None:
         """Draws the line under the control again, where it is on show."""
@@ -136,6 +146,7 @@ def _plain(item):
     return "\n".join([item["question"], *(f"  ○ {o}" for o in _labels(item))])
 
 
-def _page(item):
-    options = "".join(f"<li>{html.escape(o)}</li>" for o in _labels(item))
+def _page(item, chosen=None):
+    shown = {o: html.escape(label) for o, label in zip(item["options"], _labels(item), strict=True)}
+    options = "".join(f"<li>{f'<strong>{s}</strong>' if o == chosen else s}</li>" for o, s in shown.items())
     return f"<p><strong>{html.escape(item['question'])}</strong></p>" + (f"<ul>{options}</ul>" if options else "")

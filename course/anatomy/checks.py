@@ -1,13 +1,14 @@
 """``check`` and ``evaluate``: the instant check in a learner's notebook."""
 
+import contextlib
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import claims, judging, loop, probing, records, runner, session
+from . import claims, judging, loop, printed, probing, records, runner, session, stopped, translation
 from .progress import note
 from .translation import _, listed
 from .verdict import Verdict
@@ -40,6 +41,19 @@ class NotChecked(CheckFailed):
         return [_("{exercise}: not checked").format(exercise=self.exercise)]
 
 
+class Stopped(NotChecked):
+    """Raised by ``check`` where the learner stopped it. line: where the learner's code was, (number, text), or None."""
+
+    def __init__(self, exercise_id: str, shows: str, line: tuple[int, str] | None) -> None:
+        case = _("Stopped in this case: {case}").format(case=translation.said(exercise_id, shows))
+        place = [_("Your code was at line {n}: {line}").format(n=line[0], line=line[1])] if line else []
+        self.lines = [case, *place, _("Nothing was judged.")]
+        super().__init__(exercise_id, "\n".join(self.lines))
+
+    def _render_traceback_(self):
+        return self.lines
+
+
 def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
     """The verdict on a learner's functions as an object, without raising or displaying.
 
@@ -54,20 +68,37 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
         MissingRecording: unknown exercise, or recordings that are not there; the message says what to do.
         TypeError: another number of functions than the exercise asks for.
     """
+    return _tried(exercise_id, functions)[0]
+
+
+def _tried(exercise_id: str, functions: Sequence[Callable[..., Any]]) -> tuple[Verdict, printed.Kept]:
+    """The verdict, and what the functions printed in the case that it shows.
+
+    Raises: what ``evaluate`` raises; Stopped where the learner stopped it.
+    """
     record = records.recent(exercise_id, with_mistakes=False)
     named = _named(record, functions)
     problem = runner.calling_problem(named, record.signature)
+    words = [printed.Kept() for _case in record.cases]
     start = time.perf_counter()
     if problem:
         outcomes: runner.Outcomes = [({"results": [], "signature": problem}, {})] * len(record.cases)
     else:
+        outcomes = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they would name a line of ours, above a verdict that says what is wrong
-            outcomes = [runner.run_program(c.program, c.tensors, named, record.forbidden) for c in record.cases]
+            for i, case in enumerate(record.cases):
+                try:
+                    with printed.kept() as words[i]:
+                        outcomes.append(runner.run_program(case.program, case.tensors, named, record.forbidden))
+                except KeyboardInterrupt as stop:
+                    raise Stopped(exercise_id, case.shows, stopped.line_of(stop)) from None
     seconds = time.perf_counter() - start
     if not judging.passes(record, outcomes):
         record = records.recent(exercise_id)
-    return verdict_on(record, named, outcomes, seconds)
+    verdict = verdict_on(record, named, outcomes, seconds)
+    failed = next((i for i, case in enumerate(verdict.cases) if not case.passed), None)
+    return verdict, printed.Kept() if failed is None else words[failed]
 
 
 def verdict_on(
@@ -101,22 +132,25 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
             markup, text = loop.not_checked(stale)
             _display(shell, markup, text, {})
             raise NotChecked(exercise_id, text)
-    verdict = evaluate(exercise_id, *functions)
+    with stopped.sign_of_life(sys.stdout) if shell is not None else contextlib.nullcontext():
+        verdict, words = _tried(exercise_id, functions)
     entry = note(verdict)
-    markup, text = loop.after(verdict, entry)
+    named = _named(records.recent(exercise_id, with_mistakes=False), functions)
+    gone = session.current.helpers_gone(named, shell.user_ns) if shell is not None else []
+    below = printed.below(words), loop.helpers_gone(gone), loop.after(verdict, entry)
     # The count stays in the notebook: an instructor's report says which exercises took most tries. What is checked
     # again after a pass took no more of them.
     tries = entry.get("passed_on_try") or entry.get("tries", 0)
     _display(
         shell,
-        verdict.html(markup),
-        "\n".join(t for t in (verdict.text(), text) if t),
+        verdict.html("".join(markup for markup, _text in below)),
+        "\n".join(t for t in (verdict.text(), *(text for _markup, text in below)) if t),
         {"anatomy": {"exercise": verdict.exercise, "tries": tries}},
     )
     # Nothing follows where no widget was imported.
     following = sys.modules.get(f"{__package__}.widgets.tools.following")
     if following is not None:
-        following.after_check(verdict, _named(records.recent(exercise_id, with_mistakes=False), functions))
+        following.after_check(verdict, named)
     if not verdict.passed:
         raise CheckFailed(verdict)
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from . import __version__, installation
 from .translation import ENGLISH, N_, _, listed, usually
 
+INTERRUPTED = 130  # what shells say of a program that Ctrl-C ended
+
 # name → (where its function is, what it is for)
 COMMANDS: dict[str, tuple[str, str]] = {
     "lab": ("lab:main", N_("open JupyterLab on your notebooks; copy them where none are yet")),
@@ -45,8 +47,12 @@ def usage() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns an exit status."""
     _say_anything()
-    with usually(_language()):
-        return _run(list(sys.argv[1:] if argv is None else argv))
+    try:
+        with usually(_language()):
+            return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        print(_("Stopped."), file=sys.stderr)
+        return INTERRUPTED
 
 
 def _language():

@@ -77,6 +77,12 @@ def _show(value, limit, out):
     return out.put(text if len(text) <= _PART else text[:_PART] + "…")
 
 
+def expectation(value: Any) -> str:
+    """What is expected, for people. A formula that an exercise asks for is not told: then what kind of thing it is."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    return _kind(value) if any(isinstance(p, Expression) for p in parts) else show(value)
+
+
 def _nested(value, out):
     if isinstance(value, list):
         out.put("[")
@@ -108,13 +114,13 @@ def difference(
     where = where or _(RESULT)
     if isinstance(got, Opaque):
         told = _("{where} is a {type}, expected {kind}").format(where=where, type=got.type_name, kind=_kind(expected))
-        return Difference("type", told, show(expected), repr(got))
+        return Difference("type", told, expectation(expected), repr(got))
     if got is None and expected is not None:
         told = _("{where} is None, expected {kind}").format(where=where, kind=_kind(expected))
         if where == _(RESULT) or where in (_(RESULT_OF_CALL).format(n=n) for n in range(1, MOST_CALLS)):
             told = _("{where} is None: is a return missing?").format(where=where)
-            return Difference("type", told, show(expected), "None", is_nothing=True)
-        return Difference("type", told, show(expected), "None")
+            return Difference("type", told, expectation(expected), "None", is_nothing=True)
+        return Difference("type", told, expectation(expected), "None")
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(expected, got, (atol or {}).get(id(expected), 0.0), rtol, where)
     if isinstance(expected, Expression):
@@ -164,7 +170,8 @@ def _kind(value):
     if isinstance(value, torch.Tensor):
         return _("a tensor of shape {shape}").format(shape=tuple(value.shape))
     if isinstance(value, Expression):
-        return _("a SymPy expression")
+        n, m = value.shape or (0, 0)
+        return _("a SymPy matrix of {n} × {m}").format(n=n, m=m) if value.shape else _("a SymPy expression")
     if isinstance(value, int) and not isinstance(value, bool):
         return _("an int")
     return "None" if value is None else _("a {type}").format(type=type(value).__name__)
@@ -259,15 +266,15 @@ def _digits(expected, got, index):
 def _expression_difference(expected, got, where):
     if isinstance(got, int | float):
         got = Expression(["Float", got])
-    if not isinstance(got, Expression):
-        return Difference("type", _is_expected(where, _kind(got), _kind(expected)), show(expected), show(got))
+    if not isinstance(got, Expression) or (got.shape is None) != (expected.shape is None):
+        return Difference("type", _is_expected(where, _kind(got), _kind(expected)), expectation(expected), show(got))
     if got.shape != expected.shape:
-        return Difference("shape", _has_shape(where, got.shape, expected.shape), str(expected), str(got))
+        return Difference("shape", _has_shape(where, got.shape, expected.shape), expectation(expected), str(got))
     unknown = sorted(got.symbols - expected.symbols)
     try:
         found = counterexample(got, expected)
     except NotAnExpression as error:
-        return Difference("expression", f"{where} {error}", str(expected), str(got))
+        return Difference("expression", f"{where} {error}", expectation(expected), str(got))
     if found is None:
         return None
     point, have, want = found
@@ -281,7 +288,8 @@ def _expression_difference(expected, got, where):
             "does not)"
         )
     told = told.format(where=where, at=at, symbols=_listed(unknown))
-    return Difference("expression", told, _number(want), _number(have))
+    values = [_("at {at}: {number}").format(at=at, number=_number(n)) for n in (want, have)]
+    return Difference("expression", told, values[0], f"{got}\n{values[1]}")
 
 
 def _listed(texts: Iterable[str], more: bool = False) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import codec, cost, diagnosis, laws, naming, runner, torch_settings
 from .codec import Memory, Tensors
-from .compare import RESULT, RESULT_OF_CALL, Difference, difference, show
+from .compare import RESULT, RESULT_OF_CALL, Difference, difference, expectation, show
 from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes, Step
 from .spelling import spelled
@@ -267,7 +267,8 @@ def _raise_difference(
             return Difference("raises", should, step["raises"][0], _("no error"))
     name, message, line = (str(p) for p in theirs["raises"])
     if "raises" not in step:
-        expected = show(memory.value(step["value"], want_tensors)) if step["value"] is not None else _("no error")
+        asked = step["value"]
+        expected = expectation(memory.value(asked, want_tensors)) if asked is not None else _("no error")
         if name == "NotImplementedError":
             return Difference("not_written", "", expected, _("nothing yet"))
         at = f" (at: {line})" if line else ""

@@ -2,18 +2,22 @@
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from . import units
 from .progress import is_extension, passed, unit_view, whats_next
 from .records import MissingRecording
 from .session import Run, Stale
 from .store import Entry
-from .translation import N_, _, said
+from .translation import N_, _, listed, said
 from .verdict import CALM, Verdict, box
 
 HINTS = (N_("Hint 1: a nudge"), N_("Hint 2: a plan"), N_("Hint 3: nearly code"))
 RUN_AGAIN = N_("Run it (Shift+Enter), then check again.")
+GONE = N_(
+    "It exists only in memory, from an earlier run, and would be missing in what you hand in. Write it again, or bring "
+    "it back (Ctrl+Z). Run its cell, then check again."
+)
 FIRST_HINT = 2  # failing tries before a hint is offered
 
 
@@ -163,6 +167,13 @@ def not_checked(stale: Stale) -> tuple[str, str]:
             f"{changed.format(name=name)}\n{again}",
         )
         return box(CALM, shown.html[0]), shown.text[0]
+    if stale.kind == "gone":
+        gone, more = _("Not checked: no cell defines {name} any more."), _(GONE)
+        shown.add(
+            f"<b>{gone.format(name=f'<code>{html.escape(name)}</code>')}</b><p>{more}</p>",
+            f"{gone.format(name=name)}\n{more}",
+        )
+        return box(CALM, shown.html[0]), shown.text[0]
     what, line = failure(run)
     failed = _("Not checked: the cell of {name} did not run.")
     shown.add(f"<b>{failed.format(name=f'<code>{html.escape(name)}</code>')}</b>", failed.format(name=name))
@@ -178,6 +189,17 @@ def not_checked(stale: Stale) -> tuple[str, str]:
     shown.add(f"<p>{memory}</p>", memory)
     markup, text = shown.both()
     return box(CALM, markup), text
+
+
+def helpers_gone(names: Sequence[str]) -> tuple[str, str]:
+    """(HTML, text) of a warning: functions that the answer uses and that no cell defines any more; "" for none."""
+    if not names:
+        return "", ""
+    warn = _("Your answer uses {names}, which no cell defines any more: it fails after a restart, and when handed in.")
+    return (
+        f"<p><b>{warn.format(names=listed(f'<code>{html.escape(n)}</code>' for n in names))}</b></p>",
+        warn.format(names=listed(names)),
+    )
 
 
 def failure(run: Run) -> tuple[str, str]:

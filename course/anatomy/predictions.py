@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from . import store, units
+from . import stopped, store, units
 from .records import MissingRecording
 from .translation import _, said
 
@@ -191,11 +191,14 @@ def reveal(
     shown = Revealed(prediction_id, result, because, answer)
     entry = store.read("predictions").get(prediction_id)
     _waiting.pop(prediction_id, None)
-    if entry is None and _interactive():
-        _waiting[prediction_id] = shown
-        shown.prepare()
-        return shown
-    shown.show(entry["choice"] if entry else None)
+    try:
+        if entry is None and _interactive():
+            _waiting[prediction_id] = shown
+            shown.prepare()
+            return shown
+        shown.show(entry["choice"] if entry else None)
+    except (Exception, KeyboardInterrupt) as error:
+        raise stopped.shortly(error) from None
     control = _asked.get(prediction_id)
     if entry and control is not None:
         now = store.read("predictions").get(prediction_id, entry)

@@ -4,6 +4,7 @@ A cell that fails leaves the definitions of an earlier run behind, and a check w
 cell that ran; the saved notebook, where the kernel can know its path, tells of cells that were changed since.
 """
 
+import ast
 import dis
 import json
 import os
@@ -13,11 +14,15 @@ import traceback
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 # Definitions at the left edge. A cell that is no valid Python (yet) has no syntax tree to ask.
 _DEFINES = re.compile(r"^(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)|^([^\W\d]\w*)\s*(?::[^=\n]*)?=(?!=)", re.M)
+# What may define any name.
+_ANYTHING = re.compile(r"\bexec\s*\(|\bglobals\s*\(|\bimport\s*\*|^\s*%run\b|\bget_ipython\b", re.M)
+ANY = "*"
 MAX_NAMES = 500  # of the learner's functions that one function uses, at whatever distance
 MAX_NOTEBOOK = 50 << 20  # bytes; a larger one is not searched for edits
 
@@ -34,7 +39,7 @@ class Run:
 
 @dataclass
 class Stale:
-    """Why a name does not stand for what is on the screen. kind: ``failed`` or ``edited``."""
+    """Why a name does not stand for what is on the screen. kind: ``failed``, ``edited`` or ``gone``."""
 
     name: str
     kind: str
@@ -43,10 +48,15 @@ class Stale:
 
 @dataclass
 class Session:
-    """The cells that ran in this kernel (by cell id), and the names that a failed cell left as they were."""
+    """The cells that ran in this kernel (by cell id), and the names that a failed cell left as they were.
+
+    homes: name → id of the cell that defined it last. gone: names that their cell defines no more, with that run.
+    """
 
     runs: dict[str, Run] = field(default_factory=dict)
     left_behind: dict[str, Run] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)
+    gone: dict[str, Run] = field(default_factory=dict)
     running: str = ""
     began: float = 0.0
     listeners: list[Callable[[str], None]] = field(default_factory=list)
@@ -71,8 +81,24 @@ class Session:
             else:
                 self.left_behind.pop(name, None)
         if error is None:
+            self._moved(getattr(info, "cell_id", None), run)
             for listener in self.listeners:
                 listener(run.source)
+
+    def _moved(self, cell, run):
+        """A cell ran to its end: which names live in it now, and which are defined in no cell any more?"""
+        here = bound(run.source)
+        for name in here:
+            self.gone.pop(name, None)
+            if cell:
+                self.homes[name] = cell
+        for name in [n for n, home in self.homes.items() if home == cell and not here & {n, ANY}]:
+            another = next((c for c, r in self.runs.items() if c != cell and name in bound(r.source)), None)
+            if another:
+                self.homes[name] = another
+            else:
+                del self.homes[name]
+                self.gone[name] = run
 
     def stale(self, functions: Mapping[str, object], namespace: Mapping[str, object]) -> Stale | None:
         """First Stale among the functions and what they use, or None.
@@ -83,22 +109,43 @@ class Session:
         for name in names:
             if name in self.left_behind:
                 return Stale(name, "failed", self.left_behind[name])
-        return self._edited(names, namespace)
+        saved = self._saved(namespace)
+        return self._edited(names, *saved) or next((s for s in self._gone(functions, *saved)), None)
 
-    def _edited(self, names, namespace):
-        """A cell that was run, then changed and saved, and not run again."""
+    def helpers_gone(self, functions: Mapping[str, object], namespace: Mapping[str, object]) -> list[str]:
+        """Names of the learner's own functions that the functions use and that no cell defines any more."""
+        helpers = [n for n in used_names(functions, namespace) if n not in functions]
+        return [s.name for s in self._gone(helpers, *self._saved(namespace))] if helpers else []
+
+    def _gone(self, names, at, saved):
+        """Names that are in memory alone: their cell ran without them, or is no code cell of the saved notebook."""
+        anywhere = {ANY} if saved is None else set().union(*map(bound, saved.values()))
+        for name in names:
+            run = self.gone.get(name)
+            home = self.runs.get(self.homes.get(name, ""))
+            if run is None and home and at > home.at and not anywhere & {name, ANY}:
+                run = home
+            if run:
+                yield Stale(name, "gone", run)
+
+    def _saved(self, namespace):
+        """(time, id → source of the code cells) of the notebook as it was saved last; (0, None) where nobody knows."""
         path = notebook_path(namespace)
         try:
             about = path.stat()
             if about.st_size > MAX_NOTEBOOK:
-                return None
+                return 0.0, None
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-            saved = {c["id"]: "".join(c["source"]) for c in cells if c.get("cell_type") == "code" and "id" in c}
+            saved = {c["id"]: "".join(c["source"]) for c in cells if c.get("cell_type") == "code"}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None  # unsaved, renamed or elsewhere: nothing is known
+            return 0.0, None  # unsaved, renamed or elsewhere: nothing is known
+        return about.st_mtime, saved
+
+    def _edited(self, names, at, saved):
+        """A cell that was run, then changed and saved, and not run again."""
         for cell, run in self.runs.items():
-            source = saved.get(cell, run.source)
-            if about.st_mtime > run.at and source.strip() != run.source.strip():
+            source = (saved or {}).get(cell, run.source)
+            if at > run.at and source.strip() != run.source.strip():
                 name = next((n for n, _ in defined(source) if n in names), None)
                 if name:
                     return Stale(name, "edited", run)
@@ -108,6 +155,27 @@ class Session:
 def defined(source: str) -> list[tuple[str, int]]:
     """``(name, line)`` of each definition and assignment at the left edge of a cell."""
     return [(m[1] or m[2], source.count("\n", 0, m.start()) + 1) for m in _DEFINES.finditer(source)]
+
+
+@lru_cache(maxsize=1_000)
+def bound(source: str) -> frozenset[str]:
+    """Names that a cell defines, imports or assigns outside of functions; with ANY, where it may define any name."""
+    names = {name for name, _line in defined(source)} | ({ANY} if _ANYTHING.search(source) else set())
+    try:
+        todo: list[ast.AST] = [ast.parse(source)]
+    except (SyntaxError, ValueError):  # magics, or no Python yet
+        return frozenset(names | {ANY})
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[0])
+        todo += ast.iter_child_nodes(node)
+    return frozenset(names)
 
 
 def used_names(functions: Mapping[str, object], namespace: Mapping[str, object]) -> list[str]:

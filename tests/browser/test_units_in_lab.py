@@ -9,6 +9,7 @@ import pytest
 
 from autograder import exercises
 from autograder.build.first_cell import FIRST_CELL
+from tests.waiting import wait_until
 from tests.widgets.lab import open_notebook, run_all, shut_down_kernel
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -170,4 +171,42 @@ def test_the_students_loop(page, lab, course_copy):
         [run_cell(page, c["id"]) for c in cells if c["type"] == "code" and c["id"] not in (setup, solve, check)]
     )
     assert "1/1 exercises" in shown
+    shut_down_kernel(page)
+
+
+@pytest.mark.xdist_group("lab")
+def test_an_edit_that_was_not_run_is_known_after_seconds(page, lab, course_copy):
+    """JupyterLab saves by itself; the check then knows that the code on the screen is not the code in memory."""
+    path = course_copy / "course" / "00-start-here" / "00-start-here.ipynb"
+    open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
+    cells = page.evaluate(CELLS)
+    setup = next(c["id"] for c in cells if c["type"] == "code" and c["id"] != FIRST_CELL)
+    solve, check = "solve-start-weighted_average", "check-start-weighted_average"
+    edit(page, solve, "def weighted_average(values, weights):\n    return weights @ values / weights.sum()")
+    for cell in (setup, solve):
+        run_cell(page, cell)
+    assert "things tried" in json.dumps(run_cell(page, check))
+    edit(page, solve, "def weighted_average(values, weights):\n    return values.mean(0)  # not run")
+    wait_until(lambda: "# not run" in path.read_text(encoding="utf-8"), "the notebook was not saved", seconds=60)
+    assert "was changed after it was run" in json.dumps(run_cell(page, check))
+    edit(page, solve, "# nothing here any more")
+    run_cell(page, solve)
+    assert "no cell defines" in json.dumps(run_cell(page, check))
+    shut_down_kernel(page)
+
+
+@pytest.mark.xdist_group("lab")
+def test_an_open_exercise_keeps_nothing_below_it_from_running(page, lab, course_copy):
+    """Run All Cells, and so Run All Above: what messages and docs advise after a restart."""
+    open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
+    edit(page, "solve-start-weighted_average", "def weighted_average(values, weights):\n    raise NotImplementedError")
+    run_all(page)
+    page.wait_for_function(
+        "() => [...window.jupyterapp.shell.currentWidget.content.model.cells].every("
+        "(c) => c.type !== 'code' || c.executionCount || !c.sharedModel.getSource().trim())",
+        timeout=300_000,
+        polling=250,
+    )
+    outputs = {c["id"]: c["outputs"] for c in page.evaluate(CELLS)}
+    assert "is not written yet" in json.dumps(outputs["check-start-weighted_average"])
     shut_down_kernel(page)

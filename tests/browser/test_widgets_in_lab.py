@@ -52,6 +52,24 @@ def test_widgets_live_in_jupyterlab(page, lab, course_copy):
             "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", f"JupyterLab {theme}"
         )
         page.wait_for_function("(word) => document.querySelector('.ta').dataset.theme === word", arg=theme.lower())
+    assert page.locator(".ta-next-day:visible").count() == 0
+    page.wait_for_timeout(4_000)  # by now the pictures are those of the last state
+    page.evaluate("async () => { await window.jupyterapp.commands.execute('docmanager:save') }")
+    shut_down_kernel(page)
+    stays_the_next_day(page, lab, CASES)
+
+
+def stays_the_next_day(page, lab, cases):
+    """Opened again without the kernel of yesterday, each widget shows its last picture, and no error."""
+    open_notebook(page, lab, "all.ipynb")
+    for i, name in enumerate(cases, 1):
+        cell = page.locator(".jp-Notebook .jp-CodeCell").nth(i)
+        cell.scroll_into_view_if_needed()
+        picture = cell.locator(".ta-next-day img:visible")
+        picture.wait_for()
+        assert len(picture.get_attribute("alt")) > 100 and picture.bounding_box()["width"] > 500, name
+        assert cell.get_by_text("Run this cell, and it moves.").is_visible()
+        assert cell.get_by_text("Error displaying widget").filter(visible=True).count() == 0, name
     shut_down_kernel(page)
 
 

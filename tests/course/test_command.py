@@ -34,6 +34,19 @@ def test_bad_words_are_one_sentence(capsys):
     assert "There is no unit '99-none'. Units: 00-start-here" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_ctrl_c_ends_each_command_with_one_word(name, capsys, monkeypatch):
+    module, function = command.COMMANDS[name][0].split(":")
+
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module(f"anatomy.{module}"), function, interrupted)
+    assert command.main([name]) == 130
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "Stopped.\n")
+
+
 def test_progress_is_the_page_as_text(capsys):
     from anatomy import progress
 

@@ -1,10 +1,11 @@
-"""Comparing numbers that have no neighborhood: infinities and NaN."""
+"""Comparing numbers that have no neighborhood, infinities and NaN, and formulas that nobody should be told."""
 
 import math
 
 import pytest
 import torch
 from anatomy.compare import difference
+from anatomy.symbolic import Expression
 
 INF, NAN = math.inf, math.nan
 
@@ -51,3 +52,27 @@ def test_what_differs_by_rounding_is_shown_with_its_digits():
     assert (found.expected, found.got) == ("[1] = 0.33333333333333331", "[1] = 0.3333333432674408")
     found = difference(expected, expected + 1)
     assert (found.expected, found.got) == ("[1, 0.3333]", "[2, 1.333]")
+
+
+FORMULA = ["Mul", ["Symbol", "q"], ["cos", ["Symbol", "theta"]]]
+MATRIX = ["Matrix", 1, 2, ["Symbol", "q"], ["cos", ["Symbol", "theta"]]]
+
+
+@pytest.mark.parametrize("asked, kind", [(FORMULA, "a SymPy expression"), (MATRIX, "a SymPy matrix of 1 × 2")])
+@pytest.mark.parametrize(
+    "got", ["q*cos(theta)", None, [1], 1, torch.ones(2), Expression(["Matrix", 1, 1, ["Symbol", "q"]])], ids=str
+)
+def test_a_wrong_kind_does_not_earn_the_formula(asked, kind, got):
+    found = difference(Expression(asked), got)
+    if found.kind == "expression":  # a number is one, too
+        assert found.expected.startswith("at q=") and "cos" not in found.expected
+    else:
+        assert found.expected == kind
+    assert "cos(theta)" not in found.sentence + found.expected
+
+
+def test_two_formulas_are_shown_at_the_point_at_which_they_differ():
+    found = difference(Expression(MATRIX), Expression([*MATRIX[:4], ["Symbol", "theta"]]))
+    formula, value = found.got.split("\n")
+    assert formula == "Matrix([[q, theta]])"
+    assert value.startswith("at q=") and found.expected.startswith(value.split(":")[0] + ": [")

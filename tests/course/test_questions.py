@@ -168,7 +168,8 @@ def test_the_waiting_cell_shows_the_result_by_itself(shell):
     shell.clear()
     state = commit(control, "rescues <all>")
     assert state["locked"] and state["why"] == "The result is there now."
-    (result, updated), (below, _) = shell
+    (result, updated), (below, _), (kept, updated_too) = shell
+    assert updated_too and "<strong>rescues &lt;all&gt;</strong>" in kept["text/html"] and "Kept: " in kept["text/html"]
     assert updated and "It came out differently." in result["text/html"] and "ruins back" in result["text/plain"]
     assert 'href="06-rope.ipynb#cell-id=reveal-rope-p2"' in below["text/html"]
     shell.clear()
@@ -200,6 +201,20 @@ def test_the_old_file_is_read(tmp_path):
     assert anatomy.predict("rope.p1").states["rope.p1"]["choice"] == "gone?"
     assert "gone?" in repr(anatomy.reveal("rope.p1", 1))
     assert json.loads((folder / "predictions.json").read_text())["rope.p1"]["shown"] is True
+
+
+def test_the_next_day_an_answered_quiz_shows_its_answer_and_why(shell):
+    control = anatomy.quiz("06-rope")
+    control._ipython_display_()
+    shell.clear()
+    commit(control, "by 5θ")
+    page, updated = shell[-1][0]["text/html"], shell[-1][1]
+    assert updated and "<strong>by 5θ</strong>" in page and "✓ Right." in page and "R(12 − 7)" in page
+    assert "To answer, run this cell." in page, "there is a second question"
+    again = anatomy.quiz("06-rope")
+    shell.clear()
+    again._ipython_display_()
+    assert "✓ Right." in shell[0][0]["text/html"]
 
 
 def test_without_a_kernel_there_is_a_plain_question_and_no_answer(shell):

@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
+import threading
 import time
 from pathlib import Path
 
 import pytest
-from anatomy import checks, claims, loop, session, units
+from anatomy import checks, claims, loop, session, stopped, units
 from anatomy.store import read
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -146,7 +148,8 @@ def saved(notebook, tmp_path, monkeypatch):
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
 
     def save(source, seconds=1.0):
-        cells = [{"cell_type": "code", "id": SOLVE, "source": source.splitlines(keepends=True)}]
+        cells = [{"cell_type": "code", "id": SOLVE, "source": (source or "").splitlines(keepends=True)}]
+        cells = cells if source else [{"cell_type": "markdown", "id": SOLVE, "source": RIGHT}]
         path.write_text(json.dumps({"cells": cells}))
         os.utime(path, (time.time() + seconds,) * 2)
 
@@ -222,3 +225,117 @@ def test_every_claim_of_the_course_can_be_decided():
     for unit in units.names():
         for claim in units.load(unit)["claims"]:
             assert claim["cells"], f"{unit}: nothing runs between {claim['claim']!r} and its verdict"
+
+
+RENAMED = RIGHT.replace("weighted_average", "weighted_averge")
+HELPER = "def total(w):\n    return w.sum()\n"
+WITH_HELPER = "def weighted_average(values, weights):\n    return weights @ values / total(weights)\n"
+
+
+def assert_gone(notebook):
+    error, text, bar = notebook.check()
+    assert isinstance(error, checks.NotChecked) and "no cell defines weighted_average any more" in text
+    assert "missing in what you hand in" in text and "passed" not in text and bar == f"{ID}: not checked"
+    assert ID not in read("progress")
+
+
+@pytest.mark.parametrize("first", [RIGHT, WRONG])
+def test_a_function_that_its_cell_defines_no_more_is_not_judged(notebook, first):
+    notebook.run(first, SOLVE)
+    notebook.run(RENAMED, SOLVE)
+    assert_gone(notebook)
+    notebook.run(RIGHT, SOLVE)
+    assert notebook.check()[0] is None
+
+
+def test_a_function_whose_cell_is_gone_or_became_text_is_not_judged(notebook, saved):
+    notebook.run(RIGHT, SOLVE)
+    saved(None)
+    assert_gone(notebook)
+    saved(RIGHT)
+    assert notebook.check()[0] is None
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        RIGHT,
+        "from somewhere import weighted_average\n",
+        "weighted_average = lambda values, weights: weights @ values / weights.sum()\n",
+        "a, weighted_average = 1, print\n",
+        "if True:\n    def weighted_average(values, weights):\n        return 0\n",
+        "%run answers.py\n",
+        "%%time\ndef weighted_average(values, weights):\n    return 0\n",
+        "exec(open('answers.py').read())\n",
+    ],
+)
+def test_a_function_that_some_cell_may_define_is_judged(notebook, saved, elsewhere):
+    notebook.run(RIGHT, "c-old")
+    saved(elsewhere)
+    assert notebook.check()[0] is None
+
+
+def test_a_function_that_moved_to_another_cell_is_judged(notebook):
+    notebook.run(RIGHT, SOLVE)
+    notebook.run(RIGHT, "c-mine")
+    notebook.run("# it is below now", SOLVE)
+    assert notebook.check()[0] is None
+    notebook.run("# gone", "c-mine")
+    assert_gone_after_a_pass(notebook)
+
+
+def assert_gone_after_a_pass(notebook):
+    error, text, _ = notebook.check()
+    assert isinstance(error, checks.NotChecked) and "no cell defines weighted_average any more" in text
+
+
+def test_a_helper_that_no_cell_defines_any_more_is_a_warning(notebook, saved):
+    notebook.run(HELPER, "c-helper")
+    notebook.run(WITH_HELPER, SOLVE)
+    notebook.run("print('nothing')", "c-helper")
+    error, text, _ = notebook.check()
+    assert error is None and "uses total, which no cell defines any more" in text and "passed" in text
+    notebook.run(HELPER, "c-helper")
+    assert "any more" not in notebook.check()[1]
+    saved(WITH_HELPER)  # the helper's cell was deleted
+    error, text, _ = notebook.check()
+    assert error is None and "uses total, which no cell defines any more" in text
+
+
+def test_what_is_printed_stands_below_the_smallest_failing_case(notebook, capsys):
+    notebook.run(WRONG.replace("    return", "    for i in range(3_000):\n        print('at', i)\n    return"), SOLVE)
+    capsys.readouterr()
+    error, text, _ = notebook.check()
+    assert type(error) is checks.CheckFailed and capsys.readouterr().out == ""
+    lines = text.splitlines()
+    at = lines.index("Your code printed in this case:")
+    assert lines[at + 1] == "  at 0" and lines[at + 20] == "  at 19" and lines[at + 21] == "  … and 2,980 more lines"
+    assert text.index("plain mean") < text.index("Your code printed")
+    notebook.run(RIGHT.replace("    return", "    print(weights)\n    return"), SOLVE)
+    error, text, _ = notebook.check()
+    assert error is None and "printed" not in text and capsys.readouterr().out == ""
+
+
+def test_a_check_that_is_stopped_says_where_the_code_was(notebook, monkeypatch):
+    monkeypatch.setattr(stopped, "PATIENCE", 0.2)
+    notebook.run("def weighted_average(values, weights):\n    while True:\n        values = values + 0\n", SOLVE)
+    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    error, text, bar = notebook.check()
+    timer.join()
+    assert isinstance(error, checks.Stopped) and not text
+    assert "Stopped in this case: " in bar and "Nothing was judged." in bar and len(bar.splitlines()) == 3
+    assert "Your code was at line 2: while True:" in bar or "Your code was at line 3: values = values + 0" in bar
+    assert ID not in read("progress")
+
+
+def test_a_reveal_that_fails_or_is_stopped_shows_nothing_of_ours(notebook):
+    notebook.run("from anatomy import reveal, record_prediction\nrecord_prediction('start.p1', 'mine')", "c-import")
+    for code, lines in (
+        ("reveal('start.p1', lambda: 1 / 0)", ["ZeroDivisionError: division by zero", "At line 1: "]),
+        ("import signal\nreveal('start.p1', lambda: signal.raise_signal(2))", ["Stopped.", "At line 2: "]),
+    ):
+        del notebook.bars[:]
+        notebook.run(code, "c-reveal")
+        (bar,) = notebook.bars
+        assert [said.startswith(line) for said, line in zip(bar.splitlines(), lines, strict=True)] == [True, True], bar

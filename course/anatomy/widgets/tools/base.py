@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 from ... import files, translation
 from ...installation import how_to_repair
 from ...records import MissingRecording, assets_dir
-from . import following
+from . import following, next_day
 from .calls import replaced, shorten, unwritten
 from .drawing import Figure, above
 from .story import Step
@@ -74,6 +74,7 @@ class TableWidget(anywidget.AnyWidget):
 
     def __init__(self, fn: Any = None, **state: Any) -> None:
         self._fn = fn
+        self._last: next_day.LastPicture | None = None  # where it is on show
         recorded = load_recording(self.recording)
         self._reference: Tables = {k.removeprefix("ref_"): v for k, v in recorded.items() if k.startswith("ref_")}
         self._inputs: Inputs = {k: torch.from_numpy(v) for k, v in recorded.items() if not k.startswith("ref_")}
@@ -214,6 +215,13 @@ class TableWidget(anywidget.AnyWidget):
         alt = self.alt
         data = {**data, "text/plain": alt, "image/png": base64.b64encode(self.png()).decode()}
         return data, {**metadata, "image/png": {"alt": alt}}
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        data, metadata = self._repr_mimebundle_()
+        display(data, raw=True, metadata=metadata)
+        self._last = next_day.LastPicture(self)
 
     def save_html(self, path: str | Path) -> Path:
         """Write one self-contained page: tables, script and styles inside, no kernel and no network needed.
