@@ -53,6 +53,7 @@ READS = {
     "tests/widgets": (*NOTEBOOKS, *SPECS),
     "tests/browser": (*NOTEBOOKS, *SPECS, "autograder/grading", "tests/widgets"),
     "tests/recording/test_cuda_paths.py": ("assets", "course/anatomy", "solutions", *SPECS),
+    "tests/recording/test_large_figures.py": ("assets", "course/anatomy", "solutions", *SPECS),
 }
 SETTINGS = ("ANATOMY_", "ATEN_", "MKL_", "OMP_", "OPENBLAS_", "TORCH_")
 

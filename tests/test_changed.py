@@ -10,6 +10,8 @@ from . import changed
 from .changed import Selection
 from .imports import Imports
 
+pytestmark = pytest.mark.xdist_group("changed")  # all imports are read once
+
 
 @pytest.fixture(scope="module")
 def chosen():

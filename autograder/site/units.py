@@ -12,6 +12,7 @@ from typing import Any
 import nbformat
 from anatomy import files
 from anatomy.figures import STYLE
+from anatomy.widgets.tools.next_day import NAME as NEXT_DAY
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
@@ -110,6 +111,8 @@ class Unit:
             return _html(self._shelf.box(model, data["image/png"], data["text/plain"], "../"))
         if "text/latex" in data:
             return nbformat.v4.new_output("display_data", data={"text/latex": data["text/latex"]})
+        if NEXT_DAY in data.get("text/html", ""):
+            return None  # on a page no view dies
         if "text/html" in data:
             return _html(self._with_files(data["text/html"]))
         if "image/png" in data:

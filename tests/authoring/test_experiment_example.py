@@ -15,7 +15,8 @@ DRAWING = "autograder/recording/figures/sum_order.py"
 UNIT, BEFORE = "00-start-here", "# %% [markdown]\n# ## The letters used in this course\n"
 COMMAND = ("-m", "autograder.recording.experiments", "--only", "sum_order")
 
-pytestmark = pytest.mark.slow
+# In a row, in one process: the clone is made once.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("experiment-example")]
 
 
 def line(start):
@@ -93,5 +94,9 @@ def test_what_is_forgotten_is_said_in_a_sentence(clone):
     assert "sum_order.py has no facts(data)" in said
     (clone / SCRIPT).write_text(script, encoding="utf-8")
 
-    said = clone.tests("tests/recording/test_experiments.py", "tests/recording/test_cuda_paths.py", "-k", "sum_order")
-    assert "failed" not in said and "5 passed" in said, "complete, made, CPU alone, figure, and a pretended GPU"
+    said = clone.tests(
+        "tests/recording/test_experiments.py", "tests/recording/test_large_figures.py", "-k", "sum_order"
+    )
+    assert "failed" not in said and "6 passed" in said, (
+        "complete, made, CPU alone, figure, nothing large, and a pretended GPU"
+    )

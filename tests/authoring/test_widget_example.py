@@ -13,7 +13,8 @@ WING = "course/anatomy/widgets/__init__.py"
 RECORDER = "autograder/recording/widgets/temperature.py"
 PLACES = "tests/widgets/test_registration.py"
 
-pytestmark = pytest.mark.slow
+# In a row, in one process: the clone is made once.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("widget-example")]
 
 
 def line():

@@ -13,6 +13,8 @@ import pytest
 
 from autograder.build import package
 
+pytestmark = pytest.mark.xdist_group("student-package")  # it is built once
+
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):

@@ -11,7 +11,7 @@ from anatomy.experiments import recorded, show_large
 
 from autograder import ROOT
 from autograder.recording import figures
-from autograder.recording.experiments.__main__ import NAMES
+from autograder.recording.experiments.__main__ import NAMES, TIMED
 from tests.recording.pretend_cuda import NAME, pretend_cuda
 from tests.recording.tiny import record_tiny
 
@@ -59,10 +59,17 @@ def test_nothing_is_shown_where_nothing_large_was_recorded(name, assets, shown):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_large_recording_is_shown_with_its_device(name, assets, shown, monkeypatch):
+def test_an_experiment_stays_on_its_device_and_is_shown_with_it(name, assets, shown, monkeypatch, tmp_path_factory):
+    """Recorded where a GPU is pretended, and on the CPU: the same numbers, and a figure that says where."""
     small = recorded(name)
     with pretend_cuda():
-        record_tiny(name, "cuda", assets / "experiments", monkeypatch)
+        there = record_tiny(name, "cuda", assets / "experiments", monkeypatch)
+    here = record_tiny(name, "cpu", tmp_path_factory.mktemp("cpu"), monkeypatch)
+    assert there["made"]["name"] == NAME and there["made"]["setting"] == "large" and here["made"]["setting"] == "small"
+    assert there["made"]["command"].endswith("--device cuda --setting large")
+    apart = ("made", "setting")
+    if name not in TIMED:  # the pretended card computes on the CPU: same draws, same numbers
+        assert {k: v for k, v in there.items() if k not in apart} == {k: v for k, v in here.items() if k not in apart}
     figures.write(assets / "experiments" / "large", assets / "figures" / "large")
     show_large(name)
     (data,) = shown

@@ -22,6 +22,7 @@ CHANGES = spikes.remedies(
 )
 FACTS = script.facts(recorded("loss_spike"))
 SOURCE = (ROOT / "solutions" / "10-stability.py").read_text(encoding="utf-8")
+pytestmark = pytest.mark.xdist_group("unit-10")  # the runs are trained once
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,7 @@ FEEDS = [
     for exercise in dict.fromkeys(map(records.exercise_of, names_of(case.widget)))
     if exercise
 ]
+TOLD = 3  # mistakes of an exercise that a widget is to tell: the words come from one place for all of them
 EACH = pytest.mark.parametrize("name, task", FEEDS, ids=[f"{n}-{e}" for n, e in FEEDS])
 
 
@@ -101,8 +102,8 @@ def test_nothing_is_said_of_functions_that_pass(name):
 
 
 @EACH
-def test_a_widget_names_the_mistake_until_the_check_passes(name, task, tmp_path):
-    """Made of a stub it shows the reference; a mistake is in the picture, in words; a pass takes it away."""
+def test_a_widget_names_the_mistake_until_the_check_passes(name, task):
+    """Made of a stub it shows the reference; a mistake is told in words; a pass takes it away."""
     widget, exercise = CASES[name].widget, exercises.get(task)
     made = make(widget, {t: named(unwritten, t) for t in exercise.targets})
     assert "not written yet" in made.notice and made.mistake == ""
@@ -114,21 +115,36 @@ def test_a_widget_names_the_mistake_until_the_check_passes(name, task, tmp_path)
     assert made.tables == fresh.tables and fresh.mistake == ""
     told = 0
     for mutant in exercise.mutants:
+        if told == TOLD:
+            break
         wrong = as_written(exercise, mutant.fn)
         verdict = checked(exercise, wrong)
         if not made.mistake:
             continue  # the mistake is in a function that this widget does not show, or cannot be drawn
         told += verdict.mistakes[0].message[:100] in made.mistake
         assert made.alt.startswith(made.mistake.replace("\n", " ")) and made.mistake.startswith("Your ")
-        if told == 1:
-            page = made.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
-            assert page.count(html.escape(made.alt)) == 1 and '"mistake": "Your ' in page
-            size = lambda w: Image.open(io.BytesIO(w.png())).size
-            assert made.png() == made.png()
-            assert size(made)[1] >= size(fresh)[1] + 15 and size(made)[0] == size(fresh)[0]
     assert told
     assert checked(exercise, right).passed
     assert made.tables == fresh.tables and (made.notice, made.mistake, made.alt) == ("", "", fresh.alt)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake_is_in_the_picture_and_on_the_page(name, tmp_path):
+    """Of one exercise that feeds the widget: where its words come from makes no difference to either."""
+    widget, exercise = CASES[name].widget, exercises.get(dict(FEEDS)[name])
+    fresh = make(widget, as_written(exercise, exercise.reference))
+    fresh.close()  # stays as it is
+    made = make(widget, as_written(exercise, exercise.reference))
+    for mutant in exercise.mutants:
+        checked(exercise, as_written(exercise, mutant.fn))
+        if made.mistake:
+            break
+    page = made.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count(html.escape(made.alt)) == 1 and '"mistake": "Your ' in page
+    picture, size = made.png(), lambda drawn: Image.open(io.BytesIO(drawn)).size
+    assert picture == made.png()
+    width, height = size(fresh.png())
+    assert size(picture)[0] == width and size(picture)[1] >= height + 15
 
 
 @EACH

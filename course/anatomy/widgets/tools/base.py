@@ -221,7 +221,7 @@ class TableWidget(anywidget.AnyWidget):
 
         data, metadata = self._repr_mimebundle_()
         display(data, raw=True, metadata=metadata)
-        self._last = next_day.LastPicture(self)
+        self._last = next_day.LastPicture(self, base64.b64decode(data["image/png"]))
 
     def save_html(self, path: str | Path) -> Path:
         """Write one self-contained page: tables, script and styles inside, no kernel and no network needed.

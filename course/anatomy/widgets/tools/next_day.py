@@ -17,6 +17,7 @@ from .words import _
 if TYPE_CHECKING:
     from .base import TableWidget  # which imports this
 
+NAME = "ta-next-day"
 REST = 2.0  # seconds without a change, after which the picture is drawn again
 COLORS = 64  # enough for lines and maps, and a third of the bytes
 # JupyterLab marks only such an error so: a view that lives has the class further inside.
@@ -30,29 +31,32 @@ STYLE = f"""<style>
 </style>"""
 
 
-def picture(widget: "TableWidget") -> dict[str, str]:
+def picture(widget: "TableWidget", png: bytes) -> dict[str, str]:
     """MIME bundle: the widget's picture, hidden but where its view has died."""
     small = io.BytesIO()
-    with Image.open(io.BytesIO(widget.png())) as drawn:
+    with Image.open(io.BytesIO(png)) as drawn:
         drawn.convert("RGB").quantize(COLORS).save(small, format="PNG", optimize=True)
     source = base64.b64encode(small.getvalue()).decode()
     image = f'<img alt="{html.escape(widget.alt, quote=True)}" src="data:image/png;base64,{source}">'
     words = html.escape(_("This is the last picture. Run this cell, and it moves."))
     return {
-        "text/html": f'{STYLE}<div class="ta-next-day" style="display:none">{image}<p>{words}</p></div>',
+        "text/html": f'{STYLE}<div class="{NAME}" style="display:none">{image}<p>{words}</p></div>',
         "text/plain": "",
     }
 
 
 class LastPicture:
-    """The output that keeps a widget's picture. It is drawn again when the widget has rested after a change."""
+    """The output that keeps a widget's picture, and is drawn again when the widget has rested after a change.
 
-    def __init__(self, widget: "TableWidget") -> None:
+    png: the first picture, which exists already.
+    """
+
+    def __init__(self, widget: "TableWidget", png: bytes) -> None:
         from IPython.display import display
 
         self.widget = widget
         self._waiting: asyncio.TimerHandle | None = None
-        self._place = display(picture(widget), raw=True, display_id=True)
+        self._place = display(picture(widget, png), raw=True, display_id=True)
         widget.observe(self._changed, [*widget.controls, "tables", "mistake"])
 
     def _changed(self, change: Any) -> None:
@@ -67,4 +71,4 @@ class LastPicture:
     def _draw(self) -> None:
         self._waiting = None
         if self._place is not None:
-            self._place.update(picture(self.widget), raw=True)
+            self._place.update(picture(self.widget, self.widget.png()), raw=True)
