@@ -51,7 +51,7 @@ READS = {
     "tests/sandbox": PRODUCT,
     "tests/units": PRODUCT,
     "tests/widgets": (*NOTEBOOKS, *SPECS),
-    "tests/browser": (*NOTEBOOKS, *SPECS, "autograder/grading", "tests/widgets"),
+    "tests/browser": (*NOTEBOOKS, *SPECS, "autograder/grading", "tests/widgets", "Makefile"),
     "tests/recording/test_cuda_paths.py": ("assets", "course/anatomy", "solutions", *SPECS),
     "tests/recording/test_large_figures.py": ("assets", "course/anatomy", "solutions", *SPECS),
 }

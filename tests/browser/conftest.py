@@ -1,30 +1,40 @@
-"""A JupyterLab over a copy of the course, as `make lab` starts it: one for all tests of the xdist group “lab”."""
+"""A JupyterLab over a copy of the course, in a learner's environment: one for all tests of the xdist group “lab”."""
 
+import json
 import os
-import shutil
 
 import pytest
 
 from autograder import ROOT
+from tests import learner
 from tests.widgets.lab import start_lab
 
 from . import seconds
 
+EXTENSION = ("tests/__init__.py", "tests/yardstick.py", "tests/browser/__init__.py", "tests/browser/seconds.py")
+
 
 @pytest.fixture(scope="session")
 def course_copy(tmp_path_factory):
-    """course/, solved/ (the source notebooks) and assets/, so that a test may edit and save without harm."""
+    """course/, lock/ and wheel/ (the solved notebooks, for each of the two environments), so that a test may edit."""
     folder = tmp_path_factory.mktemp("lab")
-    for name, source in (("course", "course"), ("solved", "solutions")):
-        for book in (ROOT / source).glob("*/*.ipynb"):
-            (folder / name / book.parent.name).mkdir(parents=True)
-            shutil.copy(book, folder / name / book.parent.name)
+    for name, source in (("course", "course"), ("lock", "solutions"), ("wheel", "solutions"), ("wheel", "course")):
+        for path in (ROOT / source).glob("*/*.ipynb"):
+            book = json.loads(path.read_text(encoding="utf-8"))
+            if name == "wheel":
+                book["metadata"]["kernelspec"]["name"] = "wheel"
+            place = folder / name / path.parent.name / path.name
+            if not place.exists():
+                place.parent.mkdir(parents=True)
+                place.write_text(json.dumps(book), encoding="utf-8")
     return folder
 
 
 @pytest.fixture(scope="session")
-def lab(course_copy):
+def lab(course_copy, tmp_path_factory):
     """Address of the running JupyterLab. Its kernels see predictions as made, and keep progress in the copy.
+
+    Its own kernel and the one named "wheel" hold what a learner installs, and nothing of the staff's.
 
     A learner's kernel has as many threads as cores; trainings pin theirs, and this is where one that doesn't shows.
     Threads that wait sleep: where other tests run, their spinning would count for more than their work.
@@ -33,7 +43,9 @@ def lab(course_copy):
     os.environ |= {"ANATOMY_RUN_ALL": "1", "ANATOMY_HOME": str(course_copy / "home")}
     os.environ |= {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", seconds.FILE: str(course_copy / "seconds")}
     try:
-        with start_lab(course_copy, extension=seconds.__name__) as url:
+        python = learner.course_folder(tmp_path_factory) / ".venv" / "bin" / "python"
+        kernels = {"wheel": learner.wheel_python(tmp_path_factory)}
+        with start_lab(course_copy, python=python, kernels=kernels, extension=EXTENSION) as url:
             yield url
     finally:
         os.environ.clear()

@@ -103,7 +103,7 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         asked = learner.run("predict-start-p1")
         asked.get_by_role("radio", name="is 10 times larger").check()
         asked.get_by_role("button", name="Keep my prediction").click()
-        asked.get_by_text("Kept: is 10 times larger").wait_for()
+        asked.get_by_text("Kept: is 10 times larger.", exact=True).wait_for()
         for name in code[2 : code.index("predict-start-p1")]:
             learner.run(name)
         learner.run("reveal-start-p1").get_by_text("It came out differently.").wait_for()

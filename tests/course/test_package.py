@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from autograder.build import package
+from tests import learner
 
 pytestmark = pytest.mark.xdist_group("student-package")  # it is built once
 
@@ -125,14 +126,9 @@ def running(folder, env, *options):
 
 
 @pytest.mark.slow
-def test_make_lab_serves_the_first_page_from_a_fresh_environment(unpacked, tmp_path):
+def test_make_lab_serves_the_first_page_from_a_fresh_environment(tmp_path_factory, tmp_path):
     """The README's first command, on the zip, from nothing but Python with pip and venv."""
-    env = {
-        k: v
-        for k, v in os.environ.items()
-        if not k.startswith(("VIRTUAL_ENV", "MAKE", "MFLAGS", "JUPYTER", "PYTHONPATH"))
-    }
-    env["PATH"] = os.pathsep.join(p for p in env["PATH"].split(os.pathsep) if ".venv" not in p)
+    unpacked, env = learner.course_folder(tmp_path_factory), learner.clean_environment()
     env |= {
         "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
         "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),

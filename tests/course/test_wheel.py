@@ -7,14 +7,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
-import sysconfig
 import time
 import tomllib
 import urllib.request
 import zipfile
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import anatomy
 import pytest
@@ -24,6 +21,7 @@ from autograder import ROOT
 from autograder.build import lock, wheel
 from autograder.languages import catalogues
 
+from .. import learner
 from .learners_folder import answers, cell_of, own_cell
 from .toy import texts
 
@@ -34,36 +32,22 @@ WRONG = "lambda values, weights: weights @ values"
 
 
 class Machine:
-    """A home, a folder to stand in, and an environment that holds the wheel and sees the libraries of this one."""
+    """A home, a folder to stand in, and an environment that holds the wheel and the libraries of the learner's lock."""
 
-    def __init__(self, folder, built):
+    def __init__(self, folder, built, libraries):
         self.folder, self.home, self.here = folder, folder / "home", folder / "somewhere"
         for made in (self.home, self.here):
             made.mkdir(parents=True)
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True)
         self.python = folder / "env" / "bin" / "python"
+        learner.install(built, folder / "env", libraries)
         (self.packages,) = (folder / "env" / "lib").glob("python*/site-packages")
-        # One line adds a folder; the .pth files in it, which lead to the checkout, are not read.
-        (self.packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        share = Path(sys.prefix) / "share" / "jupyter"
+        share = libraries.parents[2] / "share" / "jupyter"
         foreign = ("ANATOMY", "JUPYTER", "VIRTUAL_ENV", "PYTHON", "XDG_")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
         self.env = kept | {"HOME": str(self.home), "JUPYTER_PATH": str(share), "JUPYTERLAB_DIR": str(share / "lab")}
-        self.install(built)
 
     def install(self, built):
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "--python",
-            str(self.python),
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--no-index",
-        ]
-        subprocess.run([*pip, str(built)], check=True)
+        learner.put(built, self.folder / "env")
 
     def line(self, *words):
         return [str(self.folder / "env" / "bin" / "anatomy"), *words]
@@ -124,13 +108,13 @@ def contents():
 
 
 @pytest.fixture(scope="module")
-def built(contents, tmp_path_factory):
-    return wheel.build(contents, tmp_path_factory.mktemp("dist"))
+def built(tmp_path_factory):
+    return learner.built_wheel(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def machine(built, tmp_path_factory):
-    return Machine(tmp_path_factory.mktemp("machine"), built)
+    return Machine(tmp_path_factory.mktemp("machine"), built, learner.libraries(tmp_path_factory))
 
 
 def test_it_holds_what_a_learner_needs_and_nothing_else(built):

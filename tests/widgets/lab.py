@@ -11,6 +11,7 @@ by the browser tests and by benchmarks/widget_latency.py::
         shut_down_kernel(page)
 """
 
+import json
 import os
 import shutil
 import signal
@@ -82,25 +83,37 @@ def free_port():
 
 
 @contextmanager
-def start_lab(folder, timeout=60, extension=None):
-    """Serve ``folder``; yields the address. The package is importable in its kernels. Raises RuntimeError.
+def start_lab(folder, timeout=60, python=None, kernels=None, extension=()):
+    """Serve ``folder``; yields the address. Raises RuntimeError.
 
-    extension: the name of a module in this repository that each kernel loads at its start.
+    Args:
+        python: of an environment that holds JupyterLab and the course; without it, this one and the checkout's course.
+        kernels: more kernels by name, each the Python of another environment.
+        extension: files to be imported from a folder of their own, relative to the repository; each kernel loads the
+            last of them at its start.
     """
     private = Path(tempfile.mkdtemp(prefix="lab-"))
+    for file in extension:
+        (private / "path" / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, private / "path" / file)
     if extension:
         profile = private / "ipython" / "profile_default"
         profile.mkdir(parents=True)
-        (profile / "ipython_kernel_config.py").write_text(f"c.IPKernelApp.extensions = [{extension!r}]\n")
+        module = extension[-1].removesuffix(".py").replace("/", ".")
+        (profile / "ipython_kernel_config.py").write_text(f"c.IPKernelApp.extensions = [{module!r}]\n")
+    for name, path in (kernels or {}).items():
+        spec = private / "data_dir" / "kernels" / name
+        spec.mkdir(parents=True)
+        argv = [str(path), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": name, "language": "python"}))
+    path = [private / "path", *([] if python else [ROOT / "course", ROOT])]
     port = free_port()
     env = {
         "ANATOMY_HOME": str(private / "anatomy"),
         **os.environ,
         "HOME": str(private),
         "IPYTHONDIR": str(private / "ipython"),
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "course"), str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(
-            os.pathsep
-        ),
+        "PYTHONPATH": os.pathsep.join([*map(str, path), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     for kind in ("CONFIG_DIR", "RUNTIME_DIR", "DATA_DIR"):
         env[f"JUPYTER_{kind}"] = str(private / kind.lower())
@@ -118,6 +131,7 @@ def start_lab(folder, timeout=60, extension=None):
             "--LabApp.expose_app_in_browser=True",
         ],
     )
+    command[0] = str(python or command[0])
     env = lab.environment(env)
     log = private / "lab.log"
     with open(log, "wb") as sink:

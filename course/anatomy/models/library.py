@@ -244,7 +244,7 @@ def _live(library: Any, model: Any, answers: Answers) -> Theirs:
 
 def _source() -> str:
     made = manifest()["made"]
-    recorded = _("Hugging Face's side was recorded with transformers {version} ({device}), which isn't installed here.")
+    recorded = _("Hugging Face's side was recorded with transformers {version} ({device}).")
     return recorded.format(version=made["transformers"], device=made["device"])
 
 
