@@ -509,7 +509,7 @@ show_large("root_d")
 # How much it hurts depends on the learning rate. At 0.001 the worst run without it still answers {{root_d.not_divided.lowest_at_rate0:.1%}}, although scores of $D = 256$ start {{root_d.not_divided.d256.spread:.1f}} wide. At 0.01 and $D = 256$ it answers {{root_d.not_divided.d256.rate2.accuracy:.1%}} on average, with a narrow start {{root_d.small_start.d256.rate2.accuracy:.1%}}, with the division {{root_d.divided.d256.rate2.accuracy:.1%}}.
 
 # %% [markdown] evidence="recorded: root_d, control: start + argued"
-# **Verdict on this task: the division helps, and not mainly for the reason given.** At a small learning rate, wide fresh scores cost little. At a large one, a narrow start does not replace the division: it ends behind it in {{root_d.small_start.worse}} of {{root_d.small_start.of}} pairs.
+# **Verdict on this task: the division helps, and not mainly for the reason given.** At a small learning rate, wide fresh scores cost little. At a large one, a narrow start does not replace the division: it ends behind it in {{root_d.small_start.fast.worse}} of {{root_d.small_start.fast.of}} pairs.
 #
 # What fits the runs is the step: one step of Adam moves all $D$ products of a score together, and the division shrinks that move by $\sqrt D$. This is one small head; unit 10 takes up scores that grow in large models. T5 has no division: [its code](https://github.com/huggingface/transformers/blob/main/src/transformers/models/t5/modeling_t5.py) starts with smaller query weights.
 

@@ -305,7 +305,7 @@ def watch(layers, x):
 # %% [markdown]
 # ### See it
 #
-# 24 layers of real attention and feed-forward, $d = 64$, weights after Xavier, no training. The loss is the mean squared distance to a random target.
+# 24 layers of real attention and feed-forward, $d = 64$, weights drawn after Xavier, no training. (Xavier's rule gives them the variance $2/(d_{in} + d_{out})$, He's $2/d_{in}$: the output shall be about as large as the input.) The loss is the mean squared distance to a random target.
 
 # %%
 steps = {"post_ln": post_ln, "pre_ln": pre_ln}
@@ -441,9 +441,9 @@ with described("Gradient norm per layer in 96 layers of width 32. First over las
 show_large("gradient_flow")
 
 # %% [markdown] evidence="recorded: gradient_flow, control: initialization"
-# **Verdict: only the third holds, unless weights are small.** At 96 layers and width 32 Post-LN's gradient does vanish toward the input: divided by {{gradient_flow.post_he_32.least:,.0f}} to {{gradient_flow.post_he_32.most:,.0f}} with He weights, by {{gradient_flow.post_twice_xavier_32.least:.0f}} to {{gradient_flow.post_twice_xavier_32.most:.0f}} with twice Xavier. At width 128 it is divided by {{gradient_flow.post_wide.most:.0f}} at most; weights of 0.02 give all layers the same. The last layer's never grows with depth.
+# **Verdict: none holds in general.** Whether Post-LN's gradient vanishes depends on initialization and width. In 96 layers of width 32 it does, divided toward the input by {{gradient_flow.post_he_32.least:,.0f}} to {{gradient_flow.post_he_32.most:,.0f}} with He weights, by {{gradient_flow.post_twice_xavier_32.least:.0f}} to {{gradient_flow.post_twice_xavier_32.most:.0f}} with twice Xavier. At width 128 it is divided by {{gradient_flow.post_wide.most:.0f}} at most. The last layer's gradient hardly changes with depth.
 #
-# Pre-LN is not equal in all layers: after Xavier its first gets {{gradient_flow.pre_xavier.least:.0f}} to {{gradient_flow.pre_xavier.most:.0f}} times its last. Without initialization, width and depth such statements mean little.
+# Pre-LN's is larger at the bottom, so the third is true unless weights are small: with Xavier's the first layer gets {{gradient_flow.pre_xavier.least:.0f}} to {{gradient_flow.pre_xavier.most:.0f}} times the last layer's gradient, with weights of 0.02 all layers get about the same.
 
 # %% [markdown]
 # So before training the top of Post-LN gets *large* gradients: at width 128 the last of 96 layers gets {{gradient_flow.last_post_over_pre:.0f}} times what it gets in Pre-LN, and depth does not reduce it. [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) proved this, and took it for the reason why Post-LN needs warm-up. Section 7 puts that reason to a test.
@@ -855,7 +855,7 @@ for name, peak, stairs in [("Post-LN", 3e-3, 0), ("Post-LN", 3e-3, 100), ("Post-
 # %% [markdown]
 # ### Two explanations
 #
-# Why must Post-LN's first steps be small?
+# Why must Post-LN's first steps be small? ([A third reason](https://arxiv.org/abs/1908.03265), Adam's young averages, is not tried here.)
 #
 # - **Size of the gradients.** Those of the top layers are large in Post-LN, so a large rate takes too large a step ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
 # - **Movement of the output.** Post-LN leans on its branches and amplifies small changes of the weights: the output moves far, however large the gradient was ([Liu et al. 2020](https://arxiv.org/abs/2004.08249)).
@@ -972,7 +972,7 @@ for layers, peak, goal in sorted({(r["layers"], r["peak"], r["goal"]) for r in t
     print(f"{layers:6}  {peak:<6} {goal:<10}   " + "".join(f"{cell:>26}" for cell in cells))
 
 # %% [markdown] evidence="recorded: effective_depth, control: learning rate"
-# **Verdict: the first half holds here, the second is not decided.** At equal loss, leaving out a layer of the later half costs Post-LN more: the median factor is larger in {{effective_depth.pairs.held}} of {{effective_depth.pairs.of}} comparisons ({{effective_depth.pairs.trainings}} pairs of trainings alike in depth, rate and seed, at two losses each). At 12 layers and the lower loss it is {{effective_depth.post.median:.0f}} in Post-LN, {{effective_depth.pre.median:.1f}} in Pre-LN.
+# **Verdict: the first half holds here, the second is not decided.** At equal loss, leaving out a layer of the later half costs Post-LN more: the median factor is larger in {{effective_depth.pairs.held}} of {{effective_depth.pairs.of}} comparisons ({{effective_depth.pairs.trainings}} pairs of trainings with equal depth, rate and seed, at two losses). At 12 layers and the lower loss it is {{effective_depth.post.min:.0f}} to {{effective_depth.post.max:.0f}} in Post-LN, {{effective_depth.pre.min:.1f}} to {{effective_depth.pre.max:.1f}} in Pre-LN.
 #
 # But Pre-LN got there in fewer steps in {{effective_depth.faster.held}} of {{effective_depth.faster.of}}, and layers that hardly count can be pruned. Whether a large Post-LN model ends up better, these runs cannot say.
 

@@ -749,7 +749,7 @@ with described("One line per seed. Up to place 64 every line of both is at 1; be
     length.draw({}, recorded("length"), pair)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **It would not.** At place {{length.trained}} the wrong model answers at least {{length.rope_wrong_half.back.trained.min:.3f}} of *back* and {{length.rope_wrong_half.twin.trained.min:.3f}} of *twin* in every run. Beyond, it ends at {{length.rope_wrong_half.back.end.min:.2f}} to {{length.rope_wrong_half.back.end.max:.2f}} for *back*, the right one at {{length.rope.back.end.min:.2f}} to {{length.rope.back.end.max:.2f}}: a mean difference of {{length.wrong_half_minus_right.back.mean:+.2f}} ± {{length.wrong_half_minus_right.back.error:.2f}} (standard error). Trained on {{length.shorter.trained}}, the wrong one ends *higher*: {{length.shorter.wrong_half_minus_right.back.mean:+.2f}} ± {{length.shorter.wrong_half_minus_right.back.error:.2f}}. Longer rows do not tell which one is wrong either.
+# **It would not.** At place {{length.trained}} the wrong model answers at least {{length.rope_wrong_half.back.trained.min:.3f}} of *back* and {{length.rope_wrong_half.twin.trained.min:.3f}} of *twin* in every run. Beyond, it ends at {{length.rope_wrong_half.back.end.min:.2f}} to {{length.rope_wrong_half.back.end.max:.2f}} for *back*, the right one at {{length.rope.back.end.min:.2f}} to {{length.rope.back.end.max:.2f}}: a mean difference of {{length.wrong_half_minus_right.back.mean:+.2f}} ± {{length.wrong_half_minus_right.back.error:.2f}} (standard error). Trained on {{length.shorter.trained}}, the wrong one ends *higher* in *back*: {{length.shorter.wrong_half_minus_right.back.mean:+.2f}} ± {{length.shorter.wrong_half_minus_right.back.error:.2f}}. So on longer rows *back* does not tell which one is wrong either.
 
 # %% [markdown]
 # ### RoPE from quarter turns
@@ -1054,7 +1054,7 @@ with described("One line per seed. Share of right answers at place 256: {ends}."
     length.draw({}, recorded("length"), names)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **NTK finds more twins than plain RoPE** at four times the trained length: {{length.ntk_minus_rope.twin.mean:+.2f}} ± {{length.ntk_minus_rope.twin.error:.2f}} (standard error, {{length.ntk_minus_rope.twin.pairs}} pairs), and {{length.shorter.ntk_minus_rope.twin.mean:+.2f}} ± {{length.shorter.ntk_minus_rope.twin.error:.2f}} after training on {{length.shorter.trained}}. *Back*, two more comparisons: {{length.ntk_minus_rope.back.mean:+.2f}} ± {{length.ntk_minus_rope.back.error:.2f}} and {{length.shorter.ntk_minus_rope.back.mean:+.2f}} ± {{length.shorter.ntk_minus_rope.back.error:.2f}}. PI has *back* at chance in all runs.
+# **NTK finds more twins than plain RoPE** at four times the trained length: {{length.ntk_minus_rope.twin.mean:+.2f}} ± {{length.ntk_minus_rope.twin.error:.2f}} (standard error, {{length.ntk_minus_rope.twin.pairs}} pairs), and {{length.shorter.ntk_minus_rope.twin.mean:+.2f}} ± {{length.shorter.ntk_minus_rope.twin.error:.2f}} after training on {{length.shorter.trained}}. *Back*, two more comparisons: {{length.ntk_minus_rope.back.mean:+.2f}} ± {{length.ntk_minus_rope.back.error:.2f}} and {{length.shorter.ntk_minus_rope.back.mean:+.2f}} ± {{length.shorter.ntk_minus_rope.back.error:.2f}}. At place 256 PI has *back* at chance in all runs.
 #
 # PI is meant to be followed by some training. Its authors report that 1,000 steps repair a LLaMA; {{length.tuning_steps}} steps on rows of {{length.tested}} here left *back* at {{length.rope_pi_tuned.back.end.max:.2f}} or less.
 
@@ -1334,7 +1334,7 @@ for name, found in recorded("length")["ablations"].items():
 # %% [markdown] evidence="recorded: length, control: clipping distance + argued"
 # **It is not the clip.** With a row for each distance, *back* is right (95 % or more) at place {{length.tested}} in {{length.ablations.shaw_every_distance.back.end.right}} of {{length.ablations.shaw_every_distance.of}} runs of Shaw and {{length.ablations.deberta_every_distance.back.end.right}} of {{length.ablations.deberta_every_distance.of}} of DeBERTa; with the far rows drawn anew, in {{length.ablations.shaw_far_rows_drawn.back.end.right}} and {{length.ablations.deberta_far_rows_drawn.back.end.right}}. So is *twin*.
 #
-# A likely reason: such rows are *added*, and $q^\top k$ stays what it was; RoPE turns $q$ and $k$. Partial RoPE, which leaves half of the features alone, fits: {{length.partial_rope.twin.end.mean:.2f}} of the twins at {{length.tested}}, RoPE {{length.rope.twin.end.mean:.2f}}.
+# A likely reason: such rows are *added*, and $q^\top k$ stays what it was; RoPE turns $q$ and $k$. Partial RoPE, which leaves half of the features alone, fits for the twins: {{length.partial_rope.twin.end.mean:.2f}} of the twins at {{length.tested}}, RoPE {{length.rope.twin.end.mean:.2f}}.
 
 # %% [markdown] evidence="recorded: length, control: steps"
 # **Transformer-XL had not learned the twin.** It misses them at place {{length.trained}} already, so length is not its problem. With {{length.longer_steps:,}} steps in place of {{length.steps:,}} it has them there in {{length.ablations.transformer_xl_longer.twin.trained.right}} of {{length.ablations.transformer_xl_longer.of}} runs, and at {{length.tested}} too ({{length.ablations.transformer_xl_longer.twin.end.min:.2f}} at least).

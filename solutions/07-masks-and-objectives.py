@@ -420,7 +420,7 @@ for rate, runs in leak.by_rate(record).items():
               f"right sentences {sum(runs['right'][name]) / seeds:.0%}")
 
 # %% [markdown] evidence="recorded: leak, control: learning rate"
-# **Verdict: the two losses answer different questions.** With the target in sight {{leak.bidirectional.beats}} of {{leak.runs}} runs beat the entropy, which no honest model can. Without it, {{leak.bidirectional.blind}} of {{leak.runs}} do worse than guessing blindly, and write {{leak.bidirectional.right:.0%}} right sentences in the mean, against {{leak.causal.right:.0%}}.
+# **Verdict: the two losses answer different questions.** With the target in sight {{leak.bidirectional.beats}} of {{leak.runs}} runs beat the entropy, which no honest model can. Without it, {{leak.bidirectional.blind}} of {{leak.runs}} do worse than guessing blindly. On average over all runs {{leak.bidirectional.right:.0%}} of the sentences that they write are right, against {{leak.causal.right:.0%}} with the causal mask.
 #
 # A masked or infilling model also sees both sides. There it is fair, since its targets are *hidden from the input*; but filling a gap is easier than going on, so a lower loss does not show better understanding.
 

@@ -459,7 +459,7 @@ show_large("decode")
 # %% [markdown] evidence="models: llama-1-7b, llama-2-7b, llama-2-13b, llama-2-70b, llama-3-8b + measured: decode"
 # **Verdict: not the whole series, and copying saves nothing.** LLaMA-1, and LLaMA-2 up to 13B, are MHA; LLaMA-2 70B and Llama 3 share ([2307.09288](https://arxiv.org/abs/2307.09288), [2407.21783](https://arxiv.org/abs/2407.21783)).
 #
-# *Storing* $G$ heads saves. Repeating them is extra work: in {{decode.slower.held}} of {{decode.slower.of}} recorded cases with shared heads, copying first was slower, at the longest cache {{decode.slower.least:.1f}} to {{decode.slower.most:.1f}} times. Good kernels let a group's queries read one key in place.
+# *Storing* $G$ heads saves. Repeating them is extra work: in {{decode.slower.held}} of {{decode.slower.of}} recorded cases with 2 heads or more that are shared, copying first was slower, at the longest cache {{decode.slower.least:.1f}} to {{decode.slower.most:.1f}} times. Good kernels let a group's queries read one key in place.
 
 # %% [markdown]
 # ## 6. Extension: from an old model to a new one

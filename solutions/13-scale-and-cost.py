@@ -551,7 +551,10 @@ reveal("scale.p4",
 # %% [markdown] evidence="recorded: lora, control: task"
 # **Verdict: one model, two tasks, two answers.** At rank 2 the trained base reaches {{lora.renamed.trained.r2.mean:.2f}} on *renamed* and {{lora.farther.trained.r2.mean:.2f}} on *farther* (worst and best seed: {{lora.farther.trained.r2.lowest:.2f}} and {{lora.farther.trained.r2.highest:.2f}}). There rank 8 reaches {{lora.farther.trained.r8.mean:.2f}}, all weights {{lora.farther.trained.full.mean:.2f}}.
 #
-# The control: on *renamed* the base's knowledge pays, {{lora.renamed.trained.r1.mean:.2f}} at rank 1 against {{lora.renamed.random.r1.mean:.2f}} of a random base. On *farther* it is in the way: the *random* base reaches {{lora.farther.random.r8.mean:.2f}} at rank 8. A toy of {{lora.parameters.full:,}} weights shows that tasks differ, not which rank yours needs.
+# The control: on *renamed* the base's knowledge pays, {{lora.renamed.trained.r1.mean:.2f}} at rank 1 against {{lora.renamed.random.r1.mean:.2f}} of a random base. On *farther* it is in the way from rank 2 on: the *random* base reaches {{lora.farther.random.r8.mean:.2f}} at rank 8. A toy of {{lora.parameters.full:,}} weights shows that tasks differ, not which rank yours needs.
+
+# %% [markdown] evidence="recorded: lora, control: steps"
+# **Rank or time?** All weights stop at {{lora.farther.trained.full.mean:.2f}} on *farther*, so {{lora.steps}} steps may be too few for any rank. With {{lora.longer.steps:,}} steps all weights learn it in every run ({{lora.longer.trained.full.lowest:.2f}} at least), while rank 2 reaches {{lora.longer.trained.r2.lowest:.2f}} to {{lora.longer.trained.r2.highest:.2f}} and rank 1 {{lora.longer.trained.r1.lowest:.2f}} to {{lora.longer.trained.r1.highest:.2f}}. So a small rank gets there later, and not in every seed.
 
 # %% [markdown]
 # ## 7. What a step of the whole model costs
@@ -724,7 +727,7 @@ with described("Milliseconds of a step against users, recorded on {device}: meas
 show_large("serving")
 
 # %% [markdown] evidence="measured: serving"
-# **What the recording says:** one user takes {{serving.one.least:.1f}} to {{serving.one.most:.1f}} times the predicted time, batches {{serving.batch.least:.1f}} to {{serving.batch.most:.1f}} times. {{serving.most_users}} users take {{serving.slower:.1f}} times as long as one, so together they get {{serving.faster:.1f}} times as many tokens. The model with {{serving.shrunk:.0f}} times fewer weights is {{serving.tiny_speedup:.0f}} times faster: there the calls decide, at {{serving.tiny.least:.0f}} times the prediction.
+# **What the recording says:** one user takes {{serving.one.least:.1f}} to {{serving.one.most:.1f}} times the predicted time, batches {{serving.batch.least:.1f}} to {{serving.batch.most:.1f}} times. {{serving.most_users}} users take {{serving.slower:.1f}} times as long as one, so together they get {{serving.faster:.1f}} times as many tokens. The model with {{serving.shrunk:.0f}} times fewer weights is {{serving.tiny_speedup:.0f}} times faster: there the calls decide, at {{serving.tiny_ratio:.0f}} times the prediction.
 
 # %% [markdown]
 # ## 10. Extension: experts that sleep

@@ -19,6 +19,8 @@ from anatomy.records import MissingRecording
 from .cells import TextError
 
 PLACE = re.compile(r"\{\{([a-z][a-z0-9_]*)((?:\.[a-z0-9_]+)+)(?::([^{}]+))?\}\}")
+RANGE = re.compile(rf"({PLACE.pattern})(?: to |–|[到至])({PLACE.pattern})")
+UNCERTAIN = "± "
 STRAY = re.compile(r"\{\{[^\\{}$]*\}\}")
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -64,6 +66,9 @@ def flat(tree: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 def fill(text: str, unit: Mapping[str, Any] | None = None, spelled: bool = True) -> str:
     """``text`` with every place filled in.
 
+    A range whose ends round alike is one number: "95%", not "95% to 95%". An uncertainty that is not 0 is never told
+    as 0: it gets as many decimals as its first digit needs.
+
     Args:
         text: Markdown. unit: dict of facts of the unit itself, for ``{{unit.…}}``; None leaves those as they are.
         spelled: ``word`` spells a number in English; otherwise, in the text of another language, it stays a number.
@@ -85,9 +90,16 @@ def fill(text: str, unit: Mapping[str, Any] | None = None, spelled: bool = True)
             raise TextError(f"{match[0]}: {name} has no such fact; there are {', '.join(near)}, …")
         if form in ("word", "Word") and not spelled:
             form = None
-        return shown(known[path], form, match[0])
+        told = shown(known[path], form, match[0])
+        if match.string.endswith(UNCERTAIN, 0, match.start()) and known[path] and not re.search("[1-9]", told):
+            return f"{known[path]:.1g}"
+        return told
 
-    text = PLACE.sub(value, text)
+    def one_if_equal(match: re.Match[str]) -> str:
+        ends = [PLACE.sub(value, place) for place in (match[1], match[5])]
+        return ends[0] if ends[0] == ends[1] else match[0]
+
+    text = PLACE.sub(value, RANGE.sub(one_if_equal, text))
     stray = next((s[0] for s in STRAY.finditer(text) if not PLACE.fullmatch(s[0])), None)
     if stray:
         raise TextError(f"{stray} is not {{{{experiment.fact}}}} nor {{{{experiment.fact:format}}}}")

@@ -1,5 +1,6 @@
 """Numbers in texts come from recordings: filled in by the build, never typed."""
 
+import json
 import re
 
 import pytest
@@ -82,9 +83,13 @@ def test_significant(token, digits):
     assert significant(token) == digits
 
 
+NUMBERS = {"loss": {"end": 0.3149, "held": 7, "of": 8}, "who": "ReLU"}
+NUMBERS |= {"low": 0.309, "high": 0.3149, "error": 0.0041, "none": 0.0}
+
+
 @pytest.fixture
 def facts(monkeypatch):
-    monkeypatch.setattr(numbers, "facts", lambda name: {"loss": {"end": 0.3149, "held": 7, "of": 8}, "who": "ReLU"})
+    monkeypatch.setattr(numbers, "facts", lambda name: NUMBERS)
 
 
 def test_places_are_filled_in(facts):
@@ -92,6 +97,25 @@ def test_places_are_filled_in(facts):
     assert numbers.fill(text) == "seven of 8, 0.31, ReLU; $\\frac{a}{b}$, {{unit.time}}"
     assert numbers.fill("{{unit.time}}", {"time": "an hour"}) == "an hour"
     assert numbers.fill("{{x.loss.held:Word}}") == "Seven"
+
+
+def test_a_range_whose_ends_round_alike_is_one_number(facts):
+    assert numbers.fill("{{x.low:.0%}} to {{x.high:.0%}}, {{x.low:.1%}} to {{x.high:.1%}}") == "31%, 30.9% to 31.5%"
+    assert numbers.fill("{{x.low:.1f}}–{{x.high:.1f}} s; {{x.low:.1f}} and {{x.high:.1f}}") == "0.3 s; 0.3 and 0.3"
+
+
+def test_an_uncertainty_is_not_rounded_to_nothing(facts):
+    assert numbers.fill("{{x.low:.2f}} ± {{x.error:.2f}}, ± {{x.low:.2f}}, ± {{x.none:.2f}}") == (
+        "0.31 ± 0.004, ± 0.31, ± 0.00"
+    )
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_text_tells_a_range_of_one_number(unit):
+    """Typed by hand, or joined by words that the build does not know."""
+    book = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
+    for text in ("".join(c["source"]) for c in book["cells"] if c["cell_type"] == "markdown"):
+        assert not re.search(r"(?<![\d.−-])(\d+\.?\d*%?)(?: to |–)\1(?![\d.%])|± 0\.?0*(?![\d.])", text), text
 
 
 @pytest.mark.parametrize(

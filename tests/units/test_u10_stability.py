@@ -40,6 +40,10 @@ def alarms(run, healthy):
     return space["alarms"](run)
 
 
+def largest_score(row):
+    return max(float(v) for v in row["score"].split())
+
+
 def ends(remedy):
     """Mean of the last 20 losses of the recorded runs, seed by seed."""
     rows = [r for r in recorded("loss_spike")["rows"] if r["remedy"] == remedy]
@@ -53,7 +57,9 @@ def test_the_puzzle_tells_the_run_as_it_is(runs):
     assert told == pytest.approx([losses[i] for i in (0, 20, 30, 40)], abs=0.02)
     assert told[0] > 2.7 and max(told[2:]) < 0.1, "the rule was learned"
     assert spike_height(losses) > 0.5 and spikes.end(losses) > 0.1  # recorded, eight seeds: 0.71 and 0.11 at least
-    assert min(ends("nothing")) > 0.1
+    rows = [r for r in recorded("loss_spike")["rows"] if r["remedy"] == "nothing"]
+    assert all(spike_height([float(v) for v in r["loss"].split()]) > 0.5 for r in rows), "it climbs in every run"
+    assert sum(end > 0.05 for end in ends("nothing")) >= 7
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -67,10 +73,9 @@ def test_alarms_of_the_recorded_runs_are_as_told():
     record = recorded("loss_spike")
     broken, good = (spikes.recorded_alarms(record, name) for name in ("nothing", "QK-norm"))
     count = lambda runs: {what: sum(a[what] is not None for a in runs) for what in runs[0]}
-    assert count(broken) == {"loss": 8, "score": 8, "gradient": 7, "log_z": 0}
-    assert count(good) == {"loss": 8, "score": 0, "gradient": 0, "log_z": 8}, "read the verdict again"
-    later = [a["gradient"] is None or a["gradient"] > a["score"] for a in broken]
-    assert sum(later) == 7, "the score is first of the three in 7 of 8: the answer to stability.p1"
+    alike = [what for what in count(broken) if count(broken)[what] > 0 and count(good)[what] > 0]
+    assert alike == ["loss", "gradient", "log_z"] and count(broken)["score"] == 8, "read the verdict again"
+    assert {a["gradient"] < a["score"] for a in broken} == {True, False}, "told: not always in the same order"
     assert max(ends("QK-norm")) < 0.01
 
 
@@ -87,7 +92,7 @@ def test_remedies_work_where_the_fault_is(runs, seed):
 
 def test_what_is_told_of_decay_and_clipping_is_what_was_recorded():
     rows = recorded("loss_spike")["rows"]
-    score = lambda name: median(r["largest_score"] for r in rows if r["remedy"] == name)
+    score = lambda name: median(largest_score(r) for r in rows if r["remedy"] == name)
     assert score("nothing") / score("decay on matrices") > 4, "decay limits what it acts on"
     assert min(ends("decay on matrices")) > 0.05 and max(ends("decay on gains too")) < 0.01
     pairs = list(zip(ends("clipping"), ends("nothing"), strict=True))
@@ -111,7 +116,7 @@ def test_the_notebook_only_says_of_the_recording_what_it_holds():
     assert '"device": "cpu"' in text, "the figures in the text are those of the recording on a CPU: read them again"
     for name in ("QK-norm", "soft cap on scores", "decay on gains too", "a tenth of the rate"):
         for row in (r for r in recorded("loss_spike")["rows"] if r["remedy"] == name):
-            assert spikes.end([float(v) for v in row["loss"].split()]) < 0.05 and row["largest_score"] < 500
+            assert spikes.end([float(v) for v in row["loss"].split()]) < 0.05 and largest_score(row) < 500
 
 
 def test_condition_number_is_worst_where_attention_is_flat():

@@ -44,9 +44,9 @@ def measure(S: int, G: int, s: Setting, device: str) -> Row:
 def facts(data: Data) -> Facts:
     """What text tells: at the longest cache, milliseconds by key-value heads, and what copying first costs."""
     H, longest = data["setting"]["H"], max(r["S"] for r in data["rows"])
-    shared = [r for r in data["rows"] if r["G"] < H]
+    shared = [r for r in data["rows"] if 1 < r["G"] < H]  # of one head every row is a view: nothing is copied
     last = {r["G"]: r for r in data["rows"] if r["S"] == longest}
-    times = [last[G]["copied"] / last[G]["grouped"] for G in last if G < H]
+    times = [last[G]["copied"] / last[G]["grouped"] for G in last if 1 < G < H]
     return {
         "in_place": {f"g{G}": r["grouped"] for G, r in last.items()},
         "copied": {f"g{G}": r["copied"] for G, r in last.items()},

@@ -101,9 +101,13 @@ SHORT = {"Post-LN": "post", "Pre-LN": "pre"}
 
 
 def facts(data: Data) -> Facts:
-    """Numbers for sentences: by which factor the loss grows without a layer of the later half (``median``, ``min``,
-    ``max`` at the most layers, the highest peak and the lowest goal), and in how many pairs of models that are alike
-    but for the wiring Post-LN has the larger median (``pairs``), and Pre-LN got there in fewer steps (``faster``)."""
+    """Numbers for sentences: by which factor the loss grows without a layer of the later half, in how many pairs of
+    models that are alike but for the wiring Post-LN has the larger factor (``pairs``), and Pre-LN got there in fewer
+    steps (``faster``).
+
+    A training's factor is the median over its layers; ``median``, ``min``, ``max`` are those of the trainings with the
+    most layers, the highest peak and the lowest goal.
+    """
     key = lambda r: (r["layers"], r["peak"], r["goal"], r["seed"])
     rows = {name: {key(r): r for r in data["trained"] if r["wiring"] == name} for name in NAMES}
     shared = sorted(rows["Post-LN"].keys() & rows["Pre-LN"].keys())
@@ -111,7 +115,7 @@ def facts(data: Data) -> Facts:
     best = max(k[0] for k in shared), max(k[1] for k in shared), min(k[2] for k in shared)
     found: Facts = {}
     for name in NAMES:
-        factors = [f for k, r in rows[name].items() if k[:3] == best for f in experiment.late(r)]
+        factors = [median(experiment.late(r)) for k, r in rows[name].items() if k[:3] == best]
         found[SHORT[name]] = {"median": median(factors), "min": min(factors), "max": max(factors)}
     found["pairs"] = {
         "held": sum(middle("Post-LN", k) > middle("Pre-LN", k) for k in shared),

@@ -126,9 +126,9 @@ def facts(data: Data) -> Facts:
     """What the unit's text tells: the shipped model's loss by length, and per cure how long texts are read.
 
     ``restart``: its loss on the same text in stretches of the trained length. ``whole``, ``end``: its loss on all of
-    the long stretches, and on the last eighth of them. ``better``: of ``models``, those whose last eighth the cure
-    makes better by 0.1 nats or more. ``holds``: those whose whole loss is at most 0.05 above their own ``restart``;
-    ``breaks``: those whose loss without a cure is more than 0.1 above it.
+    the long stretches, and on their last tokens, as many as ``trained_end`` tells of. ``better``: of ``models``, those
+    whose last eighth the cure makes better by 0.1 nats or more. ``holds``: those whose whole loss is at most 0.05 above
+    their own ``restart``; ``breaks``: those whose loss without a cure is more than 0.1 above it.
     """
     shipped = next(r for r in data["rows"] if r["model"] == SHIPPED)
     return {
@@ -162,7 +162,7 @@ def _restart(row):
 def _told(rows, shipped, cure):
     gains = [_end(r, PLAIN) - _end(r, cure) for r in rows]
     return {
-        "end": _end(shipped, cure),
+        "end": shipped["along"][cure][-1],
         "whole": _whole(shipped, cure),
         "start": shipped["along"][cure][3],
         "better": sum(gain >= 0.1 for gain in gains),

@@ -21,7 +21,6 @@ from autograder.reference import optim, stability
 ABOUT = About(seconds=320)
 
 SEEDS = range(8)
-EVERY = 4  # of all curves but the loss, only every fourth number is kept
 REMEDIES = experiment.remedies(
     stability.qk_norm, stability.soft_cap, stability.z_loss, parameter_groups, optim.clip_by_global_norm
 )
@@ -35,10 +34,7 @@ def short(values: Iterable[float]) -> str:
 def measure(name: str, seed: int, setting: experiment.Setting, device: str) -> Row:
     """One run as a row."""
     curves = experiment.train(seed, setting, device, **REMEDIES[name])
-    kept = {k: short(v if k == "loss" else v[::EVERY]) for k, v in curves.items()}
-    # The largest of all may lie between the numbers that are kept.
-    peaks = {f"largest_{k}": float(f"{max(v):.4g}") for k, v in curves.items() if k != "loss"}
-    return {"remedy": name, "seed": seed, **kept, **peaks}
+    return {"remedy": name, "seed": seed, **{k: short(v) for k, v in curves.items()}}
 
 
 def summary(rows: Sequence[Row]) -> Iterator[str]:
@@ -48,7 +44,7 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
         losses = [[float(v) for v in r["loss"].split()] for r in mine]
         worst = " ".join(f"{experiment.worst(v):5.2f}" for v in losses)
         end = " ".join(f"{experiment.end(v):5.3f}" for v in losses)
-        scores = " ".join(f"{r['largest_score']:6.0f}" for r in mine)
+        scores = " ".join(f"{max(map(float, r['score'].split())):6.0f}" for r in mine)
         yield f"{name:20} worst {worst}   end {end}   scores {scores}"
 
 
@@ -91,7 +87,7 @@ def _ends(data, name):
 
 def _facts_of(data, name):
     ends, alarms = _ends(data, name), experiment.recorded_alarms(data, name)
-    scores = [r["largest_score"] for r in data["rows"] if r["remedy"] == name]
+    scores = [max(map(float, r["score"].split())) for r in data["rows"] if r["remedy"] == name]
     return {
         "end_min": min(ends),
         "end_median": median(ends),
@@ -101,9 +97,9 @@ def _facts_of(data, name):
         "below_005": sum(e < 0.05 for e in ends),
         "below_001": sum(e < 0.01 for e in ends),
         **{f"{what}_alarms": sum(a[what] is not None for a in alarms) for what in alarms[0]},
-        "gradient_missed": sum(a["gradient"] is None for a in alarms),
-        "gradient_after_score": sum(
-            None not in (a["gradient"], a["score"]) and a["gradient"] > a["score"] for a in alarms
+        "gradient_first": sum(None not in (a["gradient"], a["score"]) and a["gradient"] < a["score"] for a in alarms),
+        "apart": max(
+            (abs(a["gradient"] - a["score"]) for a in alarms if None not in (a["gradient"], a["score"])), default=0
         ),
     }
 
@@ -126,7 +122,7 @@ def main(
         for seed in seeds
     ]
     print("\n".join(summary(rows)))
-    save("loss_spike", {"setting": facts, "remedies": list(names), "every": EVERY, "rows": rows}, options, seeds)
+    save("loss_spike", {"setting": facts, "remedies": list(names), "rows": rows}, options, seeds)
     kept.finish()
 
 

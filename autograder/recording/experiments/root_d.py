@@ -61,12 +61,13 @@ def facts(data: Data) -> Facts:
 
     ``not_divided.worse`` of ``not_divided.of``: pairs of runs in which that way ends with a larger loss than the
     divided one; ``clear`` of ``settings``: head dims and rates at which the mean difference is more than two standard
-    errors. ``rate0`` is the smallest learning rate.
+    errors. ``rate0`` is the smallest learning rate; ``fast`` are the pairs at the largest.
     """
     dims, rates = (sorted({r[k] for r in data["rows"]}) for k in ("head_dim", "rate"))
     found = {"steps": data["steps"], "seeds": seeds(data), "comparisons": 2 * len(dims) * len(rates)}
     for way in WAYS:
         pairs = [compare(data, D, rate, way) for D, rate in product(dims, rates)]
+        fast = [compare(data, D, rates[-1], way) for D in dims]
         found[way.replace(" ", "_")] = {
             **{
                 f"d{D}": {
@@ -80,6 +81,7 @@ def facts(data: Data) -> Facts:
             },
             "worse": sum(p["worse"] for p in pairs),
             "of": sum(p["pairs"] for p in pairs),
+            "fast": {"worse": sum(p["worse"] for p in fast), "of": sum(p["pairs"] for p in fast)},
             "clear": sum(p["mean"] > 2 * p["error"] for p in pairs),
             "settings": len(pairs),
             "lowest_at_rate0": min(values(data, "accuracy", way=way, rate=rates[0])),

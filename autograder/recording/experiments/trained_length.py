@@ -1,8 +1,9 @@
 """Records ``trained_length.json``: what a training of 64 and of 128 places leaves unknown, read on rows of 256.
 
 ``python -m autograder.recording.experiments.trained_length [--device cuda]``. The game of ``length``, with the three
-schemes that unit 05 plays live; about fifteen minutes on one CPU core. For T5 also the learned table, the buckets that
-no training row reaches, and the curves after those got the number of the last bucket that was reached.
+schemes that unit 05 plays live, and ALiBi with the eight heads of its paper; about twenty minutes on one CPU core. For
+T5 also the learned table, the buckets that no training row reaches, and the curves after those got the number of the
+last bucket that was reached.
 """
 
 import dataclasses
@@ -18,12 +19,14 @@ from autograder.recording.experiments.length import PLACES, TRAINED, T5Bias
 from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.measuring import accuracy_by_position
+from autograder.reference.positions.alibi import alibi_slopes
 from autograder.reference.positions.t5_buckets import t5_relative_bucket
 
-ABOUT = About(seconds=120)
+ABOUT = About(seconds=160)
 
-SCHEMES = ("T5 bias", "sinusoidal", "ALiBi")
-NAMES = {"T5 bias": "t5", "sinusoidal": "sinusoidal", "ALiBi": "alibi"}  # in facts
+SCHEMES = {name: TRAINED[name] for name in ("T5 bias", "sinusoidal", "ALiBi")}
+SCHEMES["ALiBi, 8 heads"] = lambda: experiment.Scheme(bias=of_eight_heads, heads=8)
+NAMES = {"T5 bias": "t5", "sinusoidal": "sinusoidal", "ALiBi": "alibi", "ALiBi, 8 heads": "alibi8"}  # in facts
 BUCKETS, PER_STEP = 32, 2048  # places in a training step, whatever the length of a row
 LEARNED = 0.95
 
@@ -94,10 +97,16 @@ def _shares(rows, width):
             f"{question}_beyond_lowest": min(beyond),
             f"{question}_beyond_highest": max(beyond),
             f"{question}_end": mean(r[question][-1] for r in rows),
+            f"{question}_missed_end": 1 - mean(r[question][-1] for r in rows),
             f"{question}_learned": sum(a > LEARNED for a in inside),
             f"{question}_fell": sum(a - b > 0.1 for a, b in zip(inside, beyond, strict=True)),
         }
     return found
+
+
+def of_eight_heads(distance: torch.Tensor) -> torch.Tensor:
+    """ALiBi's bias with slopes 1/2 to 1/256."""
+    return -alibi_slopes(8).to(distance.device)[:, None, None] * distance
 
 
 def unreached(length: int) -> list[int]:
@@ -108,7 +117,7 @@ def unreached(length: int) -> list[int]:
 def run(scheme: str, length: int, seed: int, s: Setting, device: str) -> Row:
     """One row: training on ``length`` places, both questions along rows of ``s.tested``."""
     torch.manual_seed(seed)  # modules draw their first weights when they are made
-    model, _ = experiment.train(TRAINED[scheme](), s.steps, length, PER_STEP // length, seed, device=device)
+    model, _ = experiment.train(SCHEMES[scheme](), s.steps, length, PER_STEP // length, seed, device=device)
     test = lambda: {
         name: [round(v, 4) for v in values]
         for name, values in experiment.test(model, accuracy_by_position, None, s.tested, s.rows, PLACES, device).items()

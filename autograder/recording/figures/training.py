@@ -109,7 +109,7 @@ def loss_spike(data: Data) -> tuple[Figure, str]:
     axes[0].set(yscale="log", xlabel="step", ylabel="loss (nats)")
     axes[0].legend(fontsize=9)
     for i, name in enumerate(reversed(names)):
-        ends, scores = [end(numbers(r["loss"])) for r in runs[name]], [r["largest_score"] for r in runs[name]]
+        ends, scores = [end(numbers(r["loss"])) for r in runs[name]], [max(numbers(r["score"])) for r in runs[name]]
         for ax, values in ((axes[1], ends), (axes[2], scores)):
             ax.plot(values, [i] * len(values), "o", color="#56B4E9", ms=4, label="seeds")
             ax.plot(median(values), i, "D", color="#0072B2", ms=6, label="median")

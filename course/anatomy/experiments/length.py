@@ -34,7 +34,8 @@ class Scheme:
     turn: (x (B, H, T, D), position_ids (T,)) → same shape, applied to queries and keys. bias: distances (T, T) int64,
     query minus key → (T, T) or (H, T, T), added to the scores. add: position_ids (T,) → (T, d_model), added to the
     embeddings. window: each card sees this many places, itself included. score: (q, k (B, H, T, D)) → (B, H, T, T), in
-    place of q·k/√D. ``bias``, ``add`` and ``score`` may be modules, which are then trained.
+    place of q·k/√D. ``bias``, ``add`` and ``score`` may be modules, which are then trained. heads: that share the
+    d_model numbers of a card.
     """
 
     turn: Callable[[Tensor, Tensor], Tensor] | None = None
@@ -42,6 +43,7 @@ class Scheme:
     add: Callable[[Tensor], Tensor] | None = None
     window: int | None = None
     score: Callable[[Tensor, Tensor], Tensor] | None = None
+    heads: int = HEADS
 
 
 class Game(NamedTuple):
@@ -73,7 +75,7 @@ def deal(rows: int, length: int, generator: torch.Generator) -> Game:
 
 
 class Reader(nn.Module):
-    """One layer: causal attention with two heads of 32, a feed-forward part, an answer to each question."""
+    """One layer: causal attention, with two heads of 32 where the scheme asks for no other number, a feed-forward part, an answer to each question."""
 
     def __init__(self, scheme: Scheme):
         super().__init__()
@@ -97,8 +99,7 @@ class Reader(nn.Module):
         x = self.card(cards) + self.color(colors)
         if scheme.add is not None:
             x = x + scheme.add(ids)
-        heads = self.qkv(self.norms[0](x)).unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)  # (3, B, H, T, D)
-        q, k, v = heads
+        q, k, v = self.qkv(self.norms[0](x)).unflatten(-1, (3, scheme.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, H, T, D)
         if scheme.turn is not None:
             q, k = scheme.turn(q, ids), scheme.turn(k, ids)
         scores = scheme.score(q, k) if scheme.score is not None else q @ k.mT / math.sqrt(q.shape[-1])

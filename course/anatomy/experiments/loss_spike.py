@@ -220,8 +220,7 @@ def recorded_alarms(record: Recorded, remedy: str) -> list[dict[str, int | None]
         record: what ``recorded("loss_spike")`` gives. remedy: name of one of its remedies.
 
     Returns:
-        list of a dict per seed: ``loss``, ``score``, ``gradient``, ``log_z`` → step (to four steps for all but the
-        loss), None where it never sounds.
+        list of a dict per seed: ``loss``, ``score``, ``gradient``, ``log_z`` → step, None where it never sounds.
     """
     rows = {(r["remedy"], r["seed"]): r for r in record["rows"]}
     numbers = lambda row, curve: [float(v) for v in row[curve].split()]
@@ -232,8 +231,7 @@ def recorded_alarms(record: Recorded, remedy: str) -> list[dict[str, int | None]
         learned = next((i for i, v in enumerate(losses) if v < LEARNED), len(losses))
         alarms = {"loss": next((i for i in range(learned, len(losses)) if losses[i] > LEARNED), None)}
         for curve in ("score", "gradient", "log_z"):
-            limit = 2 * healthy[f"largest_{curve}"]
-            at = next((i for i, v in enumerate(numbers(row, curve)) if v > limit), None)
-            alarms[curve] = None if at is None else at * record["every"]
+            limit = 2 * max(numbers(healthy, curve))
+            alarms[curve] = next((i for i, v in enumerate(numbers(row, curve)) if v > limit), None)
         found.append(alarms)
     return found

@@ -1,0 +1,16 @@
+"""Seconds per token of models by width, and the bytes of their weights; shortest time against time to read those."""
+
+
+def numbers(data):
+    """dict path → value, for every place in the texts (data: the parsed JSON)."""
+    rows = {row["model"]: row for row in data["rows"]}
+    own, hollow, widest = rows[data["own"]], rows["hollow"], max(data["rows"], key=lambda row: row["d_model"])
+    ms = lambda row: 1000 * min(row["seconds"])  # as the course's own clock does: the shortest of several
+    factor = lambda row: min(row["seconds"]) * row["machine"]["bytes_per_second"] / row["bytes"]
+    return {
+        "hollow_ms": ms(hollow),
+        "own.factor": factor(own),
+        "own.ms": ms(own),
+        "widest.factor": factor(widest),
+        "widest.width": widest["d_model"],
+    }
