@@ -75,7 +75,7 @@ def deal(rows: int, length: int, generator: torch.Generator) -> Game:
 
 
 class Reader(nn.Module):
-    """One layer: causal attention, with two heads of 32 where the scheme asks for no other number, a feed-forward part, an answer to each question."""
+    """One layer: causal attention (two heads of 32, or as many as the scheme says), feed-forward, two answers."""
 
     def __init__(self, scheme: Scheme):
         super().__init__()
