@@ -11,6 +11,7 @@ from anatomy.experiments import recorded
 from autograder import ROOT
 from autograder.build import numbers
 
+HERE = Path(__file__).with_name("again")
 PLACES = defaultdict(set)
 for _path in sorted((ROOT / "solutions").glob("*.py")):
     for _match in numbers.PLACE.finditer(_path.read_text(encoding="utf-8")):
@@ -20,6 +21,8 @@ del PLACES["unit"]
 
 @pytest.mark.parametrize("experiment", sorted(PLACES))
 def test_a_second_path_gives_the_same_numbers(experiment):
+    file = HERE / f"{experiment}.py"
+    assert file.exists(), f"write {file.relative_to(ROOT)} with numbers(data): path → value, from the raw recording"
     again = import_module(f"tests.evidence.again.{experiment}").numbers(recorded(experiment))
     first = numbers.flat(numbers.facts(experiment))
     wrong = []
@@ -33,6 +36,6 @@ def test_a_second_path_gives_the_same_numbers(experiment):
 
 
 def test_no_second_path_leads_through_the_first():
-    for path in Path(__file__).with_name("again").glob("*.py"):
+    for path in HERE.glob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\bfacts\b|^(?:from|import) (?:autograder|anatomy|tests)", text, re.M), path.name

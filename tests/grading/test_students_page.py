@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
 
 import pytest
@@ -20,6 +19,7 @@ from anatomy.installation import place_in as at
 from autograder import ROOT
 from autograder.build import package
 
+from ..learner import libraries
 from .classroom import ANSWERS, course, grade, grades, notebook, submit
 
 pytestmark = pytest.mark.xdist_group("students")  # the package is set up once
@@ -63,14 +63,14 @@ def run(command, folder, **more):
 
 
 @pytest.fixture(scope="module")
-def installed(unpacked):
-    """The three commands, as they stand there. What they would download is what this Python has already."""
+def installed(unpacked, tmp_path_factory):
+    """The three commands, as they stand there. What they would download is there: what the learner's lock installs."""
     make, packages, learner = POSIX[0].splitlines()
     run(make.replace("python3", shlex.quote(sys.executable)), unpacked)
     (found,) = (unpacked / ".venv" / "lib").glob("python*/site-packages")
     for old in found.glob("setuptools*"):  # Python 3.11 brings one, which the second command replaces
         shutil.rmtree(old)
-    (found / "here.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (found / "here.pth").write_text(f"{libraries(tmp_path_factory)}\n")
     assert "already satisfied" in run(f"{packages} --no-index", unpacked)
     run(learner, unpacked)
     return unpacked
