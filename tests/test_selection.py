@@ -54,7 +54,7 @@ def test_each_test_is_of_known_units_or_of_none(everything):
 def test_a_unit_has_its_notebook_its_matrix_and_its_browser_test(unit, everything):
     mine = {test for test, units in everything.items() if unit in units}
     for test in (
-        "tests/course/test_notebooks.py::test_released_notebook_runs_up_to_the_first_check",
+        "tests/course/test_notebooks.py::test_nothing_hangs_on_an_answer_before_the_first_check",
         "tests/course/test_walls.py::test_released_notebooks_hold_no_solution",
         "tests/course/test_build.py::test_committed_notebooks_are_what_build_writes",
         "tests/browser/test_units_in_lab.py::test_unit_runs_and_its_widgets_move",
