@@ -41,8 +41,11 @@ class NotChecked(CheckFailed):
         return [_("{exercise}: not checked").format(exercise=self.exercise)]
 
 
-class Stopped(NotChecked):
-    """Raised by ``check`` where the learner stopped it. line: where the learner's code was, (number, text), or None."""
+class Stopped(NotChecked, KeyboardInterrupt):
+    """Raised where the learner stopped a check; for other code an interrupt like any.
+
+    line: where the learner's code was, (number, text), or None.
+    """
 
     def __init__(self, exercise_id: str, shows: str, line: tuple[int, str] | None) -> None:
         case = _("Stopped in this case: {case}").format(case=translation.said(exercise_id, shows))

@@ -11,7 +11,7 @@ from tests.widgets.lab import start_lab
 
 from . import seconds
 
-EXTENSION = ("tests/__init__.py", "tests/yardstick.py", "tests/browser/__init__.py", "tests/browser/seconds.py")
+EXTENSION = ("tests/yardstick.py", "tests/browser/seconds.py")
 
 
 @pytest.fixture(scope="session")

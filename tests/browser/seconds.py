@@ -6,6 +6,7 @@ Wall time would measure what else the machine is doing. How slow the core is jus
 import json
 import os
 import time
+from importlib import import_module
 
 FILE = "TESTS_SECONDS"  # the environment's name for the path that lines are written to
 LONG = 1.0
@@ -21,9 +22,7 @@ def load_ipython_extension(shell):
     def end(result):
         seconds = time.process_time() - begun
         if seconds > LONG:
-            from tests.yardstick import slowness
-
-            paces.append(slowness())
+            paces.append(import_module("yardstick").slowness())  # lies beside this file: there are no tests here
         pace = sum(paces[-2:]) / len(paces[-2:]) if paces else 1.0
         with open(os.environ[FILE], "a", encoding="utf-8") as sink:
             sink.write(json.dumps([cell, seconds / pace]) + "\n")

@@ -4,12 +4,18 @@ import textwrap
 
 import pytest
 import torch
-from anatomy import advice, contrast, records, relations
+from anatomy import advice, contrast, probing, records, relations
 
 from autograder import exercises
 from autograder.messages import verdict_on
 
 ID = "start.weighted_average"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """What is said where there is time: a process of tests spends a tenth of a second on its garbage now and then."""
+    monkeypatch.setattr(probing, "SECONDS", 60)
 
 
 def right(values, weights):

@@ -89,17 +89,17 @@ def start_lab(folder, timeout=60, python=None, kernels=None, extension=()):
     Args:
         python: of an environment that holds JupyterLab and the course; without it, this one and the checkout's course.
         kernels: more kernels by name, each the Python of another environment.
-        extension: files to be imported from a folder of their own, relative to the repository; each kernel loads the
+        extension: files, relative to the repository, that kernels import by their bare names; each kernel loads the
             last of them at its start.
     """
     private = Path(tempfile.mkdtemp(prefix="lab-"))
     for file in extension:
-        (private / "path" / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / file, private / "path" / file)
+        (private / "path").mkdir(exist_ok=True)
+        shutil.copy(ROOT / file, private / "path")
     if extension:
         profile = private / "ipython" / "profile_default"
         profile.mkdir(parents=True)
-        module = extension[-1].removesuffix(".py").replace("/", ".")
+        module = Path(extension[-1]).stem
         (profile / "ipython_kernel_config.py").write_text(f"c.IPKernelApp.extensions = [{module!r}]\n")
     for name, path in (kernels or {}).items():
         spec = private / "data_dir" / "kernels" / name

@@ -11,13 +11,15 @@ from autograder import ROOT
 from autograder.recording.widgets.tools import Recorder, normal
 from autograder.reference import stability as stable
 
+EVERY = 8  # steps between two that are shown
+
 
 def stability_inputs(generator: torch.Generator) -> Inputs:
     """A row of scores that are easy to read; a query of length √D and keys that score exactly so with it. steps and
     growth: the largest score of a recorded run without remedy, whose scores grow at every measured step or so."""
     data = json.loads((ROOT / "assets" / "experiments" / "loss_spike.json").read_text(encoding="utf-8"))
     run = next(r for r in data["rows"] if (r["remedy"], r["seed"]) == ("nothing", 0))
-    growth = [float(v) for v in run["score"].split()][::2]
+    growth = [float(v) for v in run["score"].split()][::EVERY]
     row = torch.tensor([2.0, 1.5, 1.0, 0.5, 0.0, -0.5, -1.0, -2.0], dtype=torch.float64)
     q, around = normal(generator, 1, stability.D), normal(generator, stability.KEYS, stability.D)
     q = q * math.sqrt(stability.D) / q.norm()
@@ -26,7 +28,7 @@ def stability_inputs(generator: torch.Generator) -> Inputs:
         "row": row,
         "q": q,
         "k": across + row[:, None] * q / math.sqrt(stability.D),
-        "steps": torch.arange(len(growth), dtype=torch.float64) * 2 * data["every"],
+        "steps": torch.arange(len(growth), dtype=torch.float64) * EVERY,
         "growth": torch.tensor(growth),
     }
 

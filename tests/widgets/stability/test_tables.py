@@ -98,7 +98,7 @@ def test_the_run_is_the_recorded_one():
     widget = SoftmaxStabilityExplorer(RIGHT, grow="as in a training run")
     for step in (0, 7, len(widget.spec["steps"]) - 1):
         widget.run_step = step
-        at = widget.spec["steps"][step] // data["every"]
+        at = int(widget.spec["steps"][step])
         assert widget.readings()["largest"]["none"] == pytest.approx(float(run["score"].split()[at]), rel=1e-4)
         assert f"step {widget.spec['steps'][step]} of a recorded run" in widget.alt
 
