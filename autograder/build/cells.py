@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+from nbformat import NotebookNode
 from nbformat.v4 import nbbase
 
 from autograder import ROOT
@@ -215,3 +216,12 @@ def _said(error: SyntaxError) -> str:
 def _named(marker: str) -> str:
     found = re.search(r'exercise="([^"]*)"', marker)
     return f"{found[1]}: " if found else ""
+
+
+def go_on_after_errors(cells: list[NotebookNode]) -> None:
+    """JupyterLab's Run All Cells stops at the first error, unless the cell has this tag: an exercise that is still open
+    would keep what stands below it from running. An answer or a setup that fails is worth stopping for."""
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and "setup" not in tags and not cell.metadata.get("nbgrader", {}).get("solution"):
+            cell.metadata["tags"] = [*tags, "raises-exception"]

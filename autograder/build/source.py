@@ -38,7 +38,7 @@ from autograder import ROOT, exercises
 from autograder.judge.spec import Exercise
 
 from . import address, evidence, first_cell, numbers, order, unit_text, wording, written
-from .cells import Cell, Problem, SourceError, TextError, read_cells, unchecked
+from .cells import Cell, Problem, SourceError, TextError, go_on_after_errors, read_cells, unchecked
 from .paths import Paths
 
 __all__ = ["SourceError", "name_cells", "plain_code", "read_unit", "source_notebook", "source_path", "to_json"]
@@ -277,7 +277,7 @@ class _Reader:
             if cell.cell_type == "markdown":
                 cell["source"] = numbers.fill(cell.source, times)
         name_cells(self.unit, self.cells)
-        _go_on_after_errors(self.cells)
+        go_on_after_errors(self.cells)
         text = unit_text.unit_text(
             self.unit,
             self.title,
@@ -298,15 +298,6 @@ class _Reader:
             "verdicts": verdicts,
             "extension_cells": [c["id"] for c in self.cells if id(c) in aside],
         }
-
-
-def _go_on_after_errors(cells: list[NotebookNode]) -> None:
-    """JupyterLab's Run All Cells stops at the first error, unless the cell has this tag: an exercise that is still open
-    would keep what stands below it from running. An answer or a setup that fails is worth stopping for."""
-    for cell in cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type == "code" and "setup" not in tags and not cell.metadata.get("nbgrader", {}).get("solution"):
-            cell.metadata["tags"] = [*tags, "raises-exception"]
 
 
 def plain_code(cell: Cell) -> NotebookNode:
