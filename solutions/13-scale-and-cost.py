@@ -554,7 +554,7 @@ reveal("scale.p4",
 # The control: on *renamed* the base's knowledge pays, {{lora.renamed.trained.r1.mean:.2f}} at rank 1 against {{lora.renamed.random.r1.mean:.2f}} of a random base. On *farther* it is in the way from rank 2 on: the *random* base reaches {{lora.farther.random.r8.mean:.2f}} at rank 8. A toy of {{lora.parameters.full:,}} weights shows that tasks differ, not which rank yours needs.
 
 # %% [markdown] evidence="recorded: lora, control: steps"
-# **Rank or time?** All weights stop at {{lora.farther.trained.full.mean:.2f}} on *farther*, so {{lora.steps}} steps may be too few for any rank. With {{lora.longer.steps:,}} steps all weights learn it in every run ({{lora.longer.trained.full.lowest:.2f}} at least), while rank 2 reaches {{lora.longer.trained.r2.lowest:.2f}} to {{lora.longer.trained.r2.highest:.2f}} and rank 1 {{lora.longer.trained.r1.lowest:.2f}} to {{lora.longer.trained.r1.highest:.2f}}. So a small rank gets there later, and not in every seed.
+# **Rank or time?** All weights stop at {{lora.farther.trained.full.mean:.2f}} on *farther*, so {{lora.steps}} steps may be too few for any rank. With {{lora.longer.steps:,}} steps these runs reach {{lora.longer.trained.full.lowest:.2f}} at least, rank 2 {{lora.longer.trained.r2.lowest:.2f}} to {{lora.longer.trained.r2.highest:.2f}}, and rank 1 {{lora.longer.trained.r1.lowest:.2f}} to {{lora.longer.trained.r1.highest:.2f}}. So much of what looked like rank was time, and what is left differs widely from seed to seed.
 
 # %% [markdown]
 # ## 7. What a step of the whole model costs
