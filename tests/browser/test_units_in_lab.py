@@ -12,7 +12,6 @@ import pytest
 from autograder import ROOT, exercises
 from autograder.build.first_cell import FIRST_CELL
 from tests.conftest import every_one
-from tests.waiting import wait_until
 from tests.widgets.lab import open_notebook, run_all, shut_down_kernel
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -149,6 +148,10 @@ def edit(page, cell_id, text):
     )
 
 
+def save(page):
+    page.evaluate("async () => { await window.jupyterapp.commands.execute('docmanager:save') }")
+
+
 def run_cell(page, cell_id):
     """Runs one cell through JupyterLab's own command; returns its outputs."""
     page.evaluate(
@@ -193,8 +196,8 @@ def test_the_students_loop(page, lab, course_copy):
 
 
 @pytest.mark.xdist_group("lab")
-def test_an_edit_that_was_not_run_is_known_after_seconds(page, lab, course_copy):
-    """JupyterLab saves by itself; the check then knows that the code on the screen is not the code in memory."""
+def test_an_edit_that_was_not_run_is_known_once_it_is_saved(page, lab, course_copy):
+    """The check then knows that the code on the screen is not the code in memory."""
     path = course_copy / "course" / "00-start-here" / "00-start-here.ipynb"
     open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
     cells = page.evaluate(CELLS)
@@ -205,9 +208,11 @@ def test_an_edit_that_was_not_run_is_known_after_seconds(page, lab, course_copy)
         run_cell(page, cell)
     assert "things tried" in json.dumps(run_cell(page, check))
     edit(page, solve, "def weighted_average(values, weights):\n    return values.mean(0)  # not run")
-    wait_until(lambda: "# not run" in path.read_text(encoding="utf-8"), "the notebook was not saved", seconds=60)
+    save(page)
+    assert "# not run" in path.read_text(encoding="utf-8")
     assert "was changed after it was run" in json.dumps(run_cell(page, check))
     edit(page, solve, "# nothing here any more")
+    save(page)
     run_cell(page, solve)
     assert "no cell defines" in json.dumps(run_cell(page, check))
     shut_down_kernel(page)
