@@ -172,7 +172,7 @@ drawings.token_path(configuration("gpt-2"), batch=1, length=3, met=met)
 #
 # - Read the bold line: it names the mistake where the check knows it.
 # - Copy the *smallest failing case* into a cell of its own. It runs as it stands: print what happens inside.
-# - A cell that failed, was changed and not run, or was deleted is not judged: the check says so. It learns of a change when the notebook is saved: Ctrl+S.
+# - A cell that failed, was changed and not run, or was deleted is not judged: the check says so, once you saved: Ctrl+S.
 # - Unfold a hint. The next one lies inside it.
 # - Code that your answer needs goes into its cell or a new cell of yours, so that grading finds it.
 
