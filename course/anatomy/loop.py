@@ -160,23 +160,16 @@ def _offer_hint(shown, unit, exercise, entry):
 def not_checked(stale: Stale) -> tuple[str, str]:
     """(HTML, text) for a verdict that would be about code which is not on the screen."""
     name, run, shown = stale.name, stale.run, Shown()
-    if stale.kind == "edited":
-        changed, again = _("Not checked: the cell of {name} was changed after it was run."), _(RUN_AGAIN)
-        shown.add(
-            f"<b>{changed.format(name=f'<code>{html.escape(name)}</code>')}</b><p>{again}</p>",
-            f"{changed.format(name=name)}\n{again}",
-        )
-        return box(CALM, shown.html[0]), shown.text[0]
-    if stale.kind == "gone":
-        gone, more = _("Not checked: no cell defines {name} any more."), _(GONE)
-        shown.add(
-            f"<b>{gone.format(name=f'<code>{html.escape(name)}</code>')}</b><p>{more}</p>",
-            f"{gone.format(name=name)}\n{more}",
-        )
-        return box(CALM, shown.html[0]), shown.text[0]
+    first, rest = {
+        "edited": (_("Not checked: the cell of {name} was changed after it was run."), _(RUN_AGAIN)),
+        "gone": (_("Not checked: no cell defines {name} any more."), _(GONE)),
+    }.get(stale.kind, (_("Not checked: the cell of {name} did not run."), ""))
+    shown.add(f"<b>{first.format(name=f'<code>{html.escape(name)}</code>')}</b>", first.format(name=name))
+    if rest:
+        shown.add(f"<p>{rest}</p>", rest)
+        markup, text = shown.both()
+        return box(CALM, markup), text
     what, line = failure(run)
-    failed = _("Not checked: the cell of {name} did not run.")
-    shown.add(f"<b>{failed.format(name=f'<code>{html.escape(name)}</code>')}</b>", failed.format(name=name))
     stopped = _("It stopped at line {n}: {line}")
     shown.add(
         f"<p>{stopped.format(n=run.line, line=f'<code>{html.escape(line)}</code>')}<br>{html.escape(what)}</p>",
