@@ -101,9 +101,10 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         for name in code[:2]:  # the first is for other places, and does nothing here
             learner.run(name)
         asked = learner.run("predict-start-p1")
+        # Beside the control stands what the next day shows, hidden.
         asked.get_by_role("radio", name="is 10 times larger").check()
         asked.get_by_role("button", name="Keep my prediction").click()
-        asked.get_by_text("Kept: is 10 times larger.", exact=True).wait_for()
+        asked.locator(".ta-ask").get_by_text("Kept: is 10 times larger.", exact=True).wait_for()
         for name in code[2 : code.index("predict-start-p1")]:
             learner.run(name)
         learner.run("reveal-start-p1").get_by_text("It came out differently.").wait_for()
@@ -166,7 +167,7 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         quiz = learner.run("quiz")
         quiz.get_by_role("radio", name="the smallest case that fails").check()
         quiz.get_by_role("button", name="Answer").first.click()
-        quiz.get_by_text("So you can work it by hand.").wait_for()
+        quiz.locator(".ta-ask").get_by_text("So you can work it by hand.").wait_for()
         learner.look("a-question")
         shown = learner.run(next(c for c in code if c.startswith("c-") and code.index(c) > code.index(CHECK) + 1))
         shown.get_by_text("1 of 1").first.wait_for()
