@@ -846,7 +846,7 @@ reveal("ffn.p3",
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
 # **Gated against plain.** Of {{ffn_variants.gate.pairs}} pairs of a gated and a plain layer, the gated one is lower in {{ffn_variants.gate.lower}}, and in {{ffn_variants.gate.settled}} that is a difference. GLU against squared ReLU: ${{ffn_variants.pair.glu_squared_relu.mean:+.3f}} \pm {{ffn_variants.pair.glu_squared_relu.error:.3f}}$, {{ffn_variants.pair.glu_squared_relu.says}}. GeGLU against SwiGLU: ${{ffn_variants.pair.geglu_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.geglu_swiglu.error:.3f}}$, {{ffn_variants.pair.geglu_swiglu.says}}.
 #
-# **The learning rate can turn the order around.** At {{ffn_variants.slow.rate}}, {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers beat GLU; each at its best rate, {{ffn_variants.slow.better_than_glu_at_best}} do.
+# **The learning rate can turn the order around.** At {{ffn_variants.slow.rate}}, where {{ffn_variants.choosing:word}} seeds choose, {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers have a lower mean than GLU. When each layer has its best rate, only {{ffn_variants.slow.better_than_glu_at_best}} do.
 
 # %% [markdown]
 # **And this is small**: {{ffn_variants.parameters:,}} parameters in these layers, 400 steps, one text. For {{ffn_variants.at_edge:word}} of the layers the best rate lies at the edge of what was tried. [Shazeer 2020](https://arxiv.org/abs/2002.05202) compared such layers in T5; there GeGLU and SwiGLU had the lowest perplexities.

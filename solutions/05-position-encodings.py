@@ -1021,7 +1021,7 @@ for name, bias in biases.items():
 #
 # > *"Sinusoidal positions extrapolate: they can process sequences longer than those of training."*
 #
-# They are *defined* for every position. Do they work there? (Another of the notes doubts it.) A small game decides: at each card of a row, name the color three places back (exact place), and the color of this card's twin (content). Rows of 64 in training, 256 in the test.
+# They are *defined* for every position. Do they work there? A small game decides: at each card of a row, name the color three places back (exact place), and the color of this card's twin (content). Rows of 64 in training, 256 in the test.
 
 # %%
 predict("position.p4", "Trained on 64 places, sinusoidal positions find 'three back' at places 128 to 256 in…",

@@ -1286,6 +1286,16 @@ with described("Live curves in color over recorded gray bands. Twin and back at 
 # %% [markdown]
 # Gray bands: recorded runs, from the worst to the best of {{length.seeds:word}} seeds. Color: your run just now. It is shorter, and its numbers differ a little from one processor to another.
 #
+# How much of that does YaRN owe to its temperature? The same model with YaRN's frequencies alone:
+
+# %%
+alone = length.test(model, accuracy_by_position,
+                    length.Scheme(turn=lambda x, ids: apply_scaled_rope(x, ids, yarn)))
+{"with the temperature": ends["RoPE + YaRN"], "without": [round(alone[question][-1], 2) for question in ("twin", "back")]}
+
+# %% [markdown]
+# So this game cannot tell what the temperature is good for. It was fitted on the perplexities of LLaMA models, which have to do with much longer texts than 256 places.
+#
 # Two more models. ALiBi (unit 05) lowers the score by slope × distance; NoPE has nothing.
 
 # %%

@@ -688,6 +688,30 @@ reveal("assembly.p3",
        answer="stay the same")
 
 # %% [markdown]
+# ### It speaks
+#
+# A small LLaMA comes with the course. It has read Jane Austen's six novels, and its weights carry the names of your modules:
+
+# %%
+c, state = shipped.checkpoint()
+austen, tokenizer = Decoder(c).eval(), shipped.tokenizer()
+print(austen.load_state_dict(state, strict=True), f"{sum(p.numel() for p in austen.parameters()):,} numbers")
+
+# %%
+text, past = tokenizer.encode("Did you think").ids, None
+new = torch.tensor([text])
+torch.manual_seed(0)
+with torch.no_grad():
+    for _ in range(30):
+        logits, past = austen(new, past=past)
+        new = torch.multinomial((logits[:, -1] / 0.7).softmax(-1), 1)  # drawn, and fed back alone
+        text.append(new.item())
+tokenizer.decode(text)
+
+# %% [markdown]
+# Every token of that came out of your code. The next unit lets it talk, and takes it apart.
+
+# %% [markdown]
 # ## 7. Count before you build
 #
 # LLaMA-2-7B in float32 takes 27 GB. To know how many numbers it has, nobody needs to store one: on the device `meta` a tensor has a shape, a dtype and no memory.
@@ -830,30 +854,9 @@ for what, wanted in (("all that both have", ""), ("the table alone", "embeddings
 # **Verdict: the plan is the same, the parts are not.** One class of yours is both, so the first half holds: embeddings, Pre-LN blocks, a last norm, a head. But LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. LLaMA's own paper lists three changes of architecture, with where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
 
 # %% [markdown]
-# ### It speaks
+# ### And the big ones?
 #
-# A small LLaMA comes with the course. It has read Jane Austen's six novels, and its weights carry the names of your modules:
-
-# %%
-c, state = shipped.checkpoint()
-austen, tokenizer = Decoder(c).eval(), shipped.tokenizer()
-print(austen.load_state_dict(state, strict=True), f"{sum(p.numel() for p in austen.parameters()):,} numbers")
-
-# %%
-text, past = tokenizer.encode("Did you think").ids, None
-new = torch.tensor([text])
-torch.manual_seed(0)
-with torch.no_grad():
-    for _ in range(30):
-        logits, past = austen(new, past=past)
-        new = torch.multinomial((logits[:, -1] / 0.7).softmax(-1), 1)  # drawn, and fed back alone
-        text.append(new.item())
-tokenizer.decode(text)
-
-# %% [markdown]
-# Every token of that came out of your code. The next unit lets it talk, and takes it apart.
-#
-# And the big ones? The atlas holds the models that made history, with their papers. *Build* counts a model with **your** `Decoder` and draws its block; *compare* says in words what differs. Look for two of the same year that have little in common.
+# The atlas holds the models that made history, with their papers. *Build* counts a model with **your** `Decoder` and draws its block; *compare* says in words what differs. Look for two of the same year that have little in common.
 
 # %%
 ModelAtlas(Decoder)
@@ -946,6 +949,17 @@ reveal("assembly.p5",
 # from anatomy.models.pretrained import load_pretrained
 # model = load_pretrained("Qwen/Qwen3-0.6B", build, rename)
 # ```
+
+# %% [markdown]
+# ### Your Transformer, alive
+#
+# The picture that opened unit 00, now with **your** parts in it, on the weights of the little Austen model. What is not written yet is the reference's. Each part is judged in its place, on the numbers that a right model gives it.
+#
+# Then break one on purpose: take the square root out of `rms_norm`, run its cell and this one. How far up does the damage go, and does the next word change?
+
+# %%
+AnatomyView({"rms_norm": rms_norm, "apply_rope_half": apply_rope_half, "decoder_mask": decoder_mask,
+             "grouped_attention": grouped_attention, "GatedFeedForward": GatedFeedForward, "pre_ln": pre_ln})
 
 # %% [markdown] written="question"
 # A colleague writes a LLaMA of their own and loads a released checkpoint with `strict=True`. No name is missing, no shape is wrong, and the model writes nonsense. Which three mistakes, of different kinds, can strict loading not see? Say for each what is computed instead, and which test would show it without reading the code.
@@ -1058,7 +1072,7 @@ reveal("assembly.p6",
 #
 # > *"BERT takes a text and mostly gives a label. At its core it is still a seq2seq model: an encoder and a decoder that work step by step in time, for inputs and outputs of any length, like RNN, LSTM and GRU."*
 #
-# Three things can be looked at. What changes when the last word changes? How many vectors come out? How many steps wait for one another?
+# Unit 01 tried such a sentence on a published configuration. Now there is a BERT to run, so three things can be looked at. What changes when the last word changes? How many vectors come out? How many steps wait for one another?
 
 # %%
 torch.manual_seed(0)
@@ -1617,17 +1631,6 @@ if shown:
 
 # %% [markdown]
 # All bars but the last are rounding, carried through three layers. The last one is a wrong number in a configuration.
-
-# %% [markdown]
-# ## Your Transformer, alive
-#
-# The picture that opened unit 00, now with **your** parts in it, on the weights of the little Austen model. What is not written yet is the reference's. Each part is judged in its place, on the numbers that a right model gives it.
-#
-# Then break one on purpose: take the square root out of `rms_norm`, run its cell and this one. How far up does the damage go, and does the next word change?
-
-# %%
-AnatomyView({"rms_norm": rms_norm, "apply_rope_half": apply_rope_half, "decoder_mask": decoder_mask,
-             "grouped_attention": grouped_attention, "GatedFeedForward": GatedFeedForward, "pre_ln": pre_ln})
 
 # %% [markdown]
 # ## Recap

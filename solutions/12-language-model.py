@@ -21,6 +21,7 @@
 # %% setup=true
 import json
 import math
+import time
 from collections import Counter
 
 import matplotlib.pyplot as plt
@@ -36,7 +37,7 @@ from anatomy.widgets import AttentionExplorer
 use_style()
 
 # %%
-predict("speech.p1", "Ten seconds of reading each. Who pays fewer bits for the pages kept back?",
+predict("speech.p1", "A few seconds of reading each. Who pays fewer bits for the pages kept back?",
         ["the one that counts", "the Transformer", "both the same, within 0.1"])
 
 # %% [markdown]
@@ -117,7 +118,9 @@ def bits_per_byte(counts, text, order):
 
 # %%
 text, kept_back = corpus.training_text()[:400_000], corpus.held_out_text()[:10_000]
+start = time.perf_counter()
 counts = count_contexts(text, 6)
+print(f"{time.perf_counter() - start:.1f} s to count {len(text):,} letters")
 letters = sorted(counts[""])
 bits = [bits_per_byte(counts, kept_back, order) for order in range(1, 7)]
 print([round(b, 2) for b in bits])
@@ -478,8 +481,11 @@ compare_checkpoint(model, shipped.folder(), torch.tensor(page_ids[:128]).view(2,
 
 # %%
 reading = torch.tensor(tokenizer.encode(text).ids)
+start = time.perf_counter()
 young, losses = breaking.train(Decoder, breaking.small(c), reading)
-print(f"{len(losses)} steps, loss {losses[0]:.2f} → {losses[-1]:.2f}")
+read = len(losses) * breaking.ROWS * breaking.CONTEXT
+print(f"{time.perf_counter() - start:.1f} s for {len(losses)} steps, {read:,} tokens, some {read * len(text) // len(reading):,} letters")
+print(f"loss {losses[0]:.2f} → {losses[-1]:.2f}")
 
 # %%
 draw = speaking.picker(distribution, seed=0, temperature=0.7)
@@ -520,14 +526,34 @@ with described("Bits per byte on a part of the pages kept back, over training: t
 show_large("language_model")
 
 # %% [markdown]
-# Now the same code speaks:
+# Now the same code speaks, and your own tokenizer reads and spells for it:
 
 # %%
+class Mine:
+    encode = staticmethod(to_ids)
+    decode = staticmethod(lambda ids: decode(ids, merges, byte_of))
+
 draw = speaking.picker(distribution, seed=1, temperature=0.7, top_p=0.95)
-_ = speaking.speak(generate, model, tokenizer, "Elizabeth looked at Mr. Darcy", draw, n=80)
+_ = speaking.speak(generate, model, Mine, "Elizabeth looked at Mr. Darcy", draw, n=80)
 
 # %%
-_ = speaking.candidates(model, tokenizer, "Elizabeth looked at Mr.", distribution, n=6)
+_ = speaking.candidates(model, Mine, "Elizabeth looked at Mr.", distribution, n=6)
+
+# %% [markdown]
+# ### Three at once
+#
+# Your loop can do more: prompts of different lengths go into one batch, the shorter ones padded on the left, and a row that has written the token of a new paragraph is done.
+
+# %%
+starts = [to_ids(words) for words in ("Emma was", "Mr. Knightley was the only man who", "It was on a wet day that")]
+longest, paragraph = max(map(len, starts)), to_ids("\n")[-1]
+padded = torch.tensor([[paragraph] * (longest - len(ids)) + ids for ids in starts])
+real = torch.arange(longest) >= torch.tensor([[longest - len(ids)] for ids in starts])
+
+# %%
+draw = speaking.picker(distribution, seed=2, temperature=0.7, top_p=0.95)
+for row in generate(model, padded, 80, draw, real, stop=paragraph, pad=paragraph):
+    print(Mine.decode(row.tolist()).strip(), "\n")
 
 # %% [markdown]
 # ### See its heads
@@ -538,7 +564,7 @@ _ = speaking.candidates(model, tokenizer, "Elizabeth looked at Mr.", distributio
 AttentionExplorer(parts.mine("attention.scaled_dot_product"))
 
 # %% [markdown]
-# Those were your embeddings, your attention with your rotation, your cache and your loop; the library's tokenizer gave the ids that your `encode` gives. Change the seed, the temperature and the prompt, and run it again.
+# Those were your tokenizer, your embeddings, your attention with your rotation, your cache and your loop. Of the library only the rule is left that cuts a text into words. Change the seed, the temperature and the prompt, and run it again.
 
 # %%
 predict("speech.p2", "Temperature 0, the same prompt, 60 tokens. What will it write?",

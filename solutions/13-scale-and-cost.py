@@ -186,7 +186,7 @@ for length in (128, 512, 2048):
 #
 # > *"GPT-3: trained on 1024 A100 with 80 GB for about a month."*
 #
-# Your functions rebuild the estimate. Table D.1 of GPT-3's own paper counts $3.14 \cdot 10^{23}$ FLOPs.
+# Unit 04 tried this sentence in an extension, with the arithmetic written out. Now your own functions rebuild the estimate. Table D.1 of GPT-3's own paper counts $3.14 \cdot 10^{23}$ FLOPs.
 
 # %%
 plain, again = (training_flops(175e9, 300e9, recompute) for recompute in (False, True))

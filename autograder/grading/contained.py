@@ -10,7 +10,6 @@ JSON; ``passing.py`` checks its form.
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -110,14 +109,15 @@ def _attempts(
     prepare(unit)
     if follow:
         builds_on(unit)
-    deadline = time.monotonic() + TOTAL_SECONDS
-    while (left := deadline - time.monotonic()) > 0:
+    left = TOTAL_SECONDS
+    while left > 0:
         try:
             work = _Attempt(read, (unit, student, key, follow), settled, skipped, better)
             return _in_a_child(work, session_factory, replace(BUDGET, wall_seconds=left))
         except BadSubmission as error:
             return ungraded(unit, student, error.name, str(error))
         except ChildEnded as end:
+            left -= end.seconds
             for told in map(json.loads, end.notes):
                 if "own" in told:
                     followed = followed_from(told)
@@ -179,7 +179,7 @@ class _Attempt(Work):
 
 def _in_a_child(work: _Attempt, session_factory: Callable[[], Session], budget: Budget) -> GradedNotebook:
     with session_factory() as session:
-        answer = disposable.run(lambda line: work.run(session, line), budget, keep=session.lend())
+        answer = disposable.run(lambda line: work.run(session, line), budget, session.lend(), session.patience)
     return graded_from(_read(answer))
 
 

@@ -44,12 +44,15 @@ class Output:
 @dataclass
 class NotebookRun:
     """outputs: cell id → Output. verdicts: in the order of the exercises. stepwise: which of the two ways it took.
-    followed: by exercise, those whose verdict is the better one of a follow-through."""
+    followed: by exercise, those whose verdict is the better one of a follow-through. at_check: exercises whose answers
+    were asked at their check, before the cells below it ran. failed: ids of cells that did not run to their end."""
 
     outputs: dict[str, Output] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     stepwise: bool = False
     followed: dict[str, Followed] = field(default_factory=dict)
+    at_check: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
 
 
 def run_notebook(
@@ -84,12 +87,15 @@ def _run(
     work.step(SOURCE)
     ordered = SOURCE in work.skipped or order_matters(cells, {t for e in exercises for t in e.targets})
     work.step(CELLS)
+    ran = None
     if not ordered:
         outputs = _together(cells, session)
         if outputs is not None:
             verdicts = judge_exercises(exercises, session, key, ANSWER_SECONDS, begin=work.step, done=work.done)
-            return NotebookRun(outputs, verdicts)
-    return _stepwise(notebook, exercises, session, key, work)
+            ran = NotebookRun(outputs, verdicts)
+    ran = ran or _stepwise(notebook, exercises, session, key, work)
+    ran.failed = {c.id for c in cells if (output := ran.outputs.get(c.id)) is None or output.error}
+    return ran
 
 
 def _limit_outputs(outputs: dict[str, Output]) -> None:
@@ -190,6 +196,7 @@ def _stepwise(
             if position < last and not verdict.passed and _lacks_a_name(verdict):
                 too_early.append(mark["exercise"])
             else:
+                ran.at_check.add(mark["exercise"])
                 work.done(verdict)
     for name in too_early:  # the helper may stand further down: cells are run in any order while one works
         work.step(name)

@@ -155,7 +155,7 @@ def _graded_in(
     mark_followed(graded, ran.followed)
     _explain_missing(graded, rebuilt)
     stood_in = {exercise: followed.offered for exercise, followed in ran.followed.items()}
-    hold(graded, rebuilt, exercises, SOURCE not in work.skipped, stood_in)
+    hold(graded, rebuilt, exercises, SOURCE not in work.skipped, stood_in, ran.failed, ran.at_check)
     graded.signs += _telling(graded)
     work.step(PAGES)
     if PAGES not in work.skipped:

@@ -3,7 +3,7 @@
 ``waiting.py`` is the instructor's side.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,17 +43,20 @@ def hold(
     exercises: Sequence[Exercise],
     readable: bool = True,
     stood_in: Mapping[str, Sequence[str]] | None = None,
+    failed: Collection[str] = (),
+    at_check: Collection[str] = (),
 ) -> None:
     """Takes the points of answers that call what right ones do not need, and notes them in ``graded.held``.
 
     What is plainly a forbidden built-in is a wrong answer. readable: False where the source was too much for the
     grader; then everything with a ban is held. stood_in: exercise → functions that were the course's own when it
-    earned its points. Never raises on account of the student's source.
+    earned its points. failed: ids of cells that did not run to their end. at_check: exercises whose answers were asked
+    at their check, before the cells below it ran. Never raises on account of the student's source.
     """
     banned = [(i, e) for i, e in enumerate(exercises) if e.forbidden and graded.verdicts[i].score]
     if not banned:
         return
-    for i, exercise, finding in _found(rebuilt, banned, readable, stood_in or {}):
+    for i, exercise, finding in _found(rebuilt, banned, readable, stood_in or {}, failed, at_check):
         verdict = graded.verdicts[i]
         cases = [replace(c, points=0.0) for c in verdict.cases]
         mistakes = [_mistake(exercise, verdict, finding), *verdict.mistakes]
@@ -64,7 +67,12 @@ def hold(
 
 
 def _found(
-    rebuilt: Rebuilt, banned: Iterable[tuple[int, Exercise]], readable: bool, stood_in: Mapping[str, Sequence[str]]
+    rebuilt: Rebuilt,
+    banned: Iterable[tuple[int, Exercise]],
+    readable: bool,
+    stood_in: Mapping[str, Sequence[str]],
+    failed: Collection[str],
+    at_check: Collection[str],
 ) -> list[tuple[int, Exercise, Finding]]:
     """The worst finding of each exercise that has one."""
     nothing = Finding(UNRESOLVED, "(source that cannot be examined within the grader's limits)", "the notebook", 1)
@@ -72,9 +80,16 @@ def _found(
         return [(i, e, nothing) for i, e in banned]
     found = []
     try:
-        calls = read_calls(rebuilt.notebook)
+        calls = read_calls(rebuilt.notebook, failed)
+        checks = {
+            c.metadata[MARK]["exercise"]: c.id for c in rebuilt.notebook.cells if c.metadata[MARK]["role"] == "check"
+        }
         for i, exercise in banned:
-            own = _with(rebuilt.notebook, stood_in[exercise.id]) if exercise.id in stood_in else calls
+            own = calls
+            if exercise.id in stood_in:
+                own = _with(rebuilt.notebook, stood_in[exercise.id])
+            elif exercise.id in at_check:
+                own = read_calls(rebuilt.notebook, failed, checks[exercise.id], calls)
             findings = own.findings(exercise.targets, exercise.forbidden)
             # Whatever could put something there after all is a finding of its own.
             findings = [f for f in findings if not never_there(f.name)]

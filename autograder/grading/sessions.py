@@ -23,7 +23,8 @@ from autograder.sandbox import (
 COURSE = ROOT / "course"
 # One notebook with a few exercises: far more than honest work needs, little enough for a hostile one to waste.
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60)
-# What notebooks import. torch imports the last one at the first backward pass: half a second of every submission.
+# What notebooks import. torch imports the last one at the first backward pass and at the first table on the device
+# "meta": more than a second of every submission.
 WARM = (
     "numpy",
     "torch",
@@ -34,7 +35,7 @@ WARM = (
     "sympy",
     "anatomy.runner",
     "anatomy.widgets",
-    "torch.fx.experimental.symbolic_shapes",
+    "torch._dynamo",
 )
 SEED = 0  # code that draws random numbers gets the same ones at a regrade
 

@@ -9,8 +9,9 @@ def reason(error: Exception, timeout: float) -> tuple[str, str]:
     """(slug, sentence) for a SessionError, or for a reply that cannot be read; timeout: seconds that were allowed."""
     if isinstance(error, AskTimeout):
         said = _(
-            "Your code did not finish within {n:g} seconds. Look for a loop that never ends, or for a loop over "
-            "entries where one tensor operation would do."
+            "Your code did not finish within {n:g} seconds, not counting those in which other programs had the "
+            "processor. Look for a loop that never ends, or for a loop over entries where one tensor operation would "
+            "do."
         )
         return "generic.timeout", said.format(n=timeout)
     if isinstance(error, AskDied):

@@ -236,7 +236,7 @@ class BubblewrapSession(ChannelSession):
             end_group(process)
             wrapped.remove_groups()
 
-        super().__init__(control, limits, end, note=note)
+        super().__init__(control, limits, end, note=note, root=process.pid, watcher=process.pid)
 
 
 def probe() -> str:

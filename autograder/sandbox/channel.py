@@ -9,10 +9,11 @@ import signal
 import socket
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from . import worker as w
 from .limits import Limits
+from .patience import Patience
 from .printable import printable
 from .session import (
     CELL_DIED,
@@ -69,7 +70,8 @@ class ChannelSession(Session):
     """A Session over a connected stream socket to a ``worker.head``.
 
     control: the grader's end. end: called once on close, ends the processes and removes the files. note: where the
-    one who watches them says why it ended them; closed with the session.
+    one who watches them says why it ended them; closed with the session. root: the first of its processes, whose
+    waiting for a processor no limit counts; watcher: one that watches from outside.
     """
 
     def __init__(
@@ -79,8 +81,12 @@ class ChannelSession(Session):
         end: Callable[[], None],
         start_timeout: float = 60.0,
         note: Note | None = None,
+        root: int | None = None,
+        watcher: int | None = None,
     ):
         self._control, self._limits, self._note = control, limits, note
+        self._roots = () if root is None else (root,)
+        self._watchers = () if watcher is None else (watcher,)
         # Runs once: on close, when the session is forgotten, or when the interpreter exits.
         self._finish: Callable[[], object] = weakref.finalize(self, _hang_up, control, end, note)
         self._owner = os.getpid()
@@ -89,7 +95,7 @@ class ChannelSession(Session):
         control.setblocking(False)
         try:
             self._number = 0
-            self._await_start(time.monotonic() + start_timeout)
+            self._await_start(self.patience(start_timeout))
         except BaseException:
             self.close()
             raise
@@ -142,6 +148,9 @@ class ChannelSession(Session):
     def lend(self) -> list[int]:
         return [self._control.fileno(), *([self._note.fd] if self._note else [])]
 
+    def patience(self, seconds: float, beside: Iterable[int] = ()) -> Patience:
+        return Patience(seconds, [*self._roots, *beside], but=self._watchers)
+
     # ---- plumbing --------------------------------------------------------------------------------------------------
     def _bury(self, why: str) -> str:
         """End the session for good. Returns the reason that holds (the first one)."""
@@ -156,24 +165,26 @@ class ChannelSession(Session):
         told = clean(self._note.read().encode()) if self._note else ""
         return self._bury(told or otherwise)
 
-    def _await_start(self, deadline: float) -> None:
+    def _await_start(self, patience: Patience) -> None:
         """No student code has run yet, so that this notice is the grader's own."""
-        notice = self._read_control(w.NOTICE.size, deadline)
+        notice = self._read_control(w.NOTICE.size, patience)
         if notice[:1] == w.READY:
             return
         why = "it gave no sign of life"
         if notice[:1] == w.FAILED:
-            why = clean(self._read_control(w.NOTICE.unpack(notice)[1], deadline))
+            why = clean(self._read_control(w.NOTICE.unpack(notice)[1], patience))
         raise SandboxUnavailable(self._bury(f"the session did not start: {why}"))
 
-    def _read_control(self, size: int, deadline: float) -> bytes:
-        """Up to ``size`` bytes from the control socket; fewer when the deadline passes or the other side is gone."""
+    def _read_control(self, size: int, patience: Patience) -> bytes:
+        """Up to ``size`` bytes from the control socket; fewer when the time is up or the other side is gone."""
         data = b""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         while len(data) < size:
-            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            if patience.left() <= 0:
                 break
+            if not poll.poll(patience.pause()):
+                continue
             try:
                 part = self._control.recv(size - len(data))
             except BlockingIOError:
@@ -193,8 +204,7 @@ class ChannelSession(Session):
             raise DeadSession(self._dead)
         if self._left <= 0:
             raise DeadSession(self._bury("the time for this submission is used up"))
-        began = time.monotonic()
-        deadline = began + min(timeout, self._left)
+        patience = self.patience(min(timeout, self._left))
         mine, theirs = socket.socketpair()
         out_r, out_w = os.pipe()
         try:
@@ -207,7 +217,7 @@ class ChannelSession(Session):
             os.close(out_w)
             out_w = -1
             exchange = _Exchange(mine, out_r, b"".join(parts), max_bytes, out, self._limits.output_bytes)
-            return exchange.run(deadline, self._control, self._number)
+            return exchange.run(patience, self._control, self._number)
         except (TimeoutError, ReplyTooLarge) as e:
             mine.close()
             self._kill_child()
@@ -223,7 +233,7 @@ class ChannelSession(Session):
             os.close(out_r)
             if out_w >= 0:
                 os.close(out_w)
-            self._left -= time.monotonic() - began
+            self._left -= patience.spent()
 
     def _kill_child(self) -> None:
         """Have the head kill the child at work; if it does not confirm, end the session."""
@@ -232,8 +242,9 @@ class ChannelSession(Session):
         except OSError:
             self._gone("the session's processes are gone")
             return
-        deadline = time.monotonic() + _GRACE
-        while notice := self._read_control(w.NOTICE.size, deadline):
+        patience = self.patience(_GRACE)
+        # The time is looked at for each: somebody may send notices without end.
+        while patience.left() > 0 and (notice := self._read_control(w.NOTICE.size, patience)):
             if len(notice) == w.NOTICE.size and w.NOTICE.unpack(notice)[:2] == (w.DIED, self._number):
                 return
         self._gone("the session did not stop what it was told to stop")
@@ -267,18 +278,17 @@ class _Exchange:
         self.max_bytes, self.out, self.out_limit = max_bytes, out, out_limit
         self.frame, self.notice = bytearray(), b""
 
-    def run(self, deadline: float, control: socket.socket, number: int) -> tuple[bytes, bytes]:
+    def run(self, patience: Patience, control: socket.socket, number: int) -> tuple[bytes, bytes]:
         poll = select.poll()
         poll.register(self.sock, select.POLLIN | select.POLLOUT)
         poll.register(control, select.POLLIN)
         poll.register(self.out_fd, select.POLLIN)
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            if patience.left() <= 0:
                 self._drain()
                 raise TimeoutError
             died = None
-            for fd, event in poll.poll(left * 1000):
+            for fd, event in poll.poll(patience.pause()):
                 if fd == self.sock.fileno():
                     if event & select.POLLOUT:
                         self._send(poll)
@@ -290,7 +300,7 @@ class _Exchange:
                 else:
                     died = self._read_notice(control, number)
             if died is not None:  # what the child sent before its end is in the socket by now
-                while self._receive():
+                while self._receive() and not self._complete():
                     pass
             done = self._complete()
             if done:
@@ -314,8 +324,8 @@ class _Exchange:
         """Read what is there, at most a piece; False at the end of the stream and where nothing is there."""
         try:
             part = self.sock.recv(1 << 20)
-        except OSError as e:
-            return isinstance(e, BlockingIOError)
+        except OSError:
+            return False
         self.frame += part
         return bool(part)
 

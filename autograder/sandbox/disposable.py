@@ -19,12 +19,12 @@ import signal
 import socket
 import struct
 import sys
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from . import seccomp
 from .limits import GIB, MIB, mapped_bytes
+from .patience import Patience
 
 if sys.platform != "win32":
     import resource
@@ -43,7 +43,7 @@ class Budget:
 
     step_seconds   processor time between two steps
     cpu_seconds    processor time in all
-    wall_seconds   time until it is given up, waiting included
+    wall_seconds   time until it is given up, sleep included; not what it and its session waited for a processor
     memory_bytes   what it may map on top of what it was born with
     reply_bytes    of all frames together
     """
@@ -57,11 +57,11 @@ class Budget:
 
 class ChildEnded(Exception):
     """The child ended without a result. The message is a clause that says how; step: what it was at; notes: what it
-    had sent until then; out_of_time: it was given up because of ``Budget.wall_seconds``."""
+    had sent until then; seconds: what it took of ``Budget.wall_seconds``."""
 
-    def __init__(self, why: str, step: str, notes: list[bytes], out_of_time: bool = False):
+    def __init__(self, why: str, step: str, notes: list[bytes], seconds: float = 0.0):
         super().__init__(why)
-        self.step, self.notes, self.out_of_time = step, notes, out_of_time
+        self.step, self.notes, self.seconds = step, notes, seconds
 
 
 class ChildFailed(RuntimeError):
@@ -104,8 +104,16 @@ def available() -> bool:
     return sys.platform == "linux"
 
 
-def run(work: Callable[[Line], bytes], budget: Budget | None = None, keep: Iterable[int] = ()) -> bytes:
-    """What ``work`` returns, computed in a forked child. keep: descriptors that it needs.
+Allow = Callable[[float, Iterable[int]], Patience]
+
+
+def run(
+    work: Callable[[Line], bytes], budget: Budget | None = None, keep: Iterable[int] = (), allow: Allow = Patience
+) -> bytes:
+    """What ``work`` returns, computed in a forked child.
+
+    keep: descriptors that it needs. allow: (seconds, process ids) → their Patience; a session's own counts its
+    processes as well, for which the child waits.
 
     Raises:
         ChildEnded: it used up its budget, crashed, or was ended from outside.
@@ -113,15 +121,15 @@ def run(work: Callable[[Line], bytes], budget: Budget | None = None, keep: Itera
     """
     budget = budget or Budget()
     try:
-        return _once(work, budget, list(keep))
+        return _once(work, budget, list(keep), allow)
     except ChildEnded as end:
         if end.step:
             raise
     # It never began: some other thread held a lock at the fork. The work is not to blame, so once more.
-    return _once(work, budget, list(keep))
+    return _once(work, budget, list(keep), allow)
 
 
-def _once(work: Callable[[Line], bytes], budget: Budget, keep: list[int]) -> bytes:
+def _once(work: Callable[[Line], bytes], budget: Budget, keep: list[int], allow: Allow) -> bytes:
     ours, theirs = socket.socketpair()
     parent = os.getpid()
     with ours:
@@ -129,9 +137,10 @@ def _once(work: Callable[[Line], bytes], budget: Budget, keep: list[int]) -> byt
             pid = os.fork()
             if pid == 0:
                 _be_the_child(work, theirs, budget, keep, parent)
-        heard, why = _Heard(), ""
+        heard, why, patience = _Heard(), "", allow(budget.wall_seconds, [pid])
         try:
-            why = _listen(ours, budget, heard)
+            start = allow(min(_START_SECONDS, budget.wall_seconds), [pid])
+            why = _listen(ours, budget, heard, start, patience)
         finally:
             os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still its own; the dead don't mind
             _, status = os.waitpid(pid, 0)
@@ -139,23 +148,23 @@ def _once(work: Callable[[Line], bytes], budget: Budget, keep: list[int]) -> byt
         return heard.result
     if heard.failure:
         raise ChildFailed(heard.failure)
-    raise ChildEnded(why or _ending(status), heard.step, heard.notes, out_of_time=why == _TOO_LONG)
+    raise ChildEnded(why or _ending(status), heard.step, heard.notes, patience.spent())
 
 
 _TOO_LONG, _TOO_MUCH = "the time was used up", "the answer was too large"
 
 
-def _listen(ours: socket.socket, budget: Budget, heard: _Heard) -> str:
+def _listen(ours: socket.socket, budget: Budget, heard: _Heard, start: Patience, patience: Patience) -> str:
     """Reads frames until the child is done or gone. Returns why it has to be ended, or ""."""
     buffer, room = bytearray(), budget.reply_bytes
-    began = time.monotonic()
     poll = select.poll()
     poll.register(ours, select.POLLIN)
     while True:
-        allowed = budget.wall_seconds if heard.step else min(_START_SECONDS, budget.wall_seconds)
-        left = began + allowed - time.monotonic()
-        if left <= 0 or not poll.poll(left * 1000):
+        allowed = patience if heard.step else start
+        if allowed.left() <= 0:
             return _TOO_LONG
+        if not poll.poll(allowed.pause()):
+            continue
         part = ours.recv(1 << 20)
         if not part:
             return ""

@@ -28,7 +28,7 @@ from .session import SandboxUnavailable
 from .zygote import ERRORS, SCRATCH, Forked, Zygote, new_folder, zygote_environment
 
 # What students' code and the judge both use: nearly all of what a start costs.
-SHARED = ("numpy", "torch", "safetensors.torch", "sympy", "torch.fx.experimental.symbolic_shapes")
+SHARED = ("numpy", "torch", "safetensors.torch", "sympy", "torch._dynamo")
 _BOOT = """
 import sys
 sys.path.append(sys.argv[1])

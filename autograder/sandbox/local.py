@@ -99,7 +99,7 @@ class LocalSession(ChannelSession):
             end_group(process)
             remove_folder(home)
 
-        super().__init__(ours, limits, end, note=note)
+        super().__init__(ours, limits, end, note=note, root=process.pid)
 
 
 def worker_request(limits: Limits, preload: Iterable[str], python_path: Sequence[str] | None, seed: int | None) -> dict:

@@ -19,7 +19,10 @@ Each call works on a fork of the process that holds the submission's state:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from .patience import Patience
 
 #: ``CellResult.error_name`` of a cell that ran into its time limit, and of one that ended its process.
 CELL_TIMEOUT = "CellTimeout"
@@ -94,7 +97,7 @@ class Session(ABC):
 
     @abstractmethod
     def execute(self, source: str, timeout: float = 10.0) -> CellResult:
-        """Run one notebook cell (IPython syntax) in the student's namespace; ``timeout`` in seconds of wall time.
+        """Run one notebook cell (IPython syntax) in the student's namespace; ``timeout`` in seconds (``Patience``).
 
         Never raises on account of the cell itself. Raises DeadSession where no process is left to run it.
         """
@@ -113,6 +116,10 @@ class Session(ABC):
     @abstractmethod
     def close(self) -> None:
         """End every process of the session and remove its files; may be called more than once."""
+
+    @abstractmethod
+    def patience(self, seconds: float, beside: Iterable[int] = ()) -> Patience:
+        """An allowance of time for this session's processes, and for those that ``beside`` names."""
 
     @abstractmethod
     def lend(self) -> list[int]:

@@ -55,7 +55,7 @@ MEMORY_OVERRUN = (
 )
 
 
-def _read(path: str) -> str:
+def read(path: str) -> str:
     """Contents, "" where the process has gone or its file is closed to us."""
     try:
         with open(path, encoding="utf-8", errors="replace") as f:
@@ -73,7 +73,7 @@ def _tasks(pid: int) -> list[int]:
 
 def _stat(pid: int) -> list[str]:
     """The fields after the name (which may contain anything): state, parent, ..., [] for a process that has gone."""
-    return _read(f"{PROC}/{pid}/stat").rpartition(")")[2].split()
+    return read(f"{PROC}/{pid}/stat").rpartition(")")[2].split()
 
 
 def _children_by_parent() -> dict[int, list[int]]:
@@ -96,7 +96,7 @@ def tree(root: int) -> list[tuple[int, list[int]]]:
             found[pid] = tasks
             if listed is None:
                 for task in tasks:
-                    todo += [int(c) for c in _read(f"{PROC}/{pid}/task/{task}/children").split()]
+                    todo += [int(c) for c in read(f"{PROC}/{pid}/task/{task}/children").split()]
             else:
                 todo += listed.get(pid, [])
     return list(found.items())
@@ -203,7 +203,7 @@ def _stack(pid: int) -> int:
 def _resident(pid: int) -> int:
     """Bytes of a process in memory or swapped out, without mapped files; with its page tables."""
     total = 0
-    for line in _read(f"{PROC}/{pid}/status").splitlines():
+    for line in read(f"{PROC}/{pid}/status").splitlines():
         if line.startswith(("RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:")):
             total += int(line.split()[1]) << 10
     return total
@@ -211,7 +211,7 @@ def _resident(pid: int) -> int:
 
 def _own(pid: int, otherwise: int) -> int:
     """Proportional share of memory that is no mapped file; ``otherwise`` where the process does not let us look."""
-    text, total = _read(f"{PROC}/{pid}/smaps_rollup"), 0
+    text, total = read(f"{PROC}/{pid}/smaps_rollup"), 0
     for line in text.splitlines():
         if line.startswith(("Pss_Anon:", "Pss_Shmem:", "SwapPss:")):
             total += int(line.split()[1]) << 10

@@ -317,7 +317,7 @@ class SandboxedSession(ChannelSession):
                 ours.close()
                 note.close()
                 raise
-        super().__init__(ours, limits, lambda: end_guard(guard), note=note)
+        super().__init__(ours, limits, lambda: end_guard(guard), note=note, root=self.pid, watcher=self.pid)
 
 
 def end_guard(guard: int, timeout: float = 1.0) -> None:

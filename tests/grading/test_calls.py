@@ -75,6 +75,66 @@ def test_a_cell_that_only_plays_holds_nothing(cell):
                 assert calls.findings(e.targets, e.forbidden) == [], e.id
 
 
+OWN = "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, keepdim=True))\n    return e / e.sum(dim, keepdim=True)\n"
+THEIRS = "def softmax(x, dim=-1):\n    return torch.softmax(x, dim)\n"
+ATTENTION = "def attend(q, k, v):\n    return softmax(q @ k.mT) @ v\n"
+IMPORT, STAR = "from torch.nn.functional import softmax\n", "from torch.nn.functional import *\n"
+BOUND, CHECK = "softmax = torch.softmax\n", "check"
+
+
+def at_the_end(*sources):
+    """Cells of a notebook, one of which is the check, and the findings on what they mean when all have run."""
+    cells = [(f"c{i}", {"role": "check" if s == CHECK else "answer"}, s) for i, s in enumerate([SETUP, *sources])]
+    return notebook_with(cells)
+
+
+@pytest.mark.parametrize("cells", [(IMPORT, OWN), (STAR, OWN), (IMPORT + OWN,), (IMPORT, "x = 1", OWN, ATTENTION)])
+def test_what_a_definition_overrides_is_no_accusation(cells):
+    calls = read_calls(at_the_end(*cells))
+    assert calls.findings(("softmax",), ("softmax",)) == []
+    assert calls.findings(("attend",), ("softmax",)) == []
+
+
+@pytest.mark.parametrize(
+    "cells, failed",
+    [
+        ((IMPORT, "1 / 0\n" + OWN), ("c2",)),  # the definition was never reached
+        ((IMPORT, OWN, IMPORT), ()),
+        ((OWN, STAR), ()),
+        ((IMPORT, "ours = softmax", OWN, "softmax = ours"), ()),
+        ((OWN, BOUND), ()),
+        ((IMPORT, OWN + "del softmax\n" + IMPORT), ()),
+        ((OWN, "def again():\n    global softmax\n    softmax = torch.softmax\nagain()"), ()),
+    ],
+)
+def test_what_may_be_the_library_s_is_seen(cells, failed):
+    found = read_calls(at_the_end(*cells), failed).findings(("softmax",), ("softmax",))
+    assert found
+
+
+@pytest.mark.parametrize(
+    "before, after, seen",
+    [
+        ((OWN,), (BOUND,), False),
+        ((OWN,), (IMPORT,), False),
+        ((OWN,), ("softmax = torch.nn.Softmax(-1)", "softmax(torch.ones(2))"), False),
+        ((OWN, BOUND), (OWN,), True),
+        ((THEIRS,), (OWN,), True),
+    ],
+)
+def test_what_stands_below_a_check_does_not_count_there(before, after, seen):
+    book = at_the_end(*before, CHECK, *after)
+    check = next(c.id for c in book.cells if c.source == CHECK)
+    found = read_calls(book, (), check, read_calls(book)).findings(("softmax",), ("softmax",))
+    assert bool(found) == seen, found
+
+
+def test_a_name_with_two_values_is_never_certain():
+    book = at_the_end("if torch.cuda.is_available():\n    " + IMPORT + "else:\n    softmax = abs\n", ATTENTION)
+    found = read_calls(book).findings(("attend",), ("softmax",))
+    assert found and not any(f.forbidden for f in found)
+
+
 SETUP = "import math\nimport torch\nfrom torch import nn, Tensor\nimport torch.nn.functional as F\nINF = math.inf\n"
 
 

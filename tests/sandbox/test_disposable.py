@@ -51,7 +51,7 @@ def test_what_it_computes_comes_back():
 
 def test_an_endless_loop_ends_at_its_step():
     end = ended(loop)
-    assert "processor time" in str(end) and not end.out_of_time
+    assert "processor time" in str(end)
 
 
 def test_a_long_computation_inside_the_interpreter_ends_too():
@@ -77,7 +77,7 @@ def test_memory_ends_at_its_limit():
 
 def test_waiting_ends_at_the_wall_limit():
     end = ended(lambda line: time.sleep(100) or b"", Budget(wall_seconds=0.5))
-    assert end.out_of_time
+    assert str(end) == "the time was used up" and end.seconds >= 0.5
 
 
 @pytest.mark.parametrize("size", [2 * MIB, 200 * MIB])

@@ -6,7 +6,8 @@ answer written differently does not wait for a person. A name that is missing co
 lets an equivalent through. So whatever computes more than one elementary step stays out: losses (a cross entropy has
 its softmax inside), distributions (``Categorical(logits=x).probs``), ready attention, fused and quantized kernels,
 ``torch.special`` but for the normal distribution, derivatives of anything (that of logsumexp is softmax, that of
-softplus the sigmoid), compilers, and callbacks into all of these.
+softplus the sigmoid; ``grad_fn`` hands one out ready to be called), compilers, and callbacks into all of these. An
+option that makes an allowed function another one is on no list: it is a mention of that other one (``mentions.py``).
 """
 
 import re
@@ -65,7 +66,7 @@ requires_grad requires_grad_ retain_grad contiguous is_contiguous expand expand_
 unfold to type type_as float double half bfloat16 int long short byte char bool cpu cuda item tolist numpy new_zeros
 new_ones new_full new_empty new_tensor fill_ zero_ copy_ masked_fill_ scatter_ scatter_add_ index_add_ index_copy_
 index_fill_ index_put_ fill_diagonal_ triu_ tril_ unsqueeze_ squeeze_ transpose_ t_ data is_floating_point is_complex
-untyped_storage storage data_ptr storage_offset share_memory_ names is_sparse is_quantized is_meta grad_fn dim_order
+untyped_storage storage data_ptr storage_offset share_memory_ names is_sparse is_quantized is_meta dim_order
 set_ resize_ uniform_ normal_ bernoulli_ random_ apply weight bias in_features out_features num_embeddings
 embedding_dim training eval train parameters named_parameters children named_children buffers named_buffers
 register_buffer register_parameter add_module register_module forward state_dict load_state_dict reset_parameters

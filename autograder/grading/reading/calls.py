@@ -7,7 +7,7 @@ beside an answer (``torch.softmax`` to compare with) is neither.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import nbformat
 from ..rebuild import MARK
 from . import allowed
 from .changing import changes_meaning, free_is_dangerous
+from .lasting import gives, take_away_overridden
 from .mentions import gather
 from .scopes import Scope, bind, canonical, public_names, scope_of
 from .source import hides, parsed
@@ -51,6 +52,8 @@ class Calls:
     sources: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # cells that cannot be said anything about
     top: Scope = field(default_factory=lambda: Scope(ast.Module([], [])))
+    failed: frozenset[str] = frozenset()  # cells that may not have run to their end
+    whole: "Calls | None" = None  # of all cells, where these are the ones before a check
 
     # ---- what a target reaches -------------------------------------------------------------------------------------
     def findings(self, targets: Sequence[str], forbidden: tuple[str, ...]) -> list[Finding]:
@@ -60,9 +63,10 @@ class Calls:
         for unit, certain in reached:
             found += self._judged(unit, forbidden, certain, [u for u, _ in reached])
         used = {m.name.rpartition(".")[2] for u, _ in reached for m in u.mentions if m.kind in ("library", "attribute")}
-        found += [f for f in self._changes if f not in found]
+        found += [f for f in (self.whole or self)._changes if f not in found]
         found += self._stores(used)
-        found += [Finding(UNRESOLVED, "(a cell that cannot be read)", cell, 1) for cell in self.unread]
+        unread = (self.whole or self).unread
+        found += [Finding(UNRESOLVED, "(a cell that cannot be read)", cell, 1) for cell in unread]
         return sorted(dict.fromkeys(found), key=lambda f: not f.forbidden)
 
     def _reached(self, targets: Sequence[str]) -> list[tuple[Unit, bool]]:
@@ -109,12 +113,24 @@ class Calls:
     def _last(self, name: str) -> list[Unit]:
         """The statements that may have bound a name at the end of the notebook."""
         units = self._binding.get(name, [])
-        sure = [i for i, u in enumerate(units) if isinstance(u.node, ast.FunctionDef | ast.ClassDef | ast.Assign)]
+        sure = [
+            i
+            for i, u in enumerate(units)
+            if isinstance(u.node, ast.FunctionDef | ast.ClassDef | ast.Assign) and u.cell not in self.failed
+        ]
         return units[sure[-1] :] if sure else units
 
     @cached_property
     def _binding(self) -> dict[str, list[Unit]]:
-        return _by_name((name, u) for u in self.units for name in u.binds)
+        """Name → the statements that may have bound it, in their order, without those that were surely overridden."""
+        found = _by_name((name, u) for u in self.units for name in u.binds)
+        for name in self.top.settled & found.keys():
+            units = found[name]
+            last = max((i for i, u in enumerate(units) if gives(u, name) and u.cell not in self.failed), default=0)
+            # A function that declares the name global binds it whenever it is called.
+            inside = [u for u in units[:last] if getattr(u.node, "name", name) != name]
+            found[name] = inside + units[last:]
+        return found
 
     @cached_property
     def _given(self) -> dict[str, list[Unit]]:
@@ -152,7 +168,7 @@ class Calls:
                 plain = mention.kind in ("library", "attribute") and allowed.plain(mention.name) in allowed.refused(
                     forbidden
                 )
-                found.append(self._finding(unit.cell, mention.line, name, plain and certain))
+                found.append(self._finding(unit.cell, mention.line, name, plain and certain and mention.sure))
         return found
 
     def _outside(self, m: Mention, forbidden: tuple[str, ...], reached: Sequence[Unit]) -> str:
@@ -238,10 +254,19 @@ def _by_name(pairs: Iterable[tuple[str, Unit]]) -> dict[str, list[Unit]]:
     return found
 
 
-def read_calls(notebook: nbformat.NotebookNode) -> Calls:
-    """The Calls of a rebuilt notebook. Never raises on account of the student's source."""
-    calls = Calls()
+def read_calls(
+    notebook: nbformat.NotebookNode, failed: Collection[str] = (), before: str = "", whole: Calls | None = None
+) -> Calls:
+    """The Calls of a rebuilt notebook. Never raises on account of the student's source.
+
+    failed: ids of cells that did not run to their end. before: the id of a check: what the answers meant when it was
+    asked, which is nothing that stands below it; whole: the Calls of all cells, for what changes meanings anywhere.
+    """
+    timed = {c.id for c in notebook.cells if c.cell_type == "code" and "%timeit" in c.source}  # binds nothing
+    calls = Calls(failed=frozenset({*failed, *timed}), whole=whole)
     for cell in notebook.cells:
+        if before and cell.id == before:
+            break
         role = cell.metadata[MARK]["role"] if cell.cell_type == "code" else ""
         if role not in ("setup", "answer", "extra") or not cell.source.strip():
             continue
@@ -262,6 +287,7 @@ def read_calls(notebook: nbformat.NotebookNode) -> Calls:
             continue
         calls.units += [Unit(cell.id, statement, trusted) for statement in tree.body]
         calls.top.changed |= _growing(tree)
+    take_away_overridden(calls.units, calls.top, calls.failed)
     calls.unread += dict.fromkeys(u.cell for u in gather(calls.units, calls.top))
     return calls
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .folding import texts
-from .scopes import BUILTINS, COMPREHENSIONS, Scope, canonical, public_names, scope_of
+from .scopes import BUILTINS, COMPREHENSIONS, Scope, canonical, scope_of
 from .statements import Mention, Unit
 from .values import INSTANCE, UNKNOWN, Values
 
@@ -30,6 +30,10 @@ _WITHOUT_MEMORY = {
     "zip",
     "map",
 }
+# Options that make a table of vectors the function that shortens them, and the functions that have these.
+_RENORM, _SHORTENING = "torch.renorm", ("max_norm", "scale_grad_by_freq")
+_TABLES = {"torch.nn.functional.embedding": 3, "torch.nn.Embedding": 3}  # arguments before the first such option
+_HANDING_ON = {"functools.partial", "functools.partialmethod", "builtins.map", "map", "functools.reduce", "reduce"}
 _FILLING = {"append", "extend", "insert", "update", "setdefault", "add", "appendleft", "push", "put", "set", "register"}
 _SHOWN = {"print", "dir", "help", "repr", "str", "type", "hasattr", "id", "isinstance", "display", "getattr"}
 _FIELDS = re.compile(r"\{[^{}]*?\.([\w.]+)")
@@ -60,8 +64,9 @@ class Reader(Values):
             if node is not None:
                 self._visit(node, scope)
 
-    def _say(self, kind: str, name: str, node: ast.AST, owner: str = "") -> None:
-        self.unit.mentions.append(Mention(kind, name, getattr(node, "lineno", self.unit.node.lineno), owner))
+    def _say(self, kind: str, name: str, node: ast.AST, owner: str = "", sure: bool = True) -> None:
+        line = getattr(node, "lineno", self.unit.node.lineno)
+        self.unit.mentions.append(Mention(kind, name, line, owner, sure))
 
     def _name(self, node: ast.Name, scope: Scope, base: bool = False) -> None:
         home, bindings = scope.lookup(node.id)
@@ -71,25 +76,25 @@ class Reader(Values):
             return
         if home is self.top:
             self.unit.uses.add(node.id)
-        starred = home in (None, self.top) and any(node.id in public_names(m) for m in self.top.stars)
+        stars = [m for m in self.top.stars_of(node.id) if home in (None, self.top)]
+        starred = bool(stars)
         if home is None and not starred:
             self._say("builtin" if node.id in BUILTINS else "free", node.id, node)
         for b in bindings:
             if b.kind == "import":
-                self._library(canonical(b.dotted), node, base)
+                self._library(canonical(b.dotted), node, base, sure=len(bindings) + len(stars) == 1)
         if starred:
-            for m in self.top.stars:
-                if node.id in public_names(m):
-                    self._library(canonical(f"{m}.{node.id}"), node, base)
+            for m in stars:
+                self._library(canonical(f"{m}.{node.id}"), node, base, sure=not bindings)
         elif not base and any(b.kind == "value" for b in bindings):
             for kind, name in self.values(node, scope):  # an alias of a module, passed around
                 if kind == "library" and canonical(name)[1]:
                     self._say("module", name, node)
 
-    def _library(self, found: tuple[str, bool], node: ast.AST, base: bool) -> None:
+    def _library(self, found: tuple[str, bool], node: ast.AST, base: bool, sure: bool = True) -> None:
         dotted, module = found
         if not module:
-            self._say("library", dotted, node)
+            self._say("library", dotted, node, sure=sure)
         elif not base:
             self._say("module", dotted, node)
 
@@ -103,7 +108,7 @@ class Reader(Values):
         owners = self.values(value, scope)
         libraries = [n for k, n in owners if k == "library"]
         for name in libraries:
-            self._library(canonical(f"{name}.{attr}"), node, base)
+            self._library(canonical(f"{name}.{attr}"), node, base, sure=len(owners) == 1)
         for kind, name in owners:
             if kind in (INSTANCE, "defined"):
                 self._say("own" if kind == INSTANCE else "own class", attr, node, name)
@@ -134,6 +139,8 @@ class Reader(Values):
         for name in names:
             for library in libraries:
                 self._say("library store", f"{library}.{name}", node)
+            if name in _SHORTENING:
+                self._say("library", _RENORM, node)
             if not libraries:
                 self.unit.defines.add(name)
                 self._say("store", name, node, next((k for k, _ in owners), ""))
@@ -218,6 +225,7 @@ class Reader(Values):
             for kind, name in self.values(node, scope):
                 if kind == "library":
                     self._library(canonical(name), node, False)
+        self._options(node, names, scope)
         shown = names and names <= _SHOWN
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             if shown and any(k == "library" and canonical(n)[1] for k, n in self.values(argument, scope)):
@@ -244,6 +252,16 @@ class Reader(Values):
                 for value in texts(argument, scope) or []:
                     parts = value.replace(",", " ").split() if isinstance(value, str) else value
                     self.unit.defines |= {p for p in parts if isinstance(p, str)} if isinstance(parts, list) else set()
+
+    def _options(self, node: ast.Call, names: set[str], scope: Scope) -> None:
+        """Says what an option makes of a call, or may make of it where arguments can't be read."""
+        handed = node.args[:1] if names & _HANDING_ON else []
+        tables = {*names, *(n for a in handed for k, n in self.values(a, scope) if k == "library")} & _TABLES.keys()
+        unread = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+        many = tables and len(node.args) - len(handed) > max(_TABLES[t] for t in tables)
+        mapped = tables and names & {"builtins.map", "map", "functools.reduce", "reduce"}
+        if any(k.arg in _SHORTENING for k in node.keywords) or (tables and (unread or many or mapped)):
+            self._say("library", _RENORM, node)
 
     def _by_name(self, node: ast.Call, names: set[str], scope: Scope) -> None:
         """getattr(x, "…") and its like."""

@@ -1,7 +1,7 @@
 """Names in Python source: which statement binds one, and what a library's own name for something is.
 
 Nothing is run. Values are few: something of a library (its dotted name), something that the notebook defines, or
-unknown. Flow is ignored: a name stands for everything that is ever bound to it.
+unknown. Flow is ignored: a name stands for everything that is ever bound to it, but for what ``lasting.py`` takes away.
 """
 
 import ast
@@ -45,6 +45,8 @@ class Scope:
     parent: "Scope | None" = None
     names: dict[str, list[Binding]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
+    settled: set[str] = field(default_factory=set)  # names of which earlier values were surely overridden
+    unstarred: set[str] = field(default_factory=set)  # names that mean nothing of a star import any more
     passed_on: set[str] = field(default_factory=set)  # declared global
     steps: int = 0
     changed: set[str] = field(default_factory=set)  # of the notebook: names whose lists may change
@@ -63,6 +65,10 @@ class Scope:
             first = first and isinstance(scope.node, COMPREHENSIONS)
             scope = scope.parent
         return None, []
+
+    def stars_of(self, name: str) -> list[str]:
+        """The modules of which a star import may have bound a name."""
+        return [] if name in self.unstarred else [m for m in self.stars if name in public_names(m)]
 
     def spend(self) -> None:
         """Counts a step of looking things up; RecursionError where a notebook asks for too many."""

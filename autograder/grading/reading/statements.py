@@ -9,12 +9,13 @@ class Mention(NamedTuple):
     """kind: ``library`` and ``module`` (the latter as a value), ``base`` (a class is made from it), ``attribute``,
     ``own`` (of an object that the notebook defines), ``builtin``, ``free`` (nobody binds it), ``store`` and
     ``library store`` (an attribute is given), ``odd`` (cannot be resolved; name: what). owner: the class, for ``own``;
-    what it is looked up on, for ``odd``."""
+    what it is looked up on, for ``odd``. sure: the name that is looked up can have no other value."""
 
     kind: str
     name: str
     line: int
     owner: str = ""
+    sure: bool = True
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable
 
 from .folding import texts
-from .scopes import BUILTINS, Scope, canonical, public_names
+from .scopes import BUILTINS, Scope, canonical
 
 Value = tuple[str, str]
 INSTANCE = "an instance"
@@ -52,7 +52,7 @@ class Values:
         home, bindings = scope.lookup(name)
         found: list[set[Value]] = []
         if home is None or home.parent is None:
-            found += [{("library", canonical(f"{m}.{name}")[0])} for m in self.top.stars if name in public_names(m)]
+            found += [{("library", canonical(f"{m}.{name}")[0])} for m in self.top.stars_of(name)]
         if not bindings and not found and name in BUILTINS:
             return {("library", f"builtins.{name}")}
         for b in bindings:

@@ -149,8 +149,8 @@ def controls(data: Data) -> dict[str, int]:
 
 
 def seeds(data: Data) -> int:
-    """Smallest number of seeds of any setting."""
-    return min(len(r["losses"]) for r in data["rows"] + data["compared"])
+    """Smallest number of seeds of the layers that are compared; fewer choose a rate (``choosing`` among the facts)."""
+    return min(len(r["losses"]) for r in data["compared"])
 
 
 def against(a: Sequence[float], b: Sequence[float]) -> dict[str, float]:

@@ -34,7 +34,7 @@ SMALL = {  # what a laptop trains in seconds
     "d_ff": 176,
     "d_embedding": 64,
 }
-STEPS, CONTEXT, RATE = 240, 32, 8e-3  # of that training
+STEPS, ROWS, CONTEXT, RATE = 240, 8, 32, 8e-3  # of that training
 
 
 class NoSuchPart(Exception):
@@ -252,7 +252,7 @@ def train(
     generator, adam, losses = torch.Generator().manual_seed(seed), training.optimizer(model, rate), []
     model.train()
     for step in range(steps):
-        x, y = training.batch(ids, 8, context, generator)
+        x, y = training.batch(ids, ROWS, context, generator)
         rate_now = training.learning_rate(step, steps, rate, max(1, steps // 10))
         losses.append(training.update(model, adam, x.to(device), y.to(device), rate_now))
     return model.eval(), losses

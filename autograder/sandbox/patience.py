@@ -1,0 +1,72 @@
+"""Limits on time that a busy machine does not shorten.
+
+A limit is meant for what code does, not for how many others want the processor. So seconds in which a process was
+ready to run and had none don't count. The processor time that was taken always counts, whatever else is true: code
+that starts many processes, which then wait for one another, gains nothing by it.
+
+The system tells both for each task, by ``/proc/PID/task/TID/schedstat``. Where it does not (macOS), all time counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from . import usage
+
+_NANO = 1e-9
+LOOK_SECONDS = 1.0  # between two looks: what a process waited since the last one is lost where it ends
+
+
+class Patience:
+    """An allowance of time for some processes and their descendants, from now on.
+
+    seconds: how long. roots: process ids; without any, all time counts. but: those of them that only watch the others,
+    and whose own waiting is nobody's.
+    """
+
+    def __init__(self, seconds: float, roots: Iterable[int] = (), but: Iterable[int] = ()):
+        self.seconds, self._roots, self._but = seconds, tuple(roots), frozenset(but)
+        self._began = time.monotonic()
+        self._next = self._began + LOOK_SECONDS
+        self._ran = self._waited = 0.0
+        self._seen = self._tasks()
+
+    def left(self) -> float:
+        """Seconds that are left, as far as is known; a look is taken when it is time for one or nothing seems left."""
+        now = time.monotonic()
+        if self._roots and (now >= self._next or self.seconds - self.spent(now) <= 0):
+            self._look()
+            self._next = now + LOOK_SECONDS
+        return self.seconds - self.spent(now)
+
+    def pause(self) -> float:
+        """How long to wait for an event at most, in milliseconds: until nothing may be left, or until the next look."""
+        left = max(0.0, self.left())
+        if self._roots:
+            left = min(left, max(0.0, self._next - time.monotonic()))
+        return left * 1000
+
+    def spent(self, now: float | None = None) -> float:
+        """Seconds that count so far."""
+        passed = (time.monotonic() if now is None else now) - self._began
+        return max(passed - self._waited, min(passed, self._ran))
+
+    def _look(self) -> None:
+        for task, (ran, waited) in self._tasks().items():
+            before_ran, before_waited = self._seen.get(task, (0.0, 0.0))
+            if ran >= before_ran:  # else the number was given to another task
+                self._ran += ran - before_ran
+                self._waited += max(0.0, waited - before_waited)
+            self._seen[task] = ran, waited
+
+    def _tasks(self) -> dict[int, tuple[float, float]]:
+        """Task → (seconds that it ran, seconds that it was ready to run and waited)."""
+        found = {}
+        for root in self._roots:
+            for pid, tasks in usage.tree(root):
+                for task in tasks if pid not in self._but else ():
+                    numbers = usage.read(f"{usage.PROC}/{pid}/task/{task}/schedstat").split()
+                    if len(numbers) >= 2 and numbers[0].isdigit() and numbers[1].isdigit():
+                        found[task] = int(numbers[0]) * _NANO, int(numbers[1]) * _NANO
+        return found
