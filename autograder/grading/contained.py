@@ -27,7 +27,7 @@ from . import rebuild as rebuilding
 from .following import builds_on
 from .grade import UNREADABLE_SOURCE, GradedNotebook, mark_followed, ungraded
 from .masters import UnknownUnit, master
-from .passing import followed_from, graded_from, rebuilt_from, to_json, verdict_from
+from .passing import followed_from, graded_from, packed, rebuilt_from, to_json, verdict_from
 from .rebuild import BadSubmission, Rebuilt
 from .work import CELLS, NOTEBOOK, PARTS, Followed, Work
 
@@ -84,7 +84,7 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
 
     def inside(line: Line) -> bytes:
         try:
-            return json.dumps(to_json(rebuilding.rebuild(data, unit))).encode()
+            return packed(to_json(rebuilding.rebuild(data, unit)))
         except BadSubmission as error:
             return _bad(error)
 
@@ -165,16 +165,16 @@ class _Attempt(Work):
             rebuilt = self.read()
         except BadSubmission as error:
             return _bad(error)
-        return json.dumps(to_json(direct.grade_in(session, rebuilt, *self.about, self))).encode()
+        return packed(to_json(direct.grade_in(session, rebuilt, *self.about, self)))
 
     def step(self, name: str) -> None:
         self.line.step(name)
 
     def done(self, verdict: Verdict) -> None:
-        self.line.note(json.dumps(asdict(verdict)).encode())
+        self.line.note(packed(asdict(verdict)))
 
     def better(self, followed: Followed) -> None:
-        self.line.note(json.dumps(asdict(followed)).encode())
+        self.line.note(packed(asdict(followed)))
 
 
 def _in_a_child(work: _Attempt, session_factory: Callable[[], Session], budget: Budget) -> GradedNotebook:
@@ -184,7 +184,7 @@ def _in_a_child(work: _Attempt, session_factory: Callable[[], Session], budget: 
 
 
 def _bad(error: BadSubmission) -> bytes:
-    return json.dumps({"bad": [error.name, str(error)]}).encode()
+    return packed({"bad": [error.name, str(error)]})
 
 
 def _read(answer: bytes) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from anatomy.verdict import Verdict
 from autograder.judge.spec import Exercise
 from autograder.judge.trusted import ASKED, judge_exercise, judge_exercises
 from autograder.sandbox import CELL_DIED, CELL_TIMEOUT, DeadSession, Session
+from autograder.sandbox.printable import printable
 
 from .following import follow_through
 from .rebuild import MARK
@@ -168,7 +169,8 @@ def _error(text: str) -> Error | None:
 
 
 def _short_error(name: str, message: str, trace: str) -> Error:
-    return name[:80], message[:MAX_ERROR], trace[-3 * MAX_ERROR :]
+    """Cut, and cleaned: JSON carries half a character, which no file takes."""
+    return printable(name[:80]), printable(message[:MAX_ERROR]), printable(trace[-3 * MAX_ERROR :])
 
 
 def _cut(text: str, always: bool = False) -> str:

@@ -15,7 +15,7 @@ from .collect import Submission
 from .contained import grade_bytes
 from .grade import GradedNotebook, ungraded
 from .opening import BadSubmission, Problem, read_below
-from .passing import graded_from, to_json
+from .passing import graded_from, packed, to_json
 from .sessions import factory
 
 # A worker that is still at one submission after this, on the clock on the wall, has met a mistake of ours, or a machine
@@ -129,7 +129,7 @@ def answer(job: Job) -> bytes:
         said = {"unavailable": str(error)}
     except Exception as error:
         said = {"failed": f"{type(error).__name__}: {error}"}
-    return json.dumps(said).encode()
+    return packed(said)
 
 
 def result_of(said: bytes) -> Graded | Exception:

@@ -74,4 +74,4 @@ def _advice(names: list[str]) -> str:
         some = [n for n in names if test(n)]
         if some:
             return f" There is {_listed(some)}; {advice}."
-    return ""
+    return f" There is {_listed(names)}; submit the notebook itself, the file that ends in .ipynb."

@@ -77,7 +77,7 @@ def identifier(name: str) -> str:
 
 def is_junk(name: str) -> bool:
     """Was this left by a system or a program (also: every hidden file), so that nobody misses a word about it?"""
-    return name.startswith(".") or name.lower() in _JUNK
+    return name.startswith((".", "~$")) or name.lower() in _JUNK  # ~$: a file that Office has open
 
 
 def is_archive(name: str) -> bool:

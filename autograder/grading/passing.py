@@ -4,6 +4,7 @@ What arrives was made by our own code, but in a process that handled an enemy's 
 that it must have, text is text and numbers are finite, and anything else is a ``TypeError`` or ``ValueError``.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
@@ -35,6 +36,12 @@ def to_json(result: GradedNotebook | Rebuilt) -> dict[str, Any]:
             value = {name: [o.text, o.error] for name, o in value.items()}
         plain[f.name] = value
     return plain
+
+
+def packed(data: object) -> bytes:
+    """JSON as UTF-8. Half a character, legal in Python and in JSON and in no file, becomes a question mark here, on the
+    way to whoever writes pages, notebooks, tables and the database."""
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def graded_from(data: Mapping[str, Any]) -> GradedNotebook:

@@ -5,6 +5,7 @@ worksheets, and a code cell's source is called ``input``.
 """
 
 import json
+import re
 from typing import Any
 
 from .opening import BadSubmission
@@ -12,6 +13,18 @@ from .opening import BadSubmission
 MARK = "anatomy"  # cell metadata of a rebuilt notebook: {"role": …, "exercise": …}
 MAX_SOURCE = 200_000  # characters of one cell
 RawCell = dict[str, Any]  # a cell as it came: only that it is a JSON object is known
+_CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
+_KINDS = (  # first bytes → what such a file is
+    (b"%PDF", "a PDF"),
+    (b"PK\x03\x04", "a zip archive, or a document that is one"),
+    (b"\x1f\x8b", "a compressed archive"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"<", "a web page, such as one that asks to sign in"),
+    (b"import ", "a Python script"),
+    (b"from ", "a Python script"),
+    (b"#", "a Python script or a Markdown text"),
+)
 
 
 def cells_of(data: bytes) -> list[RawCell]:
@@ -21,13 +34,9 @@ def cells_of(data: bytes) -> list[RawCell]:
             "submission.empty_file", "The file is empty: nothing arrived. Save the notebook and submit it again."
         )
     try:
-        book = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise BadSubmission(
-            "submission.not_json",
-            "The file is not a notebook: it cannot be read as JSON. It may "
-            "have been cut off on the way, or be another kind of file.",
-        ) from None
+        book = json.loads(_text_of(data))
+    except (ValueError, RecursionError) as error:
+        raise BadSubmission("submission.not_json", _what_it_is(data, error)) from None
     cells = book.get("cells") if isinstance(book, dict) else None
     if cells is None and isinstance(book, dict):
         cells = _in_worksheets(book.get("worksheets"))
@@ -36,6 +45,39 @@ def cells_of(data: bytes) -> list[RawCell]:
             "submission.not_a_notebook", "The file is JSON, but not a notebook: it has no list of cells."
         )
     return [c for c in cells if isinstance(c, dict)]
+
+
+def _text_of(data: bytes) -> str:
+    """A file's text: UTF-8, or UTF-16 as some editors save it. Raises UnicodeDecodeError."""
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    bare = next((code for code, begin in (("utf-16-le", b"{\0"), ("utf-16-be", b"\0{")) if data.startswith(begin)), "")
+    return data.decode("utf-16" if wide else bare or "utf-8-sig")
+
+
+def _what_it_is(data: bytes, error: Exception) -> str:
+    """One sentence about a file that cannot be read as JSON: what it is, as far as that can be seen, and what to do."""
+    begin, again = data.lstrip()[:16], "Submit the notebook itself, the file that ends in .ipynb."
+    for first, kind in _KINDS:
+        if begin.startswith(first):
+            return f"The file is not a notebook but {kind}. {again}"
+    if found := _CONFLICT.search(data):
+        line = data.count(b"\n", 0, found.start()) + 1
+        return (
+            f"The file holds the marks of a merge that git could not make, from line {line} on, and so is no notebook "
+            "any more. Choose one of the two versions, open it in JupyterLab, save it, and submit it again."
+        )
+    if isinstance(error, UnicodeDecodeError):
+        return (
+            "The file is not a notebook as Jupyter writes it: its text is not in UTF-8. Another program may have saved "
+            "it in another encoding. Open it in JupyterLab, save it, and submit it again; or save it as UTF-8 there."
+        )
+    if isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip()) - 1:
+        return "The file ends in the middle: it was cut off on the way. Save the notebook and submit it again."
+    place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+    return (
+        f"The file is not a notebook: it cannot be read as JSON{place}. Another program may have changed it. Open it "
+        "in JupyterLab, or take an earlier version of it, save it, and submit it again."
+    )
 
 
 def _in_worksheets(sheets: Any) -> list[Any] | None:

@@ -17,7 +17,7 @@ LATE = "late penalty"  # in the column of the exercise
 GRADED, WAITING, STALE, UNREADABLE, MISSING, NO_RESULT = STATUSES = (
     "graded",
     "waiting",  # points that a person has to give
-    "stale",  # graded before the exercises changed
+    "stale",  # graded before the exercises changed, or an earlier submission whose newer one has no result
     "unreadable",  # the file is at fault
     "missing",  # nothing was handed in
     "no result",  # nothing could be stored
@@ -78,24 +78,26 @@ def missing(results: Sequence[Result], students: Iterable[str]) -> dict[str, lis
 
 def write_grades(path: Path, writer: GradebookWriter, problems: Iterable[Problem] = ()) -> list[Problem]:
     """grades.csv: one row per exercise of every stored submission, one for what was taken off for lateness, and one for
-    each submission that is missing or (``problems``) could not be stored. Returns what is stored without a result.
+    each submission that is missing or (``problems``) could not be stored. Where an earlier one is stored, that one
+    stands alone, and is stale. Returns what is stored without a result.
 
     ``score`` is what counts, ``max_score`` the row's part of the maximum: 0 for an extension, whose points (at most
     ``max_extra``) come on top. The sum of a student's scores in a unit is what the gradebook and the page have.
     """
-    results = list(writer.results())
+    results, failed = list(writer.results()), {(student, unit): name for student, unit, name, _ in problems}
     rows: list[tuple[str, ...]] = []
     for result in results:
-        rows += _rows(result)
+        name = failed.pop((result["student"], result["unit"]), "")
+        rows += _rows(result, STALE if name else status(result))
     for unit, students in missing(results, writer.students()).items():
-        rows += [(student, unit, "", "0", "0", "0", "", MISSING) for student in students]
-    rows += [(student, unit, "", "0", "0", "0", name, NO_RESULT) for student, unit, name, _ in problems]
+        rows += [(s, unit, "", "0", "0", "0", "", MISSING) for s in students if (s, unit) not in failed]
+    rows += [(student, unit, "", "0", "0", "0", name, NO_RESULT) for (student, unit), name in failed.items()]
     write_table(path, HEADER, rows)
     return [(r["student"], r["unit"], *r["problem"]) for r in results if r["problem"]]
 
 
-def _rows(result: Result) -> Iterator[tuple[str, ...]]:
-    whose, stands, standing = (result["student"], result["unit"]), status(result), result["standing"]
+def _rows(result: Result, stands: str) -> Iterator[tuple[str, ...]]:
+    whose, standing = (result["student"], result["unit"]), result["standing"]
     left, known = sum(standing.points.values()), set[str]()
     for v in result["verdicts"]:
         mistake = "" if v.passed else (v.mistakes[0].name if v.mistakes else "")

@@ -55,6 +55,7 @@ def clean_environment(home: str, threads: int = 1) -> dict[str, str]:
         "PYTHONSAFEPATH": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "CUDA_VISIBLE_DEVICES": "",
+        "TORCH_COMPILE_DISABLE": "1",  # it changes no result, needs a compiler, and takes longer than an answer may
         **{f"{lib}_NUM_THREADS": str(threads) for lib in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")},
     }
 

@@ -4,7 +4,7 @@ In Jupyter an exception ends the cell that raises it, and so it does here. But `
 head of a cell, or ``n = int(input())``, worked where the notebook was written, and must not take along what is defined
 below. So of a cell's statements those that fail for want of such a thing are passed over, one by one, with a line of
 output for each; names that they would have given a meaning stand for what is missing, and whoever needs one of these is
-passed over in turn.
+passed over in turn. A definition that fails so by its annotations alone is made without them.
 """
 
 from __future__ import annotations
@@ -95,6 +95,22 @@ def pass_over(statement: ast.stmt, names: dict[str, Any]) -> None:
     for name, source in _bound(statement):
         if not (isinstance(statement, ast.Import | ast.ImportFrom) and name in names):
             names[name] = Missing(source)
+
+
+def without_annotations(statement: ast.stmt) -> ast.stmt | None:
+    """A function or class as it would be without its annotations, which change no result; None where it has none."""
+    if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return None
+    bare, found = copy.deepcopy(statement), False
+    for node in ast.walk(bare):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            a = node.args
+            arguments = [*a.posonlyargs, *a.args, *a.kwonlyargs, *(x for x in (a.vararg, a.kwarg) if x is not None)]
+            found |= node.returns is not None or any(x.annotation for x in arguments)
+            node.returns = None
+            for argument in arguments:
+                argument.annotation = None
+    return bare if found else None
 
 
 def as_line(statement: ast.stmt) -> str:

@@ -91,7 +91,7 @@ def test_no_run_forgets_what_could_not_be_graded(school):
         for sentence in (
             f"wrong/{START} [submission.other_unit] This is the notebook of {ATTENTION}, not of {START}",
             f"undecided/{START} [submission.several] There is no file {START}.ipynb but 2 notebooks that may be it",
-            f"cut/{START} [submission.not_json] The file is not a notebook",
+            f"cut/{START} [submission.not_json] The file ends in the middle",
             f"nothing/{START} [submission.empty_file] The file is empty",
             f"no-file/{START} [submission.missing] There is no file {START}.ipynb. The folder is empty.",
         ):

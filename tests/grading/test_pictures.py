@@ -63,6 +63,14 @@ def test_what_the_text_shows_is_taken_in_its_order_under_names_of_ours():
     nbformat.validate(result.notebook)
 
 
+def test_a_small_file_that_is_huge_in_a_browser_is_left_out():
+    huge, third = encoded(size=(16_000, 16_000)), encoded(size=(4_000, 4_000))
+    there = {"a": {"image/png": huge}, **{n: {"image/png": third} for n in "bcd"}}
+    cell, result = handed_in("".join(f"![](attachment:{n})" for n in "abcd"), there)
+    assert len(huge) < 2_000_000 and list(cell.attachments) == ["picture-1.png", "picture-2.png"]
+    assert said(result)[0].startswith("2 of the 4 pictures") and "40 million pixels" in said(result)[0]
+
+
 def test_base64_in_lines_is_read():
     cell, _ = handed_in("![](attachment:a)", {"a": {"image/png": [PNG[:30] + "\n", PNG[30:]]}})
     assert cell.attachments == {"picture-1.png": {"image/png": PNG}}
