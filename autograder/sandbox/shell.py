@@ -141,12 +141,10 @@ def _make_shell():
                     if not wanted:
                         return True
                     result.error_in_exec = None
-                    bare = passing.without_annotations(node)
-                    if bare is not None and not await super().run_ast_nodes(
-                        [bare], cell_name, "none", compiler, result
-                    ):
-                        continue
-                    result.error_in_exec = None
+                    if bare := passing.without_annotations(node):
+                        if not await super().run_ast_nodes([bare], cell_name, "none", compiler, result):
+                            continue
+                        result.error_in_exec = None
                     passing.pass_over(node, self.user_ns)
                     print(f"[passed over in grading: {passing.as_line(node)} ({wanted})]")
             return False

@@ -75,7 +75,9 @@ def test_a_cell_that_only_plays_holds_nothing(cell):
                 assert calls.findings(e.targets, e.forbidden) == [], e.id
 
 
-OWN = "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, keepdim=True))\n    return e / e.sum(dim, keepdim=True)\n"
+OWN = (
+    "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, keepdim=True)).exp()\n    return e / e.sum(dim, keepdim=True)\n"
+)
 THEIRS = "def softmax(x, dim=-1):\n    return torch.softmax(x, dim)\n"
 ATTENTION = "def attend(q, k, v):\n    return softmax(q @ k.mT) @ v\n"
 IMPORT, STAR = "from torch.nn.functional import softmax\n", "from torch.nn.functional import *\n"

@@ -233,11 +233,11 @@ def test_a_fork_beside_busy_threads():
 def test_a_child_that_never_begins_is_forked_again(monkeypatch):
     real, tries = disposable._once, []
 
-    def once(work, budget, keep):
+    def once(work, budget, keep, allow):
         tries.append(1)
         if len(tries) == 1:
-            raise ChildEnded("the time was used up", "", [], True)
-        return real(work, budget, keep)
+            raise ChildEnded("the time was used up", "", [], 30.0)
+        return real(work, budget, keep, allow)
 
     monkeypatch.setattr(disposable, "_once", once)
     assert run(lambda line: b"after all") == b"after all" and len(tries) == 2

@@ -1,0 +1,92 @@
+"""A limit on time is for what code does: a busy machine does not shorten it, sleep or a crowd does not lengthen it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from autograder.sandbox import CELL_TIMEOUT, LocalSession, usage
+from autograder.sandbox.patience import Patience
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the system does not tell")
+
+COMPUTE = "import time, os\nbegan = time.process_time()\nwhile time.process_time() < began + 0.4: pass\nprint('done')"
+CROWD = (
+    """
+import os, time
+for _ in range(6):
+    if not os.fork():
+        while True: pass
+"""
+    + COMPUTE
+)
+
+
+@contextlib.contextmanager
+def busy(others=5):
+    """One processor for this process, what it starts, and others that spin there."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    # Each in a session of its own: some systems share processors among sessions first.
+    spin = [sys.executable, "-c", "while True: pass"]
+    spinning = [subprocess.Popen(spin, start_new_session=True) for _ in range(others)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+        os.sched_setaffinity(0, before)
+
+
+@pytest.fixture
+def session():
+    with busy(), LocalSession(preload=()) as s:
+        yield s
+
+
+def test_waiting_for_a_processor_does_not_count(session):
+    result = session.execute(COMPUTE, timeout=0.8)
+    assert result.stdout == "done\n" and result.error_name is None
+    assert result.seconds > 0.8, "the machine was not busy, so nothing was shown"
+
+
+@pytest.mark.parametrize("code", ["import time\ntime.sleep(100)", "while True: pass", CROWD])
+def test_sleep_work_and_a_crowd_of_one_s_own_count(session, code):
+    assert session.execute(code, timeout=0.8).error_name == CELL_TIMEOUT
+    assert session.execute("1", timeout=20).error_name is None
+
+
+def test_what_a_submission_has_in_all_is_counted_in_the_same_way(session):
+    left = session._left
+    session.execute(COMPUTE, timeout=5)
+    assert 0.35 < left - session._left < 1.5
+
+
+def test_without_word_from_the_system_all_time_counts(monkeypatch):
+    monkeypatch.setattr(usage, "read", lambda path: "")
+    with busy():
+        patience = Patience(10, [os.getpid()])
+        began = time.monotonic()
+        while time.process_time() and time.monotonic() < began + 1.2:
+            pass
+        assert patience.left() <= 8.9
+
+
+def test_a_processor_s_own_time_counts_whatever_waited():
+    pid = os.fork()
+    if not pid:
+        while True:
+            pass
+    try:
+        patience = Patience(0.3, [pid])
+        while patience.left() > 0:
+            time.sleep(patience.pause() / 1000)
+        assert patience.spent() >= 0.3
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
