@@ -18,7 +18,7 @@ TOP_FILES = (
 )
 SKIPPED = ("__pycache__", ".ipynb_checkpoints", "work")
 WANTED = N_("FROM must be a newer student package: the zip as you got it, or the folder that it unpacks to")
-LARGEST = 2 << 30
+LARGEST = 200 << 20  # bytes; a package has eleven million
 
 
 class BadRelease(ValueError):
@@ -125,7 +125,8 @@ def _zip(source):
             for entry in entries:
                 path = PurePosixPath(entry.filename)
                 if (
-                    path.is_absolute()
+                    not path.parts
+                    or path.is_absolute()
                     or ".." in path.parts
                     or ":" in entry.filename
                     or "\\" in entry.filename

@@ -9,9 +9,9 @@ full disk costs a line of text, and what was not saved is kept in memory for the
 import contextlib
 import copy
 import json
-import math
 import os
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +25,7 @@ from .translation import _
 
 Entry = dict[str, Any]
 Entries = dict[str, Any]  # of a file: id → Entry
+LARGEST, DEEPEST, MOST_BYTES = 1e15, 40, 50_000_000  # of a number, of what is nested, of a file
 PATIENCE = 3.0  # seconds; a save takes a few milliseconds, so whoever holds a lock for longer is stuck
 _unsaved: dict[Path, list[Callable[[Entries], object]]] = {}  # path → changes that could not be saved yet
 
@@ -129,6 +130,9 @@ def _why(error):
 def _parse(name, path):
     """(entries, were all of them sound). Raises OSError, or ValueError for what is no JSON object."""
     try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_BYTES:  # a pipe, or a link to one, never ends
+            raise OSError(None, _("not a file of the course"))
         text = files.patiently(path.read_bytes).decode("utf-8-sig")  # an editor may have put a mark at the front
     except FileNotFoundError:
         return {}, True
@@ -139,8 +143,14 @@ def _parse(name, path):
     if not isinstance(data, dict):
         raise ValueError(_("not an object"))
     tidy = _TIDY.get(name, lambda value: (value, True))
-    tidied = {key: tidy(value) for key, value in data.items()}
+    tidied = {key: (None, False) if _is_deep(value) else tidy(value) for key, value in data.items()}
     return {k: v for k, (v, _) in tidied.items() if v is not None}, all(sound for _, sound in tidied.values())
+
+
+def _is_deep(value, left=DEEPEST):
+    """Is something nested deeper than anything of ours? Copying it would end in a RecursionError."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not left or any(_is_deep(v, left - 1) for v in inner)
 
 
 def _open(name, path):
@@ -171,7 +181,7 @@ def _keep_aside(name, path, how):
 
 
 def _number(value, kind=(int, float)):
-    return isinstance(value, kind) and not isinstance(value, bool) and value >= 0 and math.isfinite(value)
+    return isinstance(value, kind) and not isinstance(value, bool) and 0 <= value < LARGEST
 
 
 def _tidy(value, usual, checks):

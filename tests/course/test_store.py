@@ -269,3 +269,23 @@ def test_a_kernel_killed_while_saving_leaves_a_whole_file():
     start = time.monotonic()
     update("claims", lambda data: data.update(done=True))
     assert time.monotonic() - start < 1 and not aside("claims") and not list(home().glob(f".*{files.LEFTOVER}"))
+
+
+@pytest.mark.parametrize("entry", ["[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900])
+def test_what_is_nested_too_deeply_costs_its_entry_alone(entry, capsys):
+    put("progress", f'{{"x": {entry}, "rope.apply_rope": {{"passed": true, "tries": 2}}}}')
+    assert "x" not in read("progress")
+    entries, saved = update("progress", lambda data: data.setdefault("rope.rotate_half", {"tries": 1}))
+    assert saved and set(entries) == {"rope.apply_rope", "rope.rotate_half"} and aside("progress")
+
+
+def test_a_number_that_no_float_holds_is_taken_back():
+    put("progress", '{"rope.apply_rope": {"passed": true, "tries": 2, "best": 1' + "0" * 400 + "}}")
+    assert read("progress")["rope.apply_rope"]["best"] < 2
+    progress()
+
+
+def test_a_pipe_in_the_place_of_a_file_stops_nothing(capsys):
+    home().mkdir(parents=True, exist_ok=True)
+    os.mkfifo(home() / "progress.json")
+    assert read("progress") == {} and "cannot be read" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from autograder.grading import execution
 from autograder.grading.absences import absences
 from autograder.grading.grade import grade_bytes
 from autograder.grading.masters import master
+from autograder.grading.passing import to_json
 from autograder.grading.rebuild import MARK, rebuild
 from autograder.judge.drawing import student_key
 
@@ -64,6 +65,29 @@ def test_a_notebook_from_colab_earns_what_it_is_worth(sandbox):
 def test_the_same_where_each_cell_runs_alone(sandbox, monkeypatch):
     monkeypatch.setattr(execution, "_together", lambda *a: None)
     assert graded(answered(COLAB), sandbox).score == 1
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_half_a_character_in_an_error_costs_nothing(sandbox, monkeypatch, alone):
+    if alone:
+        monkeypatch.setattr(execution, "_together", lambda *a: None)
+    book = answered(RIGHT)
+    insert_before(book, CHECK, code_cell("raise ValueError('before \\ud800\\udce4 behind')"))
+    result = graded(book, sandbox)
+    assert result.score == 1
+    assert nbformat.writes(result.notebook).encode() and "behind" in nbformat.writes(result.notebook)
+    assert json.dumps(to_json(result), ensure_ascii=False).encode()
+
+
+def test_what_an_annotation_lacks_costs_no_points(sandbox):
+    head = "from jaxtyping import Float\nfrom torch import Tensor\n"
+    source = RIGHT.replace("(values, weights)", "(values: Float[Tensor, '... d'], weights) -> Float[Tensor, 'd']")
+    assert graded(answered(head + source), sandbox).score == 1
+
+
+@pytest.mark.parametrize("cell", ["@torch.compile\n", "torch.set_default_device('meta')\n"])
+def test_what_torch_does_elsewhere_costs_no_points(sandbox, cell):
+    assert graded(answered(f"import torch\n{cell}{RIGHT}"), sandbox).score == 1
 
 
 def test_the_last_copy_that_defines_it_is_graded(sandbox):

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import time
 
 import pytest
@@ -152,6 +153,35 @@ def test_a_file_that_is_no_notebook_gets_one_clear_message(name, data):
         rebuild(data, START)
     assert caught.value.name == name
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+BOOK = json.dumps({"cells": []}, indent=1)
+MERGED = BOOK.replace("[]", "[\n<<<<<<< HEAD\n=======\n>>>>>>> other\n]").encode()
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (b"%PDF-1.4 ...", "a PDF"),
+        (b"PK\x03\x04" + b"\0" * 30, "a zip archive"),
+        (b"\n<!DOCTYPE html><html></html>", "a web page"),
+        (b"import torch\n\ndef f(x): return x\n", "a Python script"),
+        (BOOK[:-4].encode(), "cut off on the way"),
+        (MERGED, "from line 3 on"),
+        ('{"cells": ["作业"]}'.encode("gbk"), "not in UTF-8"),
+        ('{"cells": ["работа"]}'.encode("cp1251"), "not in UTF-8"),
+        (BOOK.replace(":", "=").encode(), "(line 2)"),
+    ],
+)
+def test_a_file_that_is_no_notebook_is_called_what_it_is(data, words):
+    with pytest.raises(BadSubmission, match=re.escape(words)) as caught:
+        rebuild(data, START)
+    assert words == "cut off on the way" or "cut off" not in str(caught.value)
+
+
+@pytest.mark.parametrize("code", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_notebook_in_another_encoding_is_read(code):
+    assert built(released()).notebook == rebuild(json.dumps(released()).encode(code), START).notebook
 
 
 @pytest.mark.parametrize(
