@@ -71,7 +71,9 @@ def _what_it_is(data: bytes, error: Exception) -> str:
             "The file is not a notebook as Jupyter writes it: its text is not in UTF-8. Another program may have saved "
             "it in another encoding. Open it in JupyterLab, save it, and submit it again; or save it as UTF-8 there."
         )
-    if isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip()) - 1:
+    if isinstance(error, json.JSONDecodeError) and (
+        error.pos >= len(error.doc.rstrip()) - 1 or error.msg.startswith("Unterminated string")
+    ):
         return "The file ends in the middle: it was cut off on the way. Save the notebook and submit it again."
     place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
     return (
