@@ -144,7 +144,7 @@ print("H·D below d:", [n for n, (_, heads, _) in ratios.items() if heads < 0.99
 # 10 parameters, 5 tokens: $2 \cdot 10 \cdot 5 = 100$ FLOPs forward, 200 backward, 300 in all; recomputed, 400. A device that reaches 5 FLOP/s needs 60 seconds for the 300, two devices 30.
 
 # %% [markdown] statement="scale.flops"
-# Write the FLOPs of a training run, with the forward pass twice where `recompute` is true, and the days that it takes. `achieved` is what each of the `devices` really gets done, in FLOP per second; days are a float.
+# Write the FLOPs of a training run, with the forward pass twice where `recompute` is true, and the days that it takes. `achieved` is what each of the `devices` really gets done, in FLOP per second. FLOPs of whole numbers are an int, days a float.
 
 # %% exercise="scale.flops"
 def training_flops(parameters, tokens, recompute=False):

@@ -76,6 +76,11 @@ def _norm_after(self, x):
     return F.layer_norm(self.widen(x), (self.widen(x).shape[-1],)) if isinstance(self.norm, nn.LayerNorm) else x
 
 
+def _with_padding_row(self, c):
+    Embeddings.__init__(self, c)
+    self.tokens.padding_idx = 0
+
+
 MISTAKES = [
     Mutant(
         "no_positions",
@@ -236,5 +241,10 @@ MISTAKES = [
         "head_detached",
         variant(Embeddings, logits=lambda self, x: x @ self.tokens.weight.detach().T),
         "The head's numbers are right, but no gradient reaches the table through it: it was cut off (detach, .data).",
+    ),
+    Mutant(
+        "padding_row",
+        variant(Embeddings, __init__=_with_padding_row),
+        "Row 0 of the table gets no gradient: padding_idx=0 cuts it off. Here 0 is an id like any other.",
     ),
 ]
