@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from . import usage
 
 _NANO = 1e-9
+_LATE = 0.2  # seconds of waiting that the system may only tell after the next look, when the wait is over
 LOOK_SECONDS = 1.0  # between two looks: what a process waited since the last one is lost where it ends
 
 
@@ -27,38 +28,40 @@ class Patience:
 
     def __init__(self, seconds: float, roots: Iterable[int] = (), but: Iterable[int] = ()):
         self.seconds, self._roots, self._but = seconds, tuple(roots), frozenset(but)
-        self._began = time.monotonic()
-        self._next = self._began + LOOK_SECONDS
-        self._ran = self._waited = 0.0
+        self._spent, self._owed, self._looked = 0.0, 0.0, time.monotonic()
         self._seen = self._tasks()
 
     def left(self) -> float:
         """Seconds that are left, as far as is known; a look is taken when it is time for one or nothing seems left."""
         now = time.monotonic()
-        if self._roots and (now >= self._next or self.seconds - self.spent(now) <= 0):
-            self._look()
-            self._next = now + LOOK_SECONDS
+        if self._roots and (now >= self._looked + LOOK_SECONDS or self.seconds - self.spent(now) <= 0):
+            self._look(now)
         return self.seconds - self.spent(now)
 
     def pause(self) -> float:
         """How long to wait for an event at most, in milliseconds: until nothing may be left, or until the next look."""
         left = max(0.0, self.left())
         if self._roots:
-            left = min(left, max(0.0, self._next - time.monotonic()))
+            left = min(left, max(0.0, self._looked + LOOK_SECONDS - time.monotonic()))
         return left * 1000
 
     def spent(self, now: float | None = None) -> float:
-        """Seconds that count so far."""
-        passed = (time.monotonic() if now is None else now) - self._began
-        return max(passed - self._waited, min(passed, self._ran))
+        """Seconds that count so far: all since the last look, until the next one says which of them do."""
+        return self._spent + (time.monotonic() if now is None else now) - self._looked
 
-    def _look(self) -> None:
-        for task, (ran, waited) in self._tasks().items():
-            before_ran, before_waited = self._seen.get(task, (0.0, 0.0))
-            if ran >= before_ran:  # else the number was given to another task
-                self._ran += ran - before_ran
-                self._waited += max(0.0, waited - before_waited)
-            self._seen[task] = ran, waited
+    def _look(self, now: float) -> None:
+        """Counts the time since the last look. For each such piece alone, since many may have waited at once, and what
+        comes later, such as sleep, must not be set off against that."""
+        passed, self._looked = now - self._looked, now
+        ran, waited = 0.0, self._owed
+        for task, numbers in self._tasks().items():
+            before = self._seen.get(task, (0.0, 0.0))
+            if numbers[0] >= before[0]:  # else the number was given to another task
+                ran += numbers[0] - before[0]
+                waited += max(0.0, numbers[1] - before[1])
+            self._seen[task] = numbers
+        self._spent += max(passed - waited, min(passed, ran))
+        self._owed = min(max(0.0, waited - passed), _LATE)
 
     def _tasks(self) -> dict[int, tuple[float, float]]:
         """Task → (seconds that it ran, seconds that it was ready to run and waited)."""
