@@ -16,19 +16,23 @@ SECRET, ODD = "kept-from-students", b"odd \xff value"
 
 # What a student's cell looks for. The needles are patterns that do not match themselves.
 CELL = r"""
-import ctypes, json, os, re, sys
+import json, os, re, sys
 needles = {"secret": rb"kept-from-[s]tudents", "name": rb"ANATOMY_[S]ECRET", "argument": rb"submitted-[f]older",
            "reference": rb"autograder.[e]xercises", "control": rb"it-finds-[t]hings"}
 control = "-".join(["it", "finds", "things"]).encode() * 3
 found = {name: 0 for name in needles}
 regions = 0
-for line in open("/proc/self/maps"):
+memory = os.open("/proc/self/mem", os.O_RDONLY)
+for line in open("/proc/self/maps").readlines():  # all at once: what is read below changes the map
     span, rights, *_ = line.split()
     start, end = (int(n, 16) for n in span.split("-"))
     if rights.startswith("rw") and "[v" not in line:
         for at in range(start, end, 1 << 24):
             regions += 1
-            text = ctypes.string_at(at, min(1 << 24, end - at))
+            try:
+                text = os.pread(memory, min(1 << 24, end - at), at)
+            except OSError:  # given back meanwhile
+                continue
             for name, needle in needles.items():
                 found[name] += len(re.findall(needle, text))
 print(json.dumps({
@@ -97,6 +101,7 @@ def launched(tmp_path_factory):
 
 def test_nothing_of_the_grader_is_in_memory_at_the_fork(launched):
     seen = launched[3]["seen"]
+    assert isinstance(seen, dict), seen
     assert seen["found"].pop("control") > 0, "the search finds nothing at all"
     assert seen["found"] == {"secret": 0, "name": 0, "argument": 0, "reference": 0}
     assert {m for m in seen["modules"] if not m.startswith("autograder.sandbox")} <= {"autograder"}
