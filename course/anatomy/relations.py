@@ -53,9 +53,11 @@ def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str
         return "unchanged", _("The result equals an input: nothing was done to it.")
     if flags:
         return _flags(pairs) or _transposed(pairs) or _shifted(pairs)
-    if rounded:
-        return rounded
-    for found in (_sign, _factor, _offset, _transposed, _shifted, _order, _function, _nearly):
+    if said := _sign(pairs) or _factor(pairs) or _divisor(pairs) or rounded:
+        return said
+    if all(_close(g, e) for e, g in pairs):  # what holds of these numbers up to rounding holds of the right ones too
+        return _nearly(pairs)
+    for found in (_offset, _transposed, _shifted, _order, _function, _nearly):
         said = found(pairs)
         if said:
             return said
@@ -91,8 +93,12 @@ def _factor(pairs):
         return None
     ratios = torch.cat([(g[s] / e[s]) for (e, g), s in zip(pairs, solid, strict=True)])
     factor = ratios.median().item()
+    if abs(factor - 1) < 1e-5:  # the numbers are equal; something else is wrong
+        return None
+    # Of a factor near 1 what counts is how far it is from 1: 0.9997 and 0.9998 are not one factor.
+    close = max(1e-6, min(1e-3, 0.02 * abs(factor - 1)))
     if not 1e-3 < abs(factor) < 1e3 or not all(
-        torch.allclose(g, factor * e, 1e-3, 1e-4 * abs(factor) * _scale(e)) for e, g in pairs
+        torch.allclose(g, factor * e, close, min(1e-4, close) * abs(factor) * _scale(e)) for e, g in pairs
     ):
         return None
     told = _("Every result is {factor:.4g} times the expected one{known}.")
@@ -226,7 +232,7 @@ def _rounding(pairs, inputs):
     gaps = [((g.double() - e.double()).abs().max() / max(_scale(e.double()), 1e-300)).item() for e, g in pairs]
     if not all(0 < gap < 1e-3 for gap in gaps):
         return None
-    if all(e.dtype == torch.float64 for e, __ in pairs) and max(gaps) < 1e-5:
+    if all(e.dtype == torch.float64 for e, __ in pairs) and 1e-9 < max(gaps) < 1e-5:
         return "rounding", _(
             "This looks like rounding: the numbers miss by {gap:.1g} of the largest, the precision of float32, "
             "and float64 is asked for. Leave out .float(), or make new tensors with the input's dtype."
@@ -239,6 +245,46 @@ def _rounding(pairs, inputs):
             "from 0 for its spread. Differences of large numbers lose digits: subtract the mean first, then square."
         ).format(gap=max(gaps))
     return None
+
+
+def _divisor(pairs):
+    """Too small, or too large, by a tiny part that is the same along an axis: ε in what divides."""
+    if not _varies(pairs):
+        return None
+    parts = []
+    for e, g in pairs:
+        solid = (e.abs() > 1e-3 * _scale(e)) & (e.abs() > 1e-9)
+        if 2 * int(solid.sum()) < e.numel():
+            return None
+        parts.append(torch.where(solid, (e - g) / e, torch.nan))  # ε/(divisor + ε), where that is the reason
+    every = torch.cat([p[p.isfinite()] for p in parts])
+    sign = 1 if every.median() > 0 else -1
+    if not (sign * every > 0).all() or not 1e-14 < every.abs().median() < 1e-3:
+        return None
+    for axis in (None, -1, -2, -3):
+        if axis is not None and any(p.ndim < -axis or p.shape[axis] < 2 for p in parts):
+            continue
+        rows = [p.flatten()[None] if axis is None else p.movedim(axis, -1).reshape(-1, p.shape[axis]) for p in parts]
+        if any(p.ndim == 0 for p in parts) or not all(_one_number(row) for r in rows for row in r):
+            continue
+        along = "" if axis is None else _(" along the {axis}").format(axis=axis_name(axis))
+        told = _(
+            "The numbers are too small by a tiny part ({part:.1g}), the same for all{along}: as if a small number such "
+            "as ε were added to what divides them, or a larger one than is asked for."
+        )
+        if sign < 0:
+            told = _(
+                "The numbers are too large by a tiny part ({part:.1g}), the same for all{along}: as if the small number "
+                "that belongs to what divides them were missing, or too small."
+            )
+        return "divisor", told.format(part=every.abs().max().item(), along=along)
+    return None
+
+
+def _one_number(row):
+    """Are the numbers that are known the same, but for rounding? Two at least."""
+    known = row[row.isfinite()]
+    return len(known) > 1 and (known.max() - known.min()).item() < 0.1 * known.abs().max().item()
 
 
 def _factors(pairs, inputs):

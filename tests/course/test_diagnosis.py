@@ -251,3 +251,32 @@ def test_the_first_wrong_entry_is_said_where_there_is_no_pattern():
 def test_a_name_of_the_exercise_begins_a_sentence_as_it_is_written():
     told = messages(type("weighted_average", (), {}))[0]
     assert told.startswith("weighted_average should be a function (def") and told.endswith("yours is a class.")
+
+
+LOGITS = torch.randn(3, 4, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(7))
+POWERS = LOGITS.exp()
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-9, 1e-6])
+def test_a_small_number_in_a_divisor_is_not_called_float32(eps):
+    right, mine = POWERS / POWERS.sum(-1, keepdim=True), POWERS / (POWERS.sum(-1, keepdim=True) + eps)
+    assert "too small by a tiny part" in related(right, mine) and "along the last axis" in related(right, mine)
+    assert "too large by a tiny part" in related(mine, right) and "missing" in related(mine, right)
+    clipped = LOGITS[0] / LOGITS[0].norm()
+    assert "the same for all:" in related(clipped, LOGITS[0] / (LOGITS[0].norm() + eps))
+
+
+def test_numbers_from_float32_are_called_that_and_nothing_else():
+    told = related(LOGITS.softmax(-1), LOGITS.float().softmax(-1).double())
+    assert "the precision of float32" in told and "tiny part" not in told
+
+
+def test_numbers_that_are_right_up_to_rounding_are_in_no_wrong_order():
+    near = LOGITS.softmax(-1).float() * (1 + 2e-6 * torch.rand(3, 4, 6, generator=torch.Generator().manual_seed(8)))
+    assert "nearly right" in related(LOGITS.softmax(-1).float(), near)
+
+
+def test_a_factor_near_one_is_one_factor_or_none():
+    numbers = torch.tensor([100.0, 231.0, 47.0, 900.0])
+    assert "nearly right" in related(numbers, numbers * torch.tensor([0.99972, 0.99980, 0.99985, 0.99967]))
+    assert "0.9997 times" in related(numbers, numbers * 0.9997)
