@@ -267,17 +267,19 @@ def _divisor(pairs):
         rows = [p.flatten()[None] if axis is None else p.movedim(axis, -1).reshape(-1, p.shape[axis]) for p in parts]
         if any(p.ndim == 0 for p in parts) or not all(_one_number(row) for r in rows for row in r):
             continue
-        along = "" if axis is None else _(" along the {axis}").format(axis=axis_name(axis))
+        shared = _("the same everywhere")
+        if axis is not None:
+            shared = _("the same along the {axis}").format(axis=axis_name(axis))
         told = _(
-            "The numbers are too small by a tiny part ({part:.1g}), the same for all{along}: as if a small number such "
+            "The numbers are too small by a tiny part ({part:.1g}), {shared}: as if a small number such "
             "as ε were added to what divides them, or a larger one than is asked for."
         )
         if sign < 0:
             told = _(
-                "The numbers are too large by a tiny part ({part:.1g}), the same for all{along}: as if the small number "
+                "The numbers are too large by a tiny part ({part:.1g}), {shared}: as if the small number "
                 "that belongs to what divides them were missing, or too small."
             )
-        return "divisor", told.format(part=every.abs().max().item(), along=along)
+        return "divisor", told.format(part=every.abs().max().item(), shared=shared)
     return None
 
 

@@ -263,7 +263,7 @@ def test_a_small_number_in_a_divisor_is_not_called_float32(eps):
     assert "too small by a tiny part" in related(right, mine) and "along the last axis" in related(right, mine)
     assert "too large by a tiny part" in related(mine, right) and "missing" in related(mine, right)
     clipped = LOGITS[0] / LOGITS[0].norm()
-    assert "the same for all:" in related(clipped, LOGITS[0] / (LOGITS[0].norm() + eps))
+    assert "the same everywhere:" in related(clipped, LOGITS[0] / (LOGITS[0].norm() + eps))
 
 
 def test_numbers_from_float32_are_called_that_and_nothing_else():
