@@ -20,8 +20,9 @@ def told(failed: Sequence[CaseRecord], passed: Sequence[CaseRecord], record: Exe
     theirs = [_features(c, record) for c in failed]
     others = [_features(c, record) for c in passed]
     for words in theirs[0]:
-        if len(failed) == 1 and words in _COMMON:
-            continue  # of one case that is chance
+        # Of a single case these are chance, unless it was made for them.
+        if len(failed) == 1 and words in _COMMON and words.removeprefix("torch.") not in failed[0].shows:
+            continue
         if all(words in f for f in theirs) and not any(words in f for f in others):
             return theirs[0][words]
     for words, negated in _NEGATED.items():

@@ -1,5 +1,6 @@
 """Generic messages claim only what holds in every failed case of the function that failed."""
 
+import dataclasses
 import textwrap
 
 import pytest
@@ -280,3 +281,11 @@ def test_a_factor_near_one_is_one_factor_or_none():
     numbers = torch.tensor([100.0, 231.0, 47.0, 900.0])
     assert "nearly right" in related(numbers, numbers * torch.tensor([0.99972, 0.99980, 0.99985, 0.99967]))
     assert "0.9997 times" in related(numbers, numbers * 0.9997)
+
+
+def test_the_dtype_of_a_single_failing_case_is_told_only_where_the_case_is_about_it():
+    record = records.load("rope.apply_rope_half")
+    (half,) = [c for c in record.cases if "bfloat16" in c.shows]
+    others = [c for c in record.cases if c is not half]
+    assert contrast.told([half], others, record) == "the input is bfloat16"
+    assert contrast.told([dataclasses.replace(half, shows="far out")], others, record) is None
