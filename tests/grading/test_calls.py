@@ -90,7 +90,10 @@ def at_the_end(*sources):
     return notebook_with(cells)
 
 
-@pytest.mark.parametrize("cells", [(IMPORT, OWN), (STAR, OWN), (IMPORT + OWN,), (IMPORT, "x = 1", OWN, ATTENTION)])
+@pytest.mark.parametrize(
+    "cells",
+    [(IMPORT, OWN), (STAR, OWN), (IMPORT + OWN,), (IMPORT, "x = 1", OWN, ATTENTION), (OWN, IMPORT, OWN, ATTENTION)],
+)
 def test_what_a_definition_overrides_is_no_accusation(cells):
     calls = read_calls(at_the_end(*cells))
     assert calls.findings(("softmax",), ("softmax",)) == []

@@ -16,7 +16,7 @@ import nbformat
 from ..rebuild import MARK
 from . import allowed
 from .changing import changes_meaning, free_is_dangerous
-from .lasting import gives, take_away_overridden
+from .lasting import take_away_overridden
 from .mentions import gather
 from .scopes import Scope, bind, canonical, public_names, scope_of
 from .source import hides, parsed
@@ -124,9 +124,9 @@ class Calls:
     def _binding(self) -> dict[str, list[Unit]]:
         """Name → the statements that may have bound it, in their order, without those that were surely overridden."""
         found = _by_name((name, u) for u in self.units for name in u.binds)
-        for name in self.top.settled & found.keys():
-            units = found[name]
-            last = max((i for i, u in enumerate(units) if gives(u, name) and u.cell not in self.failed), default=0)
+        for name, unit in self.top.settled.items():
+            units = found.get(name, [])
+            last = units.index(unit) if unit in units else 0  # one that is too deep to be read binds nothing
             # A function that declares the name global binds it whenever it is called.
             inside = [u for u in units[:last] if getattr(u.node, "name", name) != name]
             found[name] = inside + units[last:]

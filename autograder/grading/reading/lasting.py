@@ -32,7 +32,7 @@ def take_away_overridden(units: Sequence[Unit], top: Scope, failed: Collection[s
         if not sure or first_load.get(name, len(units)) <= (last := max(sure)):
             continue
         top.names[name] = [b for i, b in found if i is None or i >= last]
-        top.settled.add(name)
+        top.settled[name] = units[last]
         if last > last_star:
             top.unstarred.add(name)
 

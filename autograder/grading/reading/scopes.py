@@ -13,6 +13,8 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+from .statements import Unit
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -45,7 +47,7 @@ class Scope:
     parent: "Scope | None" = None
     names: dict[str, list[Binding]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
-    settled: set[str] = field(default_factory=set)  # names of which earlier values were surely overridden
+    settled: dict[str, Unit] = field(default_factory=dict)  # names → what surely overrode their earlier values
     unstarred: set[str] = field(default_factory=set)  # names that mean nothing of a star import any more
     passed_on: set[str] = field(default_factory=set)  # declared global
     steps: int = 0
