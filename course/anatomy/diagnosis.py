@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from . import advice, contrast, forms, relations
+from . import advice, contrast, forms, places, relations
 from .codec import Memory
 from .compare import Difference, difference
 from .naming import blamed, expects_error, functions_of
@@ -223,9 +223,9 @@ class _Failure:
             orders = {p for p in moved if all((p[n], n) in same for n in range(number))}
             order = orders if order is None else order & orders
         if order:
-            places = sorted(min(order))
+            turn = sorted(min(order))
             told = _("The {n} results are right, but in another order: yours are the {places} of those asked for.")
-            return told.format(n=number, places=listed_and([_(_ORDINALS[min(order)[n]]) for n in places])), True
+            return told.format(n=number, places=listed_and([_(_ORDINALS[min(order)[n]]) for n in turn])), True
         if not right or len(right) == number:
             return "", False
         good, bad = ([_(_ORDINALS[n]) for n in range(number) if (n in right) is k] for k in (True, False))
@@ -322,10 +322,10 @@ class _Failure:
             return ""
         want, got = max(pairs, key=lambda pair: pair[0].numel())  # the first of the largest
         largest = _(" (in the largest failed case)") if len(self.failed) > 1 else ""
-        pattern = relations.where(want, got)
+        pattern = places.where(want, got)
         if pattern:
             return _("The entries are wrong {where}{case}.").format(where=pattern, case=largest)
-        return relations.first_wrong(want, got, largest)
+        return places.first_wrong(want, got, largest)
 
 
 def _leaf(want, got, path, same):

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 import torch
-from anatomy import advice, contrast, probing, records, relations
+from anatomy import advice, contrast, places, probing, records, relations
 
 from autograder import exercises
 from autograder.messages import verdict_on
@@ -84,13 +84,13 @@ def test_where_entries_are_wrong(wrong, words):
     mask = torch.ones(5, 5)
     wrong(mask)
     expected = torch.randn(5, 5, generator=torch.Generator().manual_seed(1))
-    assert relations.where(expected, expected + mask) == words
-    assert relations.where(expected, expected) is None and relations.where(expected, expected + 1) is None
+    assert places.where(expected, expected + mask) == words
+    assert places.where(expected, expected) is None and places.where(expected, expected + 1) is None
 
 
 def test_where_masks_are_wrong():
     may = torch.ones(4, 4, dtype=torch.bool).tril()
-    assert relations.where(may, torch.ones_like(may)) == "only above the diagonal, where it is True and should be False"
+    assert places.where(may, torch.ones_like(may)) == "only above the diagonal, where it is True and should be False"
 
 
 def test_the_right_functions_are_named():
@@ -245,8 +245,8 @@ def test_a_factor_that_changes_with_a_size_is_found():
 def test_the_first_wrong_entry_is_said_where_there_is_no_pattern():
     got = GRID.clone()
     got[1, 2] = got[3, 0] = got[0, 4] = 9.0
-    assert relations.first_wrong(GRID, got) == "3 of 20 entries are wrong, the first at [0, 4]."
-    assert relations.first_wrong(GRID, GRID) == "" == relations.first_wrong(GRID, GRID + 1)
+    assert places.first_wrong(GRID, got) == "3 of 20 entries are wrong, the first at [0, 4]."
+    assert places.first_wrong(GRID, GRID) == "" == places.first_wrong(GRID, GRID + 1)
 
 
 def test_a_name_of_the_exercise_begins_a_sentence_as_it_is_written():

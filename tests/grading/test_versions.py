@@ -22,6 +22,7 @@ BY_HAND = [
     "course/anatomy/verdict.py",
     "course/anatomy/likeness.py",
     "course/anatomy/naming.py",
+    "course/anatomy/places.py",
     "course/anatomy/relations.py",
     "course/anatomy/forms.py",
     "course/anatomy/cost.py",
