@@ -7,6 +7,7 @@ beside an answer (``torch.softmax`` to compare with) is neither.
 """
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -242,6 +243,7 @@ class Calls:
         return Finding(name, text[:160], cell, line, forbidden)
 
 
+_RUNS_CODE = re.compile(r"^\s*(?:%%|.*%time)", re.MULTILINE)
 _ATTRIBUTES = ("attribute", "own", "own class")
 _NEVER_ALONE = {"getattr", "setattr", "delattr", "vars"}  # bound to another name, or handed to map
 _ON_SELF = {"getattr", "setattr"}  # setattr(self, f"{name}_proj", …)
@@ -262,8 +264,9 @@ def read_calls(
     failed: ids of cells that did not run to their end. before: the id of a check: what the answers meant when it was
     asked, which is nothing that stands below it; whole: the Calls of all cells, for what changes meanings anywhere.
     """
-    timed = {c.id for c in notebook.cells if c.cell_type == "code" and "%timeit" in c.source}  # binds nothing
-    calls = Calls(failed=frozenset({*failed, *timed}), whole=whole)
+    # What a magic runs may fail without a word, and %timeit binds nothing.
+    magic = {c.id for c in notebook.cells if c.cell_type == "code" and _RUNS_CODE.search(c.source)}
+    calls = Calls(failed=frozenset({*failed, *magic}), whole=whole)
     for cell in notebook.cells:
         if before and cell.id == before:
             break
