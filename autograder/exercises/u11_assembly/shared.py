@@ -138,15 +138,14 @@ def alternatives_again(exercises: Asked, count: int) -> list[Implementation]:
     return [written(i) for i in range(count)]
 
 
-def mutants_again(exercises: Asked, names: dict[str, str]) -> list[Mutant]:
-    """Known mistakes of earlier exercises, one at a time, each with the functions' names in front of its message.
+def mutants_again(exercises: Asked) -> list[Mutant]:
+    """All known mistakes of earlier exercises, one at a time, each with the functions' names in front of its message.
 
-    names: exercise id → names of its mutants.
+    A mistake belongs to the function: who makes it again is told the same as the first time.
     """
     found = []
     for exercise in exercises.values():
-        known = {m.name: m for m in exercise.mutants}
-        for mutant in (known[name] for name in names[exercise.id].split()):
+        for mutant in exercise.mutants:
             is_said = any(t in mutant.message for t in exercise.targets)
             message = mutant.message if is_said else f"{'/'.join(exercise.targets)}: {mutant.message}"
             wrong = together(exercises, lambda e, e0=exercise, m=mutant: m.fn if e is e0 else None)  # type: ignore[misc]

@@ -6,13 +6,6 @@ from autograder.judge.spec import Exercise
 from .shared import again, alternatives_again, cases_again, mutants_again, together
 
 PARTS = again(post_and_pre, variants)
-MISTAKES = {
-    "placement.post_and_pre": "swapped pre_from_normed post_no_residual pre_no_residual pre_norm_after "
-    "post_from_normed pre_twice post_twice post_is_pre pre_is_post post_own_norm pre_own_norm",
-    "placement.variants": "norms_exchanged on_the_stream no_norm_out same_norm_twice from_normed inside_as_pre "
-    "inside_as_post inside_no_residual sandwich_no_residual no_norm_in inside_no_norm",
-}
-
 EXERCISE = Exercise(
     id="assembly.wirings",
     unit="11-assembly",
@@ -25,5 +18,5 @@ EXERCISE = Exercise(
     reference=together(PARTS),
     alternatives=alternatives_again(PARTS, 1),
     cases=cases_again(PARTS, {}),
-    mutants=mutants_again(PARTS, MISTAKES),
+    mutants=mutants_again(PARTS),
 )
