@@ -204,6 +204,13 @@ class Program:
         return {n: list(t.stride()) for n, t in loose.items()}
 
 
+def refused(*args: Any, tells: Sequence[str], **kwargs: Any) -> Program:
+    """As ``call``, for a call that raises an error whose text has to contain some names."""
+    program = call(*args, **kwargs)
+    program.steps[-1]["tells"] = list(tells)
+    return program
+
+
 def call(*args: Any, **kwargs: Any) -> Program:
     """A program of one call to the exercise's first target."""
     return Program().call(*args, **kwargs)

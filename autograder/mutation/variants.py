@@ -85,7 +85,7 @@ def outcome(case: CaseRecord, functions: runner.Functions, kind: str) -> Outcome
             if graph and "call" in step:
                 value = [value, carries(value), _gradients(value, execution.inputs)]
         except (SystemExit, Exception) as error:
-            results.append({"raises": [type(error).__name__, "", ""]})
+            results.append({"raises": runner.described(error)})
             break
         results.append({"value": None if "new" in step else codec.encode(value, out, prefix="o")})
         out = {name: runner.plain(t) for name, t in out.items()}

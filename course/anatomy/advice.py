@@ -1,6 +1,7 @@
 """What to do about the errors that learners meet most: one plain sentence for an exception of torch or Python."""
 
 import re
+from collections.abc import Collection
 
 from .compare import Difference
 from .translation import N_, _, listed
@@ -72,6 +73,10 @@ _ADVICE = [
         (
             r"got an unexpected keyword argument '(\w+)'",
             N_("It is called with {1}=…: one parameter must have exactly this name."),
+        ),
+        (
+            r"Module\.load_state_dict\(\) missing",
+            N_("A class stands where an object of it is needed: make one, Name(…) in place of Name."),
         ),
         (
             r"missing \d+ required positional argument",
@@ -148,19 +153,31 @@ _ADVICE = [
 ]
 
 
-def raised(problem: Difference, name: str, message: str) -> str:
-    """One or two sentences for a learner's exception. problem: the Difference; name, message: of the exception."""
+# Of what the learner wrote one looks at its first line; of what torch or Python wrote, at the call.
+_CALL = re.compile(r"TypeError: ([\w.<>]+)\(\) (?:got an unexpected|missing \d|takes )")
+_OTHERS = N_("{1}() takes other arguments than it is given here. Look up how it is called: help({1}).")
+
+
+def raised(problem: Difference, name: str, message: str, own: Collection[str] = ()) -> str:
+    """One or two sentences for a learner's exception.
+
+    problem: the Difference; name, message: of the exception; own: names of the functions that the learner was to write.
+    """
     if "Error(s) in loading state_dict" in message:
         return _loading(message)
     said = problem.sentence.rstrip()
     said += "" if said.endswith((".", "!", "?", "。", "！", "？")) else "."
-    advice = advice_for(name, message)
+    advice = advice_for(name, message, own)
     return f"{said} {advice}" if advice else said
 
 
-def advice_for(name: str, message: str) -> str:
-    """What to do about an exception, or an empty string."""
+def advice_for(name: str, message: str, own: Collection[str] = ()) -> str:
+    """What to do about an exception, or an empty string. own: as for ``raised``."""
     text = f"{name}: {message}"[:700]
+    called = _CALL.match(text)
+    is_known = called is not None and "<" not in called[1] and "load_state_dict" not in called[1]
+    if called and is_known and called[1].partition(".")[0] not in own:
+        return _(_OTHERS).replace("{1}", called[1])
     for pattern, english in _ADVICE:
         found = pattern.search(text)
         if found:

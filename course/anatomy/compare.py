@@ -31,7 +31,7 @@ class Difference:
     sentence: one sentence for the learner.
     expected, got: short texts to be shown side by side.
     step: index of the program's step that differs; gradient: label of the gradient that does (where it is known).
-    is_nothing: nothing at all was returned.
+    nothing: where nothing at all was returned, the sentence without its guess at the reason.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Difference:
     got: str = ""
     step: int | None = None
     gradient: str | None = None
-    is_nothing: bool = False
+    nothing: str = ""
 
 
 def show(value: Any, limit: int = 24) -> str:
@@ -118,8 +118,8 @@ def difference(
     if got is None and expected is not None:
         told = _("{where} is None, expected {kind}").format(where=where, kind=_kind(expected))
         if where == _(RESULT) or where in (_(RESULT_OF_CALL).format(n=n) for n in range(1, MOST_CALLS)):
-            told = _("{where} is None: is a return missing?").format(where=where)
-            return Difference("type", told, expectation(expected), "None", is_nothing=True)
+            guess = _("{where} is None: is a return missing?").format(where=where)
+            return Difference("type", guess, expectation(expected), "None", nothing=told)
         return Difference("type", told, expectation(expected), "None")
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(expected, got, (atol or {}).get(id(expected), 0.0), rtol, where)

@@ -15,7 +15,7 @@ from .runner import Outcomes
 from .translation import N_, _, listed_and, said, sentences
 from .verdict import Mistake
 
-_PLAIN = ("missing", "signature", "mutated", "length", "keys", "expression", "gradient", "law", "cost")
+_PLAIN = ("missing", "signature", "mutated", "untold", "length", "keys", "expression", "gradient", "law", "cost")
 _ORDINALS = (N_("first"), N_("second"), N_("third"), N_("fourth"))
 _WORK = N_("Work the smallest failing case by hand, and print each intermediate value.")
 
@@ -82,7 +82,9 @@ class _Failure:
             return Mistake("generic.gradient", _but(self.problem.sentence))
         if kind in _PLAIN:
             return Mistake(f"generic.{kind}", self._told() + self._hint())
-        if self.problem.is_nothing:
+        if self.problem.nothing:
+            if self._may_be_nothing():
+                return Mistake("generic.type", _sentence(self.problem.nothing, self.record.targets))
             return forms.of_nothing(self._told())
         if kind in ("type", "shape", "dtype"):
             want, got = self._pair(self.first)[1:] or (None, None)
@@ -120,7 +122,7 @@ class _Failure:
     def _raised(self):
         """An error where a result was asked for."""
         name, message, line = (str(p) for p in self._error())
-        told = advice.raised(self.problem, name, message)
+        told = advice.raised(self.problem, name, message, self.record.targets)
         if line.startswith(("raise ", "assert ")):
             refuses = _("{sentence} Your own check refuses here what is allowed: {case}.")
             return refuses.format(sentence=told, case=self._shows(self.case))
@@ -165,10 +167,24 @@ class _Failure:
             " Is a part of the result cut off (detach, .data, torch.tensor, no_grad), or changed afterwards?"
         )
 
+    def _may_be_nothing(self):
+        """Is None the right result in some case? Then a return is hardly missing."""
+        return any(
+            "call" in step and result.get("value", 0) is None
+            for case in self.record.cases
+            for step, result in zip(case.program["steps"], case.outcomes["expected"][0]["results"], strict=True)
+        )
+
     def _hint(self):
-        if self.problem.kind != "length":
-            return ""
-        return _(" Count what you return, in the order of the text.")
+        found = self._last_pair(self.first) if self.problem.kind == "length" else None
+        # Of several results; a list of tokens or of numbers is one.
+        is_of_results = found and isinstance(found[0], tuple) and len(found[0]) != len(found[1])
+        return _(" Count what you return, in the order of the text.") if is_of_results else ""
+
+    def _last_pair(self, i):
+        """(expected, got) of the last step of a case."""
+        pairs = self.record.cases[i].outcomes["expected"], self.outcomes[i]
+        return [self.memory.value(outcome["results"][-1].get("value"), tensors) for outcome, tensors in pairs]
 
     def _pair(self, i):
         """(path, expected, got) of the first value that differs in a case; () where there is none to compare.
@@ -182,7 +198,7 @@ class _Failure:
         for n, (step, theirs) in enumerate(zip(want["results"], have["results"], strict=True)):
             for part in ("value", "grads"):
                 if part in step and part in theirs:
-                    found = _leaf(
+                    found = places.first_unlike(
                         self.memory.value(step[part], want_tensors),
                         self.memory.value(theirs[part], have_tensors),
                         (n, part),
@@ -211,9 +227,7 @@ class _Failure:
         """(which of several results are right wherever the others are not, or in which order they come; is it that?)"""
         right, order, number = None, None, 0
         for i in self.failed:
-            (want, tensors), (have, theirs) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
-            pairs = (want, tensors), (have, theirs)
-            want, have = (self.memory.value(o["results"][-1].get("value"), t) for o, t in pairs)
+            want, have = self._last_pair(i)
             if not isinstance(want, tuple) or not isinstance(have, list | tuple) or not 1 < len(want) == len(have) < 5:
                 return "", False
             number = len(want)
@@ -245,26 +259,30 @@ class _Failure:
         if at is None:
             return ""
         error = next(r["raises"] for r in self.outcomes[at][0]["results"] if "raises" in r)
-        told = advice.raised(self.problems[at], *error[:2])
+        told = advice.raised(self.problems[at], *error[:2], self.record.targets)
         return _("In another case: {sentence}").format(sentence=told.replace("Your code", "your code", 1))
 
     def _relation(self):
         """A relation that holds in all failed cases of this function."""
         if not self.failed or any(self.problems[i].kind != "values" for i in self.failed):
             return None
-        pairs, inputs, paths = [], [], set()
+        pairs, inputs, paths, are_numbers = [], [], set(), True
         for i in self.failed:
             found = self._numbers(i) or self._pair(i)
             if not found:
                 return None
             path, want, got = found
-            want, got = _as_tensor(want), _as_tensor(got)
+            are_numbers = are_numbers and not isinstance(got, torch.Tensor)
+            want, got = places.as_tensor(want), places.as_tensor(got)
             if want is None or got is None or want.shape != got.shape:
                 return None
             paths.add(path[1:])
             pairs.append((want, got))
             inputs.append(list(self.record.cases[i].tensors.values()))
-        return relations.relation(pairs, inputs) if len(paths) == 1 else None
+        told = relations.relation(pairs, inputs) if len(paths) == 1 else None
+        if told and told[0] == "zeros" and are_numbers:
+            return "zeros", _("Every failing result is 0. Is it rounded down on the way, by // or int(…)?")
+        return told
 
     def _numbers(self, i):
         """As ``_pair``, where each of several calls gives one number: those of all calls."""
@@ -315,7 +333,7 @@ class _Failure:
         pairs = []
         for i in self.failed:
             found = self._pair(i) if self.problems[i].kind in ("values", "nan") else ()
-            want, got = (_as_tensor(v) for v in found[1:]) if found else (None, None)
+            want, got = (places.as_tensor(v) for v in found[1:]) if found else (None, None)
             if want is not None and got is not None and want.shape == got.shape and want.numel() > 3:
                 pairs.append((want, got))
         if not pairs:
@@ -326,24 +344,6 @@ class _Failure:
         if pattern:
             return _("The entries are wrong {where}{case}.").format(where=pattern, case=largest)
         return places.first_wrong(want, got, largest)
-
-
-def _leaf(want, got, path, same):
-    """(path, expected, got) of the first part that differs; lists of numbers count as one part."""
-    if same(want, got):
-        return None
-    deeper = isinstance(want, list | tuple) and isinstance(got, list | tuple) and len(want) == len(got)
-    if deeper and _as_tensor(want) is None:
-        for i, (a, b) in enumerate(zip(want, got, strict=True)):
-            found = _leaf(a, b, (*path, i), same)
-            if found:
-                return found
-    if isinstance(want, dict) and isinstance(got, dict) and set(want) == set(got):
-        for key in want:
-            found = _leaf(want[key], got[key], (*path, key), same)
-            if found:
-                return found
-    return path, want, got
 
 
 def _is_same(a, b):
@@ -363,19 +363,6 @@ def _close(a, b):
         and torch.allclose(a.double(), b.double(), 1e-4, 1e-6, equal_nan=True)
         and not a.is_complex()
     )
-
-
-def _as_tensor(value):
-    """A number, or a list of numbers, as a tensor; None for everything else."""
-    if isinstance(value, torch.Tensor):
-        return None if value.is_complex() else value
-    if isinstance(value, bool) or not isinstance(value, int | float | list | tuple):
-        return None
-    items = value if isinstance(value, list | tuple) else [value]
-    if not items or any(isinstance(v, bool) or not isinstance(v, int | float) for v in items):
-        return None
-    t = torch.tensor([float(v) for v in items], dtype=torch.float64)
-    return t if isinstance(value, list | tuple) else t[0]
 
 
 def _not_written(record, case, error, at):

@@ -17,6 +17,7 @@ from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes, Step
 from .spelling import spelled
 from .symbolic import NotAnExpression
+from .texts import short
 from .translation import N_, _, listed, none_of, said
 from .verdict import CaseResult, Mistake, Verdict
 
@@ -129,6 +130,7 @@ def outcome_difference(
         law = case.program["steps"][i].get("law")
         theirs = have["results"][i]
         found = _step_difference(step, want_tensors, theirs, have_tensors, allowed, rtol, where, memory, law)
+        found = found or _untold(case.program["steps"][i], theirs)
         if found:
             found.step = i
             return found
@@ -156,6 +158,18 @@ def _cost_difference(steps: list[Step], results: list[dict[str, Any]]) -> Differ
         if found:
             return Difference("cost", *found, step=i)
     return None
+
+
+def _untold(step: Step, theirs: dict[str, Any]) -> Difference | None:
+    """What the text of an error that was asked for leaves out."""
+    asked = step.get("tells", [])
+    message = str(theirs["raises"][1]) if asked else ""
+    left_out = [text for text in asked if text not in message]
+    if not left_out:
+        return None
+    told = _("the {error} is raised, but its text does not tell {names}")
+    told = told.format(error=theirs["raises"][0], names=listed(left_out))
+    return Difference("untold", told, ", ".join(asked), short(message, 200))
 
 
 def _where(steps: list[Step], i: int) -> str:

@@ -43,7 +43,9 @@ def of_outcomes(
     for i in steps:
         a, b = known["results"][i], mine["results"][i]
         if "raises" in a and "raises" in b:
-            return error_likeness(a["raises"], b["raises"], deliberate)
+            asked = case.program["steps"][i].get("tells", ())
+            told = [[text in str(r["raises"][1]) for text in asked] for r in (a, b)]
+            return error_likeness(a["raises"], b["raises"], deliberate) if told[0] == told[1] else None
         if "raises" in a or "raises" in b:
             return None
         values = memory.value(a["value"], known_tensors), memory.value(b["value"], my_tensors)
@@ -143,9 +145,12 @@ def error_likeness(known: Sequence[str], mine: Sequence[str], deliberate: Collec
     return Likeness.ACCIDENT
 
 
-def _words(message: str) -> tuple[str, bool]:
-    """What an error says, without the numbers of the case; names that do not load apart from shapes that do not."""
-    return re.sub(r"\d+", "#", message)[:30], "size mismatch" in message
+def _words(message: str) -> str:
+    """What an error says, without the numbers of the case. Of weights that do not load which ones, and their shapes:
+    another layer that is missing is another mistake."""
+    if "Error(s) in loading state_dict" in message:
+        return re.sub(r".*?loading state_dict for \w+:?\s*", "", message)  # whatever the class is called
+    return re.sub(r"\d+", "#", message)[:30]
 
 
 def _same(known: Any, mine: Any, loose: dict[int, float], rtol: float, any_dtype: bool = False) -> bool:

@@ -1,9 +1,14 @@
 """Where a wrong result differs from the expected one: entries that form a pattern, or the first of them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from .translation import _, listed, ngettext
+
+Path = tuple[Any, ...]
 
 
 def where(expected: Tensor, got: Tensor) -> str | None:
@@ -87,3 +92,34 @@ def _along(wrong, axis):
     else:
         return None
     return _("{where} of axis {axis}").format(where=at, axis=axis) if wrong.ndim > 1 else at
+
+
+def first_unlike(want: Any, got: Any, path: Path, same: Callable[[Any, Any], bool]) -> tuple[Path, Any, Any] | None:
+    """(path, expected, got) of the first part of two values that differs, or None; a list of numbers is one part."""
+    if same(want, got):
+        return None
+    deeper = isinstance(want, list | tuple) and isinstance(got, list | tuple) and len(want) == len(got)
+    if deeper and as_tensor(want) is None:
+        for i, (a, b) in enumerate(zip(want, got, strict=True)):
+            found = first_unlike(a, b, (*path, i), same)
+            if found:
+                return found
+    if isinstance(want, dict) and isinstance(got, dict) and set(want) == set(got):
+        for key in want:
+            found = first_unlike(want[key], got[key], (*path, key), same)
+            if found:
+                return found
+    return path, want, got
+
+
+def as_tensor(value: Any) -> Tensor | None:
+    """A number, or a list of numbers, as a tensor; None for everything else."""
+    if isinstance(value, torch.Tensor):
+        return None if value.is_complex() else value
+    if isinstance(value, bool) or not isinstance(value, int | float | list | tuple):
+        return None
+    items = value if isinstance(value, list | tuple) else [value]
+    if not items or any(isinstance(v, bool) or not isinstance(v, int | float) for v in items):
+        return None
+    t = torch.tensor([float(v) for v in items], dtype=torch.float64)
+    return t if isinstance(value, list | tuple) else t[0]

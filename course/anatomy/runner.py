@@ -10,6 +10,7 @@ A program is JSON: ``{"steps": [step]}`` with::
           | {"call": fn | null, "on": step | null, "method": name | null, "args": tree, "kwargs": tree,
              "grad": null | {"wrt": {label: tensor name}, "params": bool, "cotangent": tensor name | null},
              "law": left out, or what the numbers are drawn from (``anatomy.laws``),
+             "tells": left out, or [what the text of its error has to contain],
              "cost": left out, or {"limits": {measure: int}, "of": [parameter or tensor], "because": text}}
 
 ``"strides": {tensor name: [stride of each axis]}`` stands beside the steps where inputs do not lie in order.
@@ -288,7 +289,7 @@ def _outcome(
         except KeyboardInterrupt:
             raise
         except (SystemExit, Exception) as error:
-            results.append({"raises": _describe(error)})
+            results.append({"raises": described(error)})
             failed = True
             continue
         result = {"value": None if "new" in step else codec.encode(value, out, prefix="o")}
@@ -309,7 +310,8 @@ def _outcome(
     return {"results": results, "used": sorted(watch.used), "mutated": [*changed, *execution.rewritten]}, out
 
 
-def _describe(error):
+def described(error: BaseException) -> list[str]:
+    """[type name, message, the learner's line] of an error, as outcomes have it."""
     line = learners_line(error, _OURS)
     try:
         message = str(error)[:600]

@@ -128,8 +128,8 @@ def test_an_ignored_argument_is_named():
         (lambda: [1][4], "Indices run from 0"),
         (lambda: None.shape, "None here"),
         (lambda: (lambda a: a)(b=1), "called with b="),
-        (lambda: torch.zeros(3).sort(-1, descending=True, stable=True), "the first line of sort"),
-        (lambda: textwrap.dedent("a", "b"), "dedent() is called with more arguments than it takes"),
+        (lambda: torch.zeros(3).sort(-1, descending=True, stable=True), "help(sort)"),
+        (lambda: textwrap.dedent("a", "b"), "dedent() takes other arguments than it is given here"),
         (lambda: undefined_name, "undefined_name is not known here"),  # noqa: F821
         (lambda: bool(torch.zeros(3) > 0), "torch.where"),
         (lambda: torch.zeros(3, dtype=torch.int64).mean(), "Integers have no mean"),
@@ -145,6 +145,47 @@ def test_common_errors_come_with_advice(code, words):
     with pytest.raises(Exception) as caught:
         code()
     assert words in advice.advice_for(type(caught.value).__name__, str(caught.value)), caught.value
+
+
+def test_of_an_own_function_the_first_line_is_looked_at():
+    message = "twice() takes 1 positional argument but 2 were given"
+    assert "the first line of twice" in advice.advice_for("TypeError", message, ["twice"])
+    assert "help(twice)" in advice.advice_for("TypeError", message, ["thrice"])
+    with pytest.raises(TypeError) as caught:
+        torch.nn.Linear.load_state_dict({})
+    assert "A class stands where an object" in advice.advice_for("TypeError", str(caught.value))
+
+
+def test_nothing_is_guessed_where_none_is_a_result():
+    bound = exercises.get("serve.compute_bound").reference
+    (said,) = messages(lambda *args, **kwargs: None if bound(*args, **kwargs) else 1, of="serve.compute_bound")[:1]
+    assert "is None, expected" in said and "return" not in said
+
+
+def test_numbers_that_are_rounded_down_are_told_so():
+    count, width = exercises.get("scale.hidden_size").reference
+    said = messages(count, lambda *args, **kwargs: 0 * width(*args, **kwargs), of="scale.hidden_size")[0]
+    assert "rounded down" in said and "filled" not in said
+
+
+def test_of_a_list_no_results_are_counted():
+    encode = exercises.get("bpe.encode").reference
+    said = messages(lambda *args, **kwargs: encode(*args, **kwargs) + [1], of="bpe.encode")
+    assert "has 3 items, expected 2" in said[0] and "Count what you return" not in " ".join(said)
+
+
+def test_an_error_that_tells_too_little_is_told_so():
+    names = exercises.get("assembly.names").reference
+
+    def rename(state, rules):
+        try:
+            return names(state, rules)
+        except ValueError as error:
+            raise ValueError(str(error).replace("lm_head", "head")) from None
+
+    assert messages(rename, of="assembly.names") == [
+        "The ValueError is raised, but its text does not tell lm_head.weight."
+    ]
 
 
 def test_contrast_needs_both_kinds_of_cases():

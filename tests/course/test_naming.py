@@ -73,6 +73,12 @@ def likeness(known, mine, deliberate=frozenset({"ValueError"})):
     return error_likeness([*known, ""], [*mine, ""], deliberate)
 
 
+def loading(owner, name, size):
+    """What torch raises where a weight has another size."""
+    told = f"size mismatch for {name}: copying a param with shape torch.Size([3]), the model's is torch.Size([{size}])."
+    return "RuntimeError", f"Error(s) in loading state_dict for {owner}:\n\t{told}"
+
+
 @pytest.mark.parametrize(
     "known, mine, like",
     [
@@ -85,6 +91,9 @@ def likeness(known, mine, deliberate=frozenset({"ValueError"})):
             ("RuntimeError", "Error(s) in loading state_dict for B: size mismatch"),
             Likeness.ACCIDENT,
         ),
+        (loading("A", "a.weight", 4), loading("B", "a.weight", 4), Likeness.ERROR),
+        (loading("A", "a.weight", 4), loading("A", "a.weight", 5), Likeness.ACCIDENT),
+        (loading("A", "a.weight", 4), loading("A", "b.weight", 4), Likeness.ACCIDENT),
     ],
 )
 def test_errors_are_alike_by_type_and_words(known, mine, like):

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 import torch
 from anatomy import runner
+from anatomy.judging import outcome_difference
 from anatomy.naming import expects_error
+from anatomy.records import ExerciseRecord
 
 from autograder.judge.spec import Exercise
 
@@ -147,6 +149,52 @@ def _clones(tensors):
 def _function_of(steps, step):
     made = steps[step["on"]] if step.get("on") is not None else step
     return made.get("new") or made.get("call")
+
+
+def test_an_optional_argument_changes_something_for_everyone_or_for_nobody(exercise, drawn):
+    """By luck of the draw a window may hide nothing: an answer that ignores the argument would pass."""
+    idle = [set(without_effect(exercise, record)) for record in [drawn.public, *drawn.students]]
+    by_luck = set.union(*idle) - set.intersection(*idle)
+    assert not by_luck, f"without effect for some students: {sorted(by_luck)}"
+
+
+def without_effect(exercise: Exercise, record: ExerciseRecord) -> Iterator[str]:
+    """Each case with an optional argument that it gives and that changes nothing of the reference's results."""
+    for case in record.cases:
+        for name, parameter, changed in without_one_argument(exercise, case):
+            results = runner.run_program(changed, case.tensors, exercise.functions(exercise.reference))
+            if outcome_difference(case, case.outcomes["expected"], results, case.atol, case.rtol) is None:
+                yield f"{case.name}: {name}({parameter})"
+
+
+def without_one_argument(exercise: Exercise, case: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(what is called, an optional argument that it gives, the program in which that argument is left out)."""
+    steps = case.program["steps"]
+    functions = exercise.functions(exercise.reference)
+    for i, step in enumerate(steps):
+        name = step.get("call") or step.get("new")
+        if name is None:
+            continue
+        parameters = inspect.signature(functions[name]).parameters
+        optional = {p: v.default for p, v in parameters.items() if v.default is not v.empty}
+        places = dict(zip(range(len(step["args"]["list"])), parameters, strict=False))
+        for k, parameter in places.items():
+            if parameter in optional and _is_plain(optional[parameter]):
+                args = [*step["args"]["list"]]
+                args[k] = optional[parameter]
+                yield name, parameter, _with(case.program, i, args={"list": args})
+        for key, _value in step["kwargs"]["dict"]:
+            if key in optional:
+                others = [pair for pair in step["kwargs"]["dict"] if pair[0] != key]
+                yield name, key, _with(case.program, i, kwargs={"dict": others})
+
+
+def _is_plain(value):
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _with(program, i, **changes):
+    return program | {"steps": [step | changes if k == i else step for k, step in enumerate(program["steps"])]}
 
 
 def test_exceptions_have_reasons():

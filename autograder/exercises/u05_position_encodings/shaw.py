@@ -149,7 +149,7 @@ EXERCISE = Exercise(
             "one row",
             "k = 0 is allowed: one row for all pairs; then a larger k, another size and an offset",
             lambda g: call(3, g.integer(4, 20), 0).call(
-                g.integer(2, 9), g.integer(4, 20), g.integer(1, 4), offset=g.integer(0, 9), fn="shaw_index"
+                g.integer(2, 9), g.integer(4, 20), g.integer(1, 4), offset=g.integer(1, 9), fn="shaw_index"
             ),
             weight=0.5,
         ),

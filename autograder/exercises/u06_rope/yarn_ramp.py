@@ -95,7 +95,7 @@ EXERCISE = Exercise(
                     2 * g.integer(24, 48),
                     10000.0,
                     g.integer(2_000, 9_000),
-                    beta_fast=g.integer(12, 24),
+                    beta_fast=g.integer(8, 16),
                     beta_slow=g.integer(2, 4),
                 ),
             ),

@@ -109,11 +109,14 @@ def _cached(g: Source) -> Program:
 
 def _windows(g: Source) -> Program:
     """Windows drawn, with and without a past, one longer than the text."""
-    program = call(_left(g, 5, 8), 8, window=g.integer(2, 5), fn="decoder_mask")
-    # Behind a past the window hides something in every draw: the first text has no padding.
-    behind = left_padded(torch.cat([torch.tensor([8]), g.integers(2, 7, 4)]), 8)
-    program.call(behind, 3, window=g.integer(1, 3), fn="decoder_mask")
-    return program.call(_right(g, 5, 8), 8, window=g.integer(3, 6), fn="decoder_mask")
+
+    def lengths() -> torch.Tensor:
+        """The first text has no padding, so that a window hides something in every draw."""
+        return torch.cat([torch.tensor([8]), g.integers(2, 7, 4)])
+
+    program = call(left_padded(lengths(), 8), 8, window=g.integer(2, 5), fn="decoder_mask")
+    program.call(left_padded(lengths(), 8), 3, window=g.integer(1, 3), fn="decoder_mask")
+    return program.call(right_padded(lengths(), 8), 8, window=g.integer(3, 6), fn="decoder_mask")
 
 
 def _edges(g: Source) -> Program:

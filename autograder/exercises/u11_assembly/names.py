@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, refused
 from autograder.reference.assembly.loading import rename
 
+UNKNOWN = ["lm_head.weight", "score.weight"]
 _LAYER = r"model\.layers\.(\d+)"
 LLAMA = [
     (r"model\.embed_tokens\.(.*)", r"embeddings.tokens.\1"),
@@ -53,6 +54,19 @@ def by_anchors(state, rules):
     return out
 
 
+def first_alone(state, rules):
+    for name in state:
+        if first_rule(name, rules) is None:
+            raise ValueError(f"no rule for {name}")
+    return by_anchors(state, rules)
+
+
+def untold(state, rules):
+    if any(first_rule(name, rules) is None for name in state):
+        raise ValueError("a name has no rule")
+    return by_anchors(state, rules)
+
+
 def first_rule(name, rules):
     return next((r for r in rules if re.fullmatch(r[0], name)), None)
 
@@ -72,11 +86,12 @@ def renaming(
 
     def wrong(state, rules):
         out = {}
+        left = [name for name in state if find(name, rules) is None]
+        if left and unmatched is None:
+            raise ValueError(left)
         for name, tensor in state.items():
             rule = find(name, rules)
             if rule is None:
-                if unmatched is None:
-                    raise ValueError(name)
                 unmatched(out, name, tensor)
             elif not dropped(rule[1]):
                 key = new(*rule, name)
@@ -102,7 +117,7 @@ def by_match(name, rules):
 
 def one_after_another(state, rules):
     """Every rule is applied to what the one before made."""
-    out = {}
+    out, left = {}, []
     for name, tensor in state.items():
         new, is_dropped, found = name, False, False
         for pattern, template in rules:
@@ -112,18 +127,22 @@ def one_after_another(state, rules):
                     is_dropped = True
                     break
                 new = re.sub(pattern, template, new)
-        if not found or new in out:
-            raise ValueError(name)
-        if not is_dropped:
+        if not found:
+            left.append(name)
+        elif new in out:
+            raise ValueError(new)
+        elif not is_dropped:
             out[new] = tensor
+    if left:
+        raise ValueError(left)
     return out
 
 
 def in_place(state, rules):
+    if any(first_rule(name, rules) is None for name in state):
+        raise ValueError([name for name in state if first_rule(name, rules) is None])
     for name in list(state):
-        rule = next((r for r in rules if re.fullmatch(r[0], name)), None)
-        if rule is None:
-            raise ValueError(name)
+        rule = first_rule(name, rules)
         tensor = state.pop(name)
         if rule[1] is not None:
             new = re.sub(*rule, name)
@@ -225,8 +244,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "unmatched",
-            "two names that no rule matches: ValueError",
-            lambda g: call(checkpoint(g, 1, 2, ["lm_head.weight", "score.weight"]), LLAMA),
+            "two names that no rule matches: ValueError, and its text has both",
+            lambda g: refused(checkpoint(g, 1, 2, UNKNOWN), LLAMA, tells=UNKNOWN),
         ),
         Case(
             "two become one",
@@ -248,6 +267,17 @@ EXERCISE = Exercise(
             renaming(unmatched=lambda out, name, tensor: None),
             "A name that no rule matches is dropped in silence. Raise ValueError with all such names: only None in a "
             "rule leaves a tensor out.",
+        ),
+        Mutant(
+            "first_alone",
+            first_alone,
+            "The error is raised at the first name that no rule matches, so its text has that one alone. Gather all "
+            "such names, and raise it after the loop.",
+        ),
+        Mutant(
+            "untold",
+            untold,
+            "The error does not say which names no rule matches. Put all of them into its text.",
         ),
         Mutant(
             "overwritten",

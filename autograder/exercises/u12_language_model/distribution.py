@@ -156,8 +156,8 @@ EXERCISE = Exercise(
         Case("hot p", "temperature 2, then p = 0.6", lambda g: call(_logits(g, 6, 9), 2.0, top_p=0.6), weight=2),
         Case(
             "everything",
-            "temperature, top_k 5 and p together, in float64",
-            lambda g: call(_logits(g, 4, 12, dtype=torch.float64), g.number(0.6, 1.8), 5, g.number(0.5, 0.9)),
+            "temperature, top_k 3 and p together, in float64",
+            lambda g: call(_logits(g, 9, 12, dtype=torch.float64), g.number(1.2, 1.8), 3, g.number(0.6, 0.8)),
         ),
         Case("greedy all", "temperature 0 with both cuts", lambda g: call(_logits(g, 9, 7), 0.0, 3, 0.9), weight=0.5),
         Case(

@@ -63,7 +63,8 @@ def _small(g: Source, program: Program) -> None:
     """A narrow model, most of whose parameters are tables: here the linear term decides."""
     multiple, layers = g.choice((1, 2)), g.integer(2, 5)
     vocab, positions = g.integer(300, 3000), 2 ** g.integer(8, 13)
-    width = multiple * g.integer(20, 90) + multiple * g.number(-0.33, 0.33)
+    # Odd multiples: no multiple of 64, which is what comes out where the argument is ignored.
+    width = multiple * (2 * g.integer(10, 45) + 1 + g.number(-0.33, 0.33))
     parameters = round(layers * (12 * width**2 + 13 * width) + (vocab + positions + 2) * width)
     program.call(parameters, layers, vocab, positions, multiple=multiple, fn="hidden_size")
 
