@@ -145,12 +145,18 @@ def error_likeness(known: Sequence[str], mine: Sequence[str], deliberate: Collec
     return Likeness.ACCIDENT
 
 
-def _words(message: str) -> str:
+_WHOLE = 590  # characters of a message that was certainly not cut
+
+
+def _words(message: str) -> list[str]:
     """What an error says, without the numbers of the case. Of weights that do not load which ones, and their shapes:
     another layer that is missing is another mistake."""
-    if "Error(s) in loading state_dict" in message:
-        return re.sub(r".*?loading state_dict for \w+:?\s*", "", message)  # whatever the class is called
-    return re.sub(r"\d+", "#", message)[:30]
+    if "Error(s) in loading state_dict" not in message:
+        return [re.sub(r"\d+", "#", message)[:30]]
+    if len(message) > _WHOLE:
+        return [start for start in ("Missing key", "Unexpected key", "size mismatch") if start in message]
+    told = re.sub(r".*?loading state_dict for \w+", "", message)  # whatever the class is called
+    return sorted(re.findall(r"[\w.]+", told))  # torch lists names in the order of a set
 
 
 def _same(known: Any, mine: Any, loose: dict[int, float], rtol: float, any_dtype: bool = False) -> bool:

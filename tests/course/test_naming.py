@@ -79,6 +79,12 @@ def loading(owner, name, size):
     return "RuntimeError", f"Error(s) in loading state_dict for {owner}:\n\t{told}"
 
 
+def lacking(*names):
+    """What torch raises where names are missing, which it lists in any order."""
+    listed = ", ".join(f'"{name}.weight"' for name in names)
+    return "RuntimeError", f"Error(s) in loading state_dict for A:\n\tMissing key(s) in state_dict: {listed}. "
+
+
 @pytest.mark.parametrize(
     "known, mine, like",
     [
@@ -92,6 +98,7 @@ def loading(owner, name, size):
             Likeness.ACCIDENT,
         ),
         (loading("A", "a.weight", 4), loading("B", "a.weight", 4), Likeness.ERROR),
+        (lacking("a", "b"), lacking("b", "a"), Likeness.ERROR),
         (loading("A", "a.weight", 4), loading("A", "a.weight", 5), Likeness.ACCIDENT),
         (loading("A", "a.weight", 4), loading("A", "b.weight", 4), Likeness.ACCIDENT),
     ],
