@@ -167,9 +167,9 @@ def _untold(step: Step, theirs: dict[str, Any]) -> Difference | None:
     left_out = [text for text in asked if text not in message]
     if not left_out:
         return None
-    told = _("the {error} is raised, but its text does not tell {names}")
-    told = told.format(error=theirs["raises"][0], names=listed(left_out))
-    return Difference("untold", told, ", ".join(asked), short(message, 200))
+    error = theirs["raises"][0]
+    told = _("the {error} is raised, but its text lacks {names}").format(error=error, names=listed(left_out))
+    return Difference("untold", told, f"{error}: … {' … '.join(asked)} …", short(f"{error}: {message}", 200))
 
 
 def _where(steps: list[Step], i: int) -> str:

@@ -183,9 +183,7 @@ def test_an_error_that_tells_too_little_is_told_so():
         except ValueError as error:
             raise ValueError(str(error).replace("lm_head", "head")) from None
 
-    assert messages(rename, of="assembly.names") == [
-        "The ValueError is raised, but its text does not tell lm_head.weight."
-    ]
+    assert messages(rename, of="assembly.names") == ["The ValueError is raised, but its text lacks lm_head.weight."]
 
 
 def test_contrast_needs_both_kinds_of_cases():
