@@ -48,7 +48,7 @@ def progress_folder() -> Iterator[Finding]:
 
 def _unreadable(path):
     try:
-        if path.exists() and not isinstance(json.loads(path.read_text(encoding="utf-8-sig")), dict):
+        if path.exists() and not isinstance(json.loads(files.read(path).decode("utf-8-sig")), dict):
             raise ValueError(_("it holds something else"))
     except OSError as error:
         yield Finding("wrong", _("{file} can't be read: {error}.").format(file=path, error=error.strerror or error))
@@ -84,7 +84,7 @@ def _copies(place):
     for unit in workspace.units(place):
         path = workspace.working(place, unit)
         try:
-            mine, theirs = (parse(p.read_bytes()) for p in (path, workspace.released(place, unit)))
+            mine, theirs = (parse(files.read(p)) for p in (path, workspace.released(place, unit)))
         except FileNotFoundError:
             lost.append(unit)
         except (NotANotebook, OSError) as error:
@@ -148,7 +148,7 @@ def _has_tensors(folder, unit):
 def _damage(path):
     """Whether a file is cut short or no longer what its name says; nothing of torch is needed for this."""
     try:
-        raw = path.read_bytes()
+        raw = files.read(path)
         if path.suffix == ".json":
             json.loads(raw)
             return False

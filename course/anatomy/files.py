@@ -1,12 +1,14 @@
 """Writing files so that a crash, a full disk or a power cut leaves the old file or the new one, never half of one.
 
-Every file of this project that takes the place of another one is written here; ``store`` decides what a learner's
-files hold, and this module how they reach the disk.
+Every file of this project that takes the place of another one is written here, and what a learner's folder holds is
+read here; ``store`` decides what a learner's files hold, and this module how they reach the disk.
 """
 
 import contextlib
+import errno
 import os
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -14,8 +16,20 @@ from pathlib import Path
 from typing import TypeVar
 
 LEFTOVER = ".anatomy-tmp"
+LARGEST = 200 << 20  # bytes of a file; the largest notebook of the course has a two-hundredth of it
 PAUSES = (0.01, 0.03, 0.1, 0.3)  # seconds
 T = TypeVar("T")
+
+
+def read(path: Path, most: int = LARGEST) -> bytes:
+    """What a file holds, in bytes. Raises OSError, also for what is no ordinary file (a pipe, or a link to one, never
+    ends) and for one of more than ``most`` bytes."""
+    about = os.stat(path)
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(errno.EINVAL, "not an ordinary file", str(path))
+    if about.st_size > most:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return patiently(Path(path).read_bytes)
 
 
 def write_new(path: Path, data: bytes) -> bool:

@@ -157,7 +157,7 @@ def language_of(own: Path) -> str:
 
 
 def _code(path: Path) -> Iterator[str]:
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in json.loads(files.read(path))["cells"]:
         if cell.get("cell_type") == "code":
             yield "".join(cell.get("source", ""))
 
@@ -210,7 +210,7 @@ def foreign(place: Place) -> str:
         return sentences(_("This installation holds no notebooks."), how_to_repair())
     if own.exists() and not own.is_dir():
         return _("{folder} is a file, and your notebooks need a folder.").format(folder=own)
-    if own.resolve().is_relative_to(place.released.resolve()):
+    if Path(os.path.realpath(own)).is_relative_to(os.path.realpath(place.released)):  # also of a link to itself
         said = _("{folder} holds the notebooks as they were released. Your own need another folder.")
         return said.format(folder=own)
     entries = [path.name for path in own.iterdir() if not path.name.startswith(".")] if own.is_dir() else []

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from . import installation, workspace
 from .store import home
+from .texts import tell
 from .translation import _, usually
 
 SETTINGS = Path(__file__).resolve().parent / "lab_settings"
@@ -23,7 +24,7 @@ FIRST_PAGE = f"{installation.FIRST}/{installation.FIRST}.ipynb"
 
 def command(folder: Path | str, first: str = FIRST_PAGE, extra: Iterable[str] = ()) -> list[str]:
     """Command line that serves ``folder`` and opens its notebook ``first`` where there is one."""
-    folder = Path(folder).resolve()
+    folder = Path(os.path.realpath(folder))
     line = [
         sys.executable,
         "-m",
@@ -83,12 +84,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(own)
     wrong = installation.unknown(options.language) if options.language else ""
     if wrong:
-        print(_("lab: {problem}").format(problem=wrong), file=sys.stderr)
+        tell(_("lab: {problem}").format(problem=wrong), sys.stderr)
         return 2
     place = installation.place(options.folder, options.language)
     with usually(place.language):
         if wrong := installation.foreign(place) or installation.of_another_language(place):
-            print(_("lab: {problem}").format(problem=wrong), file=sys.stderr)
+            tell(_("lab: {problem}").format(problem=wrong), sys.stderr)
             return 2
         if importlib.util.find_spec("jupyterlab") is None:
             what = installation.how_to_install("jupyterlab")

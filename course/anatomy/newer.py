@@ -18,7 +18,6 @@ TOP_FILES = (
 )
 SKIPPED = ("__pycache__", ".ipynb_checkpoints", "work")
 WANTED = N_("FROM must be a newer student package: the zip as you got it, or the folder that it unpacks to")
-LARGEST = 200 << 20  # bytes; a package has eleven million
 
 
 class BadRelease(ValueError):
@@ -119,7 +118,7 @@ def _zip(source):
     try:
         with zipfile.ZipFile(source) as archive:
             entries = [e for e in archive.infolist() if not e.is_dir()]
-            if sum(e.file_size for e in entries) > LARGEST:
+            if sum(e.file_size for e in entries) > files.LARGEST:  # a package has eleven million bytes
                 raise BadRelease(_("{source} is far too large for a student package").format(source=source))
             tops, found = set(), {}
             for entry in entries:
@@ -161,7 +160,7 @@ def _install(root, found, say, may_replace):
     status = changed = 0
     for name in sorted(found, key=lambda n: (n.endswith(".ipynb"), n in TOP_FILES, n)):
         content, path = found[name], root / name
-        content = content if isinstance(content, bytes) else content.read_bytes()
+        content = content if isinstance(content, bytes) else files.read(content)
         if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
             continue
         if name.endswith(".ipynb"):

@@ -18,6 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from . import files
+
 # Definitions at the left edge. A cell that is no valid Python (yet) has no syntax tree to ask.
 _DEFINES = re.compile(r"^(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)|^([^\W\d]\w*)\s*(?::[^=\n]*)?=(?!=)", re.M)
 # What may define any name.
@@ -132,14 +134,12 @@ class Session:
         """(time, id → source of the code cells) of the notebook as it was saved last; (0, None) where nobody knows."""
         path = notebook_path(namespace)
         try:
-            about = path.stat()
-            if about.st_size > MAX_NOTEBOOK:
-                return 0.0, None
-            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+            at, raw = path.stat().st_mtime, files.read(path, MAX_NOTEBOOK)
+            cells = json.loads(raw)["cells"]
             saved = {c["id"]: "".join(c["source"]) for c in cells if c.get("cell_type") == "code"}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return 0.0, None  # unsaved, renamed or elsewhere: nothing is known
-        return about.st_mtime, saved
+        return at, saved
 
     def _edited(self, names, at, saved):
         """A cell that was run, then changed and saved, and not run again."""

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Callable
+from typing import TextIO
 
 # What no reader sees but what changes what they see (control and direction characters, marks of no width, tags), and
 # halves of a surrogate pair, which cannot be written to a file at all. Tabs and line breaks stay, and so do the two
@@ -17,6 +18,11 @@ _TEX = re.compile(r"[$\\]")
 def printable(text: str) -> str:
     """The text without any character that could mislead a reader."""
     return _MISLEADING.sub("", text)
+
+
+def tell(line: str, stream: TextIO | None = None) -> None:
+    """Prints a line whose names (of a folder, of a file) may hold anything. stream: sys.stdout where it is None."""
+    print(printable(line), file=stream)
 
 
 def short(text: str, limit: int) -> str:

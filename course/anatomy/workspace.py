@@ -21,6 +21,7 @@ from . import carry, files, installation, newer
 from .fingerprint import NotANotebook, is_as_built, parse, plain, release_of, to_bytes, unit_of
 from .installation import Place
 from .installation import command as _typed
+from .texts import tell
 from .translation import ENGLISH, _, listed, ngettext, sentences, usually
 
 Say = Callable[[str], object]  # takes one line for the learner
@@ -47,7 +48,7 @@ def working(place: Place, unit: str) -> Path:
     return place.own / unit / f"{unit}.ipynb"
 
 
-def start(place: Place, say: Say = print) -> int:
+def start(place: Place, say: Say = tell) -> int:
     """Copies each released notebook that has no working copy yet. Returns an exit status.
 
     A release that was edited in place is somebody's work: it becomes the working copy, or is kept beside one.
@@ -56,7 +57,7 @@ def start(place: Place, say: Say = print) -> int:
         return _start(place, say) if alone else 1
 
 
-def update(place: Place, source: Path | None = None, say: Say = print) -> int:
+def update(place: Place, source: Path | None = None, say: Say = tell) -> int:
     """Brings a new release (from git, or from ``source``: a student package) and carries every answer over into it.
 
     Returns an exit status: 0 where everything went well.
@@ -158,7 +159,7 @@ def _start(place, say):
 def _copy(place, unit, say):
     """Makes one working copy where there is none; yields the unit's name where a newer release waits."""
     _rescue(place, unit, say)
-    raw = released(place, unit).read_bytes()
+    raw = files.read(released(place, unit))
     if not os.path.lexists(working(place, unit)) and not _is_notebook(raw):
         said = _("{file} is damaged, so there is no working copy of it.").format(file=place.name(released(place, unit)))
         raise LeftAlone(sentences(said, installation.how_to_restore(place, unit)))
@@ -174,7 +175,7 @@ def _copy(place, unit, say):
 def _rescue(place, unit, say):
     """What was written into the release itself goes where the learner's notebooks are."""
     path = released(place, unit)
-    raw = path.read_bytes()
+    raw = files.read(path)
     if _is_safe(place, path):
         return
     target, kept = working(place, unit), _place_in_kept(place, unit, raw)
@@ -197,7 +198,7 @@ def _is_notebook(raw):
 
 def _is_safe(place, path):
     """Whether a released notebook holds nobody's work, or all of it is in ``work/`` too."""
-    raw, unit = path.read_bytes(), path.stem
+    raw, unit = files.read(path), path.stem
     if not raw.strip() or _is_notebook(raw) and is_as_built(parse(raw)):
         return True
     return any(p.is_file() and p.read_bytes() == raw for p in (working(place, unit), _place_in_kept(place, unit, raw)))
@@ -255,7 +256,7 @@ def _merged(place, unit, raw):
         kept = place.name(place.own / KEPT / unit)
         raise LeftAlone(said.format(file=short, error=error, kept=kept, lab=_typed("lab"))) from None
     try:
-        theirs = parse(released(place, unit).read_bytes())
+        theirs = parse(files.read(released(place, unit)))
     except NotANotebook:
         said = _("{where} is damaged.").format(where=place.released_name(unit))
         raise LeftAlone(sentences(said, installation.how_to_restore(place, unit))) from None
@@ -327,7 +328,7 @@ def update_command(argv: Sequence[str] | None = None, prog: str = "anatomy updat
     options = parser.parse_args(argv)
     wrong = installation.unknown(options.language) if options.language else ""
     if wrong:
-        print(_("update: {problem}").format(problem=wrong), file=sys.stderr)
+        tell(_("update: {problem}").format(problem=wrong), sys.stderr)
         return 2
     place = installation.place(options.folder, options.language)
     with usually(place.language):
@@ -336,7 +337,7 @@ def update_command(argv: Sequence[str] | None = None, prog: str = "anatomy updat
             wrong = _("there are no notebooks of yours in {folder}. Name your folder, or begin with {lab}.")
             wrong = wrong.format(folder=place.own, lab=_typed("lab"))
         if wrong:
-            print(_("update: {problem}").format(problem=wrong), file=sys.stderr)
+            tell(_("update: {problem}").format(problem=wrong), sys.stderr)
             return 2
         return update(place, options.source)
 

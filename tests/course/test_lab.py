@@ -107,6 +107,27 @@ def test_bad_words_on_the_command_line_are_one_sentence(capsys, tmp_path, monkey
     assert "usage: anatomy lab" in capsys.readouterr().err and sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_what_never_ends_and_what_turns_in_circles_hold_nobody_up(tmp_path):
+    """In a process of its own, since a test that waits for a pipe would wait for ever."""
+    folder, loop, odd = tmp_path / "own", tmp_path / "loop", tmp_path / "red \x1b[31m"
+    for unit, make in {"00-start-here": os.mkfifo, "01-attention": lambda p: p.symlink_to("/dev/zero")}.items():
+        (folder / unit).mkdir(parents=True)
+        make(folder / unit / f"{unit}.ipynb")
+    loop.symlink_to(loop)
+    code = "import sys; from anatomy import lab; lab.launch = lambda *a: 0; sys.exit(lab.main(sys.argv[1:]))"
+    env = {**os.environ, "ANATOMY_HOME": str(tmp_path / "store"), "LC_ALL": "C.UTF-8"}
+    started = []
+    for place in (folder, loop, odd):
+        run = subprocess.run(
+            [sys.executable, "-c", code, str(place)], capture_output=True, text=True, timeout=120, env=env
+        )
+        started.append(run.returncode == 0)
+        said = run.stdout + run.stderr
+        assert "Traceback" not in said and "\x1b" not in said and (place != loop or "cannot be used" in said), said
+    assert started == [True, False, True] and (odd / "00-start-here" / "00-start-here.ipynb").is_file()
+
+
 def test_the_settings_travel_with_the_package():
     found = {p.relative_to(lab.SETTINGS).as_posix() for p in lab.SETTINGS.rglob("*.json")}
     assert found == {"overrides.json", "page_config.json", "jupyter_server_config.d/instructors_tools.json"}

@@ -348,6 +348,17 @@ def test_leftovers_of_a_killed_run_are_cleared_away(root, said):
     assert not any(p.exists() for p in left)
 
 
+def test_only_ordinary_files_of_a_bounded_size_are_read(tmp_path):
+    path, pipe = tmp_path / "file", tmp_path / "pipe"
+    path.write_bytes(b"abc")
+    os.mkfifo(pipe)
+    assert files.read(path) == b"abc" == files.read(path, 3)
+    for odd, most, why in ((path, 2, errno.EFBIG), (pipe, 9, errno.EINVAL), (tmp_path, 9, errno.EINVAL)):
+        with pytest.raises(OSError) as refused:
+            files.read(odd, most)
+        assert refused.value.errno == why and refused.value.filename == str(odd)
+
+
 def test_no_hard_links_no_loss(root, said, monkeypatch):
     def no(*paths):
         raise OSError(errno.EPERM, "no links here")
