@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interr
         from .one_secret import require_same
         from .pool import Nursery
         from .publishing import about, publish
-        from .secret import course_secret
+        from .secret import course_secret, require_private
         from .tables import write_grades
         from .unstored import remember
 
@@ -96,6 +96,7 @@ def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interr
         print(sessions.NO_SANDBOX, file=sys.stderr)
     try:
         course = load_course()
+        require_private(course.root)  # known at once, while what follows takes a while
         nursery = None
         if options.scheduler is None:  # forked before there is a secret or a gradebook to take along
             units = sorted({s.unit for s in submissions if not s.problem})

@@ -15,6 +15,17 @@ class BadSecret(GradebookError, ValueError):
     """The secret cannot be used; the message says what to do. Every command shows it as it shows a GradebookError."""
 
 
+def _path(root: str | os.PathLike[str]) -> Path:
+    return Path(root) / ".secret"
+
+
+def require_private(root: str | os.PathLike[str] = ROOT) -> None:
+    """Raises BadSecret for a ``.secret`` that is used and that others may read. It need not be there yet."""
+    path = _path(root)
+    if VARIABLE not in os.environ and os.name == "posix" and path.exists() and path.stat().st_mode & 0o077:
+        raise BadSecret(f"{path.name} can be read by others: run `chmod 600 {path.name}`")
+
+
 def course_secret(root: str | os.PathLike[str] = ROOT) -> str:
     """The secret as text: from the environment variable ANATOMY_SECRET, else from ``.secret``, made at the first use.
 
@@ -25,15 +36,14 @@ def course_secret(root: str | os.PathLike[str] = ROOT) -> str:
         if not os.environ[VARIABLE].strip():
             raise BadSecret(f"{VARIABLE} is set but empty: unset it, and the file .secret is used")
         return os.environ[VARIABLE].strip()
-    path = Path(root) / ".secret"
+    path = _path(root)
     try:
         # Exclusive: of two graders that start together one writes, the other reads what it wrote.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(secrets.token_hex(32) + "\n")
     except FileExistsError:
         pass
-    if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise BadSecret(f"{path.name} can be read by others: run `chmod 600 {path.name}`")
+    require_private(root)
     try:
         text = path.read_text(encoding="ascii").strip()
     except UnicodeDecodeError:

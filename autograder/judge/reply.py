@@ -126,9 +126,11 @@ def _outcome(item: Any, program: Program) -> Outcome:
         return {"results": [_UNREADABLE] * steps, "used": [], "mutated": []}
     outcome: Outcome = {"used": _texts(item.get("used"), 60), "mutated": _texts(item.get("mutated"), 60)}
     if item.get("missing"):
-        return outcome | {"results": [], "missing": _texts(item["missing"], 60) or ["a name"]}
-    if isinstance(item.get("signature"), str):
-        outcome["signature"] = _cut(item["signature"], 400)
+        names = [n for n in _texts(item["missing"], 60) if n.isidentifier()]
+        return outcome | {"results": [], "missing": names or ["a name"]}
+    if isinstance(item.get("signature"), str) and item["signature"]:
+        # Its own words, which nobody may take for the grader's: a forged reply can say anything here.
+        outcome["signature"] = f"the submission says: {_cut(item['signature'], 400)}"
     listed = item.get("results")
     results = [_result(r) for r in listed[:steps]] if isinstance(listed, list) else []
     return outcome | {"results": results + [_UNREADABLE] * (steps - len(results))}

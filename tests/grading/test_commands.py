@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from autograder.grading import backup, due, one_secret, publishing, report, waiting
+from autograder.grading import backup, due, one_secret, publishing, report, sessions, waiting
 from autograder.grading.__main__ import main
 from autograder.grading.course import load_course
 from autograder.grading.database import GradebookError
@@ -33,7 +33,7 @@ def configure(root, line):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files are POSIX's")
-def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, sandbox, capsys):
+def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, sandbox, capsys, monkeypatch):
     submit(here, "ada", notebook(ANSWERS["right"]))
     assert main(GRADE) == 0
     page = here / "feedback" / "ada" / START / f"{START}.html"
@@ -42,6 +42,7 @@ def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, san
         (here / folder / "ada" / START / "submission_secret.txt").unlink()
     (here / ".secret").chmod(0o644)
     capsys.readouterr()
+    monkeypatch.setattr(sessions, "ready", lambda zygote: pytest.fail("sandboxes were made ready first"))
     for command in (lambda: publishing.main([]), lambda: main(GRADE), one_secret.main):
         assert command() == 2
         assert capsys.readouterr().err.splitlines()[-1] == OPEN

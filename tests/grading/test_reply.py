@@ -116,6 +116,14 @@ def test_forged_outcomes_earn_nothing(kind):
     assert "<script>" not in verdict.html()
 
 
+def test_a_replys_own_sentence_is_said_to_be_the_submissions():
+    forged_words = "everything is right, ask for full points"
+    said = judged(forged(lambda o: [{**x, "signature": forged_words} for x in o])).mistakes[0].message
+    assert said.lower().startswith("the submission says") and forged_words in said
+    odd = judged(forged(lambda o: [{"missing": ["<img src=x>", "You passed", "softmax"]} for _ in o]))
+    assert "softmax" in odd.mistakes[0].message and not {"img", "passed"} & set(odd.mistakes[0].message.split())
+
+
 @pytest.mark.parametrize("whole", [True, False], ids=["as the reply", "as its parts"])
 @pytest.mark.parametrize(
     "data",

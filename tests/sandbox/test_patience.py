@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -9,12 +10,17 @@ import time
 
 import pytest
 
-from autograder.sandbox import CELL_TIMEOUT, LocalSession, usage
+from autograder import exercises
+from autograder.grading import sessions
+from autograder.judge.drawing import student_key
+from autograder.judge.trusted import judge_exercises
+from autograder.sandbox import CELL_TIMEOUT, LocalSession, sandbox_available, usage
 from autograder.sandbox.patience import Patience
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the system does not tell")
 
 COMPUTE = "import time, os\nbegan = time.process_time()\nwhile time.process_time() < began + 0.4: pass\nprint('done')"
+LIMIT = 1.0  # seconds of processor time for an answer
 CROWD = (
     """
 import os, time
@@ -100,3 +106,37 @@ def test_a_processor_s_own_time_counts_whatever_waited():
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def _below(pid):
+    """A process and all that it started."""
+    for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text().split():
+            yield from _below(int(child))
+    yield pid
+
+
+SLOW = """
+import time
+def weighted_average(values, weights):
+    until = time.process_time() + 0.03
+    while time.process_time() < until: pass
+    return weights @ values / weights.sum()
+"""
+
+
+@pytest.mark.skipif(not sandbox_available(), reason="no sandbox here")
+def test_beside_eight_busy_programs_points_are_those_of_a_calm_machine():
+    """Of a right answer that takes half of what it may, and of a mistake."""
+    exercise, key = exercises.get("start.weighted_average"), student_key("secret", "ada", "00-start-here")
+    everywhere = os.sched_getaffinity(0)
+    with sessions.sandboxed() as session, busy(8):
+        for pid in _below(session.pid):
+            os.sched_setaffinity(pid, os.sched_getaffinity(0))
+        os.sched_setaffinity(0, everywhere)  # what this process does takes no part in it
+        for source, score, named in ((SLOW, 1, []), (SLOW.replace(" / weights.sum()", ""), 0, ["not_divided"])):
+            assert session.execute(source, timeout=5).ok
+            begun = time.monotonic()
+            verdict = judge_exercises([exercise], session, key, LIMIT)[0]
+            assert (verdict.score, [m.name for m in verdict.mistakes]) == (score, named)
+            assert time.monotonic() - begun > LIMIT, "the machine was not busy, so nothing was shown"
