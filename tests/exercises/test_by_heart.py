@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import pytest
 import torch
 from anatomy import judging
 
@@ -11,6 +12,8 @@ from autograder.authoring import by_heart
 from autograder.judge.examples import is_drawn
 from autograder.judge.spec import Case, call
 from autograder.judge.trusted import no_points_for_examples
+
+from .drawn import outcomes
 
 
 def score(drawn, student, answer):
@@ -42,6 +45,28 @@ def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_hear
     for number in range(4):
         scores = [score(drawn, student, partial(given_back, number=number)) for student in range(3)]
         assert not any(scores), (number, scores)
+
+
+def _without_an_idea(number):
+    """name → answer that takes an argument as it is, of as many as there are, or refuses everything."""
+
+    def refuse(*args, **kwargs):
+        raise ValueError("no")
+
+    yield "refuses", refuse
+    for k in range(number):
+        yield f"argument {k}", lambda *args, k=k, **kwargs: [*args, *kwargs.values()][k]
+        yield f"zeros like {k}", lambda *args, k=k, **kwargs: torch.zeros_like([*args, *kwargs.values()][k])
+
+
+def test_an_answer_without_an_idea_earns_little(exercise, drawn):
+    if any(target[0].isupper() for target in exercise.targets):
+        pytest.skip("a class cannot be without an idea")
+    fresh, public = drawn.fresh(0), drawn.public
+    for name, answer in _without_an_idea(exercise.signature.count(",") + 1):
+        verdict = judging.judge(fresh, outcomes(fresh, dict.fromkeys(exercise.targets, answer)))
+        no_points_for_examples(verdict, fresh, public)
+        assert verdict.score <= 0.34 * verdict.max_score, f"{name}: {verdict.score:g} of {verdict.max_score:g}"
 
 
 def test_a_drawn_answer_is_another_one_for_everybody(drawn):

@@ -21,10 +21,17 @@ def before_the_top(g: Source) -> Program:
     return call(warmup - 2, g.number(1.5, 3.0, digits=6), warmup)
 
 
+def top_of_the_ramp(g: Source) -> Program:
+    """The last two steps of the ramp and the one after it."""
+    return Program().call(2, 0.8, 4).call(3, 0.8, 4).call(4, 0.8, 4)
+
+
 def at_the_top(g: Source) -> Program:
-    """The top of the ramp and the step after it, for one step of warm-up and for several."""
+    """The top of the ramp and what comes after it, for one step of warm-up and for several."""
     warmup, peak = g.integer(5, 40), g.number(1.5, 3.0, digits=6)
-    return Program().call(warmup - 1, peak, warmup).call(warmup, peak, warmup).call(0, peak, 1).call(1, peak, 1)
+    long_after = g.integer(500, 900)
+    several = Program().call(warmup - 1, peak, warmup).call(warmup, peak, warmup).call(long_after, peak, warmup)
+    return several.call(0, peak, 1).call(1, peak, 1)
 
 
 EXERCISE = Exercise(
@@ -43,16 +50,11 @@ EXERCISE = Exercise(
             "peak 0.8 and 4 steps of warm-up: step 0 takes a quarter of the peak, 0.2",
             lambda g: call(0, 0.8, 4),
         ),
-        Case("top of the ramp", "step 3 is the fourth step and takes the whole peak", lambda g: call(3, 0.8, 4)),
         Case(
-            "first after it",
-            "step 4 comes right after the ramp, and does not climb beyond the peak",
-            lambda g: call(4, 0.8, 4),
-        ),
-        Case(
-            "after it",
-            "long after the ramp the rate is still the peak",
-            lambda g: call(g.integer(500, 900), g.number(0.1, 0.9, digits=7), g.integer(10, 90)),
+            "top of the ramp",
+            "step 2 takes three quarters of the peak, step 3 is the fourth and takes the whole, and step 4, right "
+            "after the ramp, does not climb beyond it",
+            top_of_the_ramp,
         ),
         Case(
             "on the ramp",
@@ -62,7 +64,8 @@ EXERCISE = Exercise(
         Case("before the top", "the last step but one of a ramp is still below the peak", before_the_top),
         Case(
             "tops",
-            "the last step of a ramp and the one after it, then the same for a ramp of one step",
+            "the last step of a ramp, the one after it and one long after it; then the first two for a ramp of one "
+            "step",
             at_the_top,
         ),
         Case("no warm-up", "with 0 steps of warm-up the first step takes the peak", lambda g: call(0, 0.8, 0)),
