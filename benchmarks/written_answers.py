@@ -37,7 +37,8 @@ FOLDER = ROOT / "benchmarks" / "answers"
 SECONDS = 8.0
 # What tells the mistake itself without a listed one: a wrong dtype, a write into an input, a result that is cut off.
 TELLING = {
-    f"generic.{n}" for n in ("mutated", "dtype", "gradient", "cost", "law", "raises", "untold", "missing", "signature")
+    f"generic.{n}"
+    for n in ("edit", "mutated", "dtype", "gradient", "cost", "law", "raises", "untold", "missing", "signature")
 }
 
 Answer = dict[str, str]

@@ -6,8 +6,10 @@ import os
 import resource
 import time
 import warnings
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
 from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
@@ -15,7 +17,7 @@ from autograder.judge.spec import Exercise
 from autograder.sandbox.limits import mapped_bytes
 
 from .subjects import subjects
-from .survivors import KILLED, Result, Tally, Trials, Wanted
+from .survivors import KILLED, Tally, Trials, Wanted
 
 WORKERS = 2
 MEMORY = 2 << 30  # beyond what is mapped already: what grading grants a submission
@@ -24,7 +26,30 @@ SILENCE = 120.0  # seconds without a word from a process that must have hung, in
 _fork = multiprocessing.get_context("fork")  # the specs and torch are loaded once
 
 
-def _work(exercise: Exercise, wanted: Wanted, known: Container[str], start: int, out: Connection) -> None:
+class Series(Protocol):
+    """What a process makes of an exercise's mutants. problems: sentences on answers that fail as they are."""
+
+    problems: list[str]
+
+    def run(self, start: int) -> Iterator[Any]:
+        """One result of each mutant, from one on."""
+
+
+class Gathering(Protocol):
+    """What is kept of the results. mutants: how many there were. seconds: processor time."""
+
+    mutants: int
+    problems: list[str]
+    seconds: float
+
+    def add(self, result: Any) -> None:
+        """Takes one more result; that of a mutant which ended its process is KILLED."""
+
+
+G = TypeVar("G", bound=Gathering)
+
+
+def _work(exercise: Exercise, begin: Callable[[Exercise], Series], start: int, out: Connection) -> None:
     begun = time.process_time()
     torch.set_num_threads(1)
     faulthandler.disable()  # a mutant that ends the process is killed, and nobody asks for its stack
@@ -32,7 +57,7 @@ def _work(exercise: Exercise, wanted: Wanted, known: Container[str], start: int,
     for stream in (1, 2):  # libraries complain past Python's own streams
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     try:
-        trials = Trials(exercise, wanted=wanted, known=known)
+        trials = begin(exercise)
         out.send(trials.problems)
         limit = mapped_bytes() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -43,16 +68,16 @@ def _work(exercise: Exercise, wanted: Wanted, known: Container[str], start: int,
         out.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
-class _Worker:
+class _Worker(Generic[G]):
     """The process that is at one exercise."""
 
-    def __init__(self, exercise: Exercise, wanted: Wanted, known: Container[str]) -> None:
-        self.exercise, self.wanted, self.known, self.tally = exercise, wanted, known, Tally(exercise.id)
+    def __init__(self, exercise: Exercise, begin: Callable[[Exercise], Series], tally: G) -> None:
+        self.exercise, self.begin, self.tally = exercise, begin, tally
         self._start()
 
     def _start(self) -> None:
         self.results, theirs = _fork.Pipe(duplex=False)
-        begin = self.exercise, self.wanted, self.known, self.tally.mutants, theirs
+        begin = self.exercise, self.begin, self.tally.mutants, theirs
         self.process = _fork.Process(target=_work, args=begin, daemon=True)
         self.process.start()
         theirs.close()
@@ -63,7 +88,7 @@ class _Worker:
         """Takes what the process says; returns whether there is nothing more to come."""
         self.heard = time.monotonic()
         try:
-            said: list[str] | Result | Exception | float = self.results.recv()
+            said = self.results.recv()
         except EOFError:
             return self._died()
         if isinstance(said, list):
@@ -113,16 +138,30 @@ def tallies(
 
     wanted: which mutants are tried, by their keys; default all. known: see ``Trials``.
     """
+    return gathered(exercises, partial(Trials, wanted=wanted, known=known), lambda e: Tally(e.id), workers)
+
+
+def gathered(
+    exercises: Sequence[Exercise],
+    begin: Callable[[Exercise], Series],
+    empty: Callable[[Exercise], G],
+    workers: int = WORKERS,
+) -> Iterator[G]:
+    """What is gathered of each exercise's mutants, as they are done.
+
+    begin: makes the series, in the process that runs it. empty: makes what gathers its results, here.
+    """
     torch.set_num_threads(1)
     for exercise in exercises:
         if exercise.unit not in _loaded:  # the cells of a unit run here, once for all processes
             _loaded.add(exercise.unit)
             subjects(exercise)
-    waiting, running = list(exercises), list[_Worker]()
+    waiting, running = list(exercises), list[_Worker[G]]()
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_Worker(waiting.pop(0), wanted, known))
+                exercise = waiting.pop(0)
+                running.append(_Worker(exercise, begin, empty(exercise)))
             said = wait([w.results for w in running], timeout=5.0)
             for worker in [w for w in running if w.results in said]:
                 if worker.read():

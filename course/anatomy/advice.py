@@ -1,8 +1,9 @@
-"""What to do about the errors that learners meet most: one plain sentence for an exception of torch or Python."""
+"""What to do about the errors that learners meet most, and about what an answer changed: one plain sentence each."""
 
 import re
 from collections.abc import Collection
 
+from . import torch_settings
 from .compare import Difference
 from .translation import N_, _, listed
 
@@ -156,6 +157,16 @@ _ADVICE = [
 # Of what the learner wrote one looks at its first line; of what torch or Python wrote, at the call.
 _CALL = re.compile(r"TypeError: ([\w.<>]+)\(\) (?:got an unexpected|missing \d|takes )")
 _OTHERS = N_("{1}() takes other arguments than it is given here. Look up how it is called: help({1}).")
+
+
+def changed(kinds: list[str]) -> str:
+    """For an answer that changed something of its caller's: kinds as ``runner.run_program`` names them."""
+    told = _("your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)")
+    if "the dict" in kinds:
+        told = _("your code changes the dict that it was given; work on a copy of it: dict(…)")
+    elif "the list" in kinds:
+        told = _("your code changes the list that it was given; work on a copy of it: list(…)")
+    return torch_settings.advice(kinds) or told
 
 
 def raised(problem: Difference, name: str, message: str, own: Collection[str] = ()) -> str:

@@ -324,9 +324,8 @@ class _Failure:
         return _("Of the cases tried, those fail in which {what}, and no others.").format(what=told) if told else ""
 
     def _in_place(self, name):
-        if name == "generic.raised" or not self.outcomes[self.first][0].get("mutated"):
-            return ""
-        return _("Your code also writes into its input; work on a new tensor (x = x * 2, not x *= 2).")
+        changed = self.outcomes[self.first][0].get("mutated")
+        return "" if name == "generic.raised" or not changed else _sentence(advice.changed(changed))
 
     def _where(self):
         """Where the largest failed case is wrong: two entries differ in some simple pattern by chance."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import codec, cost, diagnosis, laws, naming, runner, torch_settings
+from . import advice, codec, cost, diagnosis, edits, laws, naming, runner
 from .codec import Memory, Tensors
 from .compare import RESULT, RESULT_OF_CALL, Difference, difference, expectation, show
 from .records import CaseRecord, ExerciseRecord
@@ -33,7 +33,9 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
     verdict, problems, memory = _scored(record, outcomes, seconds)
     if any(p is not None for p in problems):
         named = naming.named(record, outcomes, problems, memory)
-        told = [named] if named else diagnosis.generic(record, outcomes, problems, memory)
+        told = [named] if named else edits.found(record, outcomes, problems, memory)
+        if named is None:
+            told += diagnosis.generic(record, outcomes, problems, memory)
         return replace(verdict, mistakes=verdict.mistakes + told)  # a new one: its texts have a bound together
     return verdict
 
@@ -48,7 +50,7 @@ def _scored(
     record: ExerciseRecord, outcomes: Outcomes, seconds: float
 ) -> tuple[Verdict, list[Difference | None], Memory]:
     memory = Memory()
-    problems = [_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True)]
+    problems = problems_of(record, outcomes, memory)
     used = _forbidden_used(record, outcomes)
     total = sum(c.weight for c in record.cases) or 1.0
     cases = []
@@ -75,6 +77,11 @@ def passes(record: ExerciseRecord, outcomes: Outcomes) -> bool:
     memory = Memory()
     problems = (_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True))
     return not _forbidden_used(record, outcomes) and all(p is None for p in problems)
+
+
+def problems_of(record: ExerciseRecord, outcomes: Outcomes, memory: Memory) -> list[Difference | None]:
+    """For each case what is wrong in it, or None. Never raises on account of an outcome."""
+    return [_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True)]
 
 
 def _forbidden_used(record: ExerciseRecord, outcomes: Outcomes) -> list[str]:
@@ -138,12 +145,7 @@ def outcome_difference(
             break
     changed = have.get("mutated", [])
     if changed and not want.get("mutated"):
-        told = _("your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)")
-        if "the dict" in changed:
-            told = _("your code changes the dict that it was given; work on a copy of it: dict(…)")
-        elif "the list" in changed:
-            told = _("your code changes the list that it was given; work on a copy of it: list(…)")
-        return Difference("mutated", torch_settings.advice(changed) or told)
+        return Difference("mutated", advice.changed(changed))
     return _cost_difference(case.program["steps"], have["results"])
 
 

@@ -176,7 +176,7 @@ class _Suspect:
             return Weight.MUCH if raised[0] in self.check.deliberate else Weight.NOTHING
         if self.like[i] not in (Likeness.VALUE, Likeness.NUMBERS) or problem is None or problem.kind == "nan":
             return Weight.NOTHING
-        numbers = list(_wrong_numbers(case, self.check.outcomes[i], self.check.memory))
+        numbers = list(wrong_numbers(case, self.check.outcomes[i], self.check.memory))
         # A tensor of one number is like that number: it shows nothing, unless the mistake is to return it.
         is_plain = problem.kind == "type" and not self._has_wrong_type(case)
         if problem.kind == "values" or is_plain or self.like[i] == Likeness.NUMBERS:
@@ -213,8 +213,8 @@ _FEW = 3
 _SMALL = 100
 
 
-def _wrong_numbers(case: CaseRecord, got: tuple[Outcome, Tensors], memory: Memory) -> Iterator[tuple[float, float]]:
-    """(expected, got) of each number that is wrong, in all steps of a case."""
+def wrong_numbers(case: CaseRecord, got: tuple[Outcome, Tensors], memory: Memory) -> Iterator[tuple[float, float]]:
+    """(expected, got) of each number that is wrong, in all steps of a case; of steps that end without an error."""
     want, want_tensors = case.outcomes["expected"]
     mine, my_tensors = got
     for a, b in zip(want["results"], mine["results"], strict=True):

@@ -47,7 +47,10 @@ class CaseRecord:
 
 @dataclass
 class ExerciseRecord:
-    """Everything that is needed to judge an exercise's public cases. extension: its points count extra."""
+    """Everything that is needed to judge an exercise's public cases.
+
+    extension: its points count extra. edits: the file with what single changes of a right answer give (``edits``).
+    """
 
     id: str
     unit: str
@@ -60,6 +63,7 @@ class ExerciseRecord:
     mistakes: dict[str, str]
     cases: list[CaseRecord] = field(default_factory=list)
     extension: bool = False
+    edits: Path | None = None
 
 
 def assets_dir() -> Path:
@@ -163,7 +167,8 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
                     c["rtol"],
                 )
             )
-    return ExerciseRecord(**data, cases=loaded)
+    edits = path.parent / "edits" / tensor_file.name
+    return ExerciseRecord(**data, cases=loaded, edits=edits if with_mistakes and edits.exists() else None)
 
 
 def recent(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:

@@ -328,3 +328,12 @@ def test_the_dtype_of_a_single_failing_case_is_told_only_where_the_case_is_about
     others = [c for c in record.cases if c is not half]
     assert contrast.told([half], others, record) == "the input is bfloat16"
     assert contrast.told([dataclasses.replace(half, shows="far out")], others, record) is None
+
+
+def test_a_list_that_was_written_into_is_no_tensor():
+    def encode(ids, merges, base=256):
+        ids.append(0)
+        return [7]
+
+    said = " ".join(messages(encode, of="bpe.encode"))
+    assert "changes the list that it was given" in said and "tensor" not in said

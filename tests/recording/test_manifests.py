@@ -22,6 +22,8 @@ def paths(name):
     if name == "widgets":
         listed = json.loads((RECORDINGS / "widgets" / "manifest.json").read_text())["files"]
         return [RECORDINGS / "widgets" / file for file in listed]
+    if name == "edits":
+        return sorted((RECORDINGS / "edits").glob("*.safetensors"))
     return [RECORDINGS / f"{name}.{ending}" for ending in ("json", "safetensors")]
 
 
@@ -38,7 +40,8 @@ def test_a_manifest_says_how_its_files_were_made(name):
 
 
 def test_every_recording_has_a_manifest():
-    assert set(UNITS) == {p.stem for p in RECORDINGS.glob("*.safetensors")}
+    units = {p.stem for p in RECORDINGS.glob("*.safetensors")}
+    assert set(UNITS) == units | {"edits"} and {p.stem for p in paths("edits")} == units
 
 
 def test_the_date_stays_while_nothing_changes(tmp_path):

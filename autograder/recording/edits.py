@@ -1,0 +1,265 @@
+"""Writes ``assets/recordings/edits``: what single changes of right answers give, as prints (``anatomy.edits``).
+
+``python -m autograder.recording.edits --unit 06-rope``. The changes are the mutants of ``autograder.mutation``; those
+that pass, that a listed mistake names, or that end in an error are left out. A file is written anew where code, cases
+or operators have changed (``--fresh``: in any case).
+"""
+
+import argparse
+import ast
+import contextlib
+import hashlib
+import inspect
+import json
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from anatomy import edits, files, judging, naming, records, runner
+from anatomy.codec import Memory
+from anatomy.edits import RIGHT, Print
+from safetensors import safe_open
+from safetensors.torch import save
+
+from autograder import ROOT, exercises
+from autograder.judge.drawing import PUBLIC_SEED
+from autograder.judge.spec import Exercise
+from autograder.mutation.changes import Mutant
+from autograder.mutation.processes import gathered
+from autograder.mutation.subjects import Subject, subjects
+from autograder.mutation.survivors import KILLED
+from autograder.mutation.trial import OutOfTime, limited, quiet
+from autograder.recording.references import made
+
+SECONDS = 2.0  # of processor time for a change on all cases; what takes longer is left out
+MOST = 64  # characters of a piece of code
+LEAST = 8
+# What says by itself what is wrong (an error, a dtype, a write into an input), or is told by other means (an argument
+# that is ignored, results in another order).
+LEFT_OUT = {"error", "result", "in_place", "ignored", "results", "default"}
+HELPERS = "mutation."  # code that a learner would not write
+Change = tuple[str, str]
+
+
+def described(mutant: Mutant) -> Change | None:
+    """(kind, code) of a change, in ``anatomy.edits``' terms; None where there are no words for it."""
+    if mutant.operator in LEFT_OUT or mutant.says.startswith("no error"):
+        return None
+    if mutant.operator == "precision":
+        return "computes", mutant.says.rpartition(" in ")[2]
+    if mutant.operator == "loop":
+        return ("once" if mutant.says.endswith("runs once") else "not_at_all"), ""
+    before, after = (ast.parse(text).body for text in (mutant.before, mutant.after))
+    old, new, around = _different(ast.Module(before, []), ast.Module(after, []))
+    if mutant.operator == "statement":
+        target = old.targets[0] if isinstance(old, ast.Assign) else getattr(old, "target", None)
+        return None if target is None else ("left_out", _cut(target))
+    if mutant.operator == "condition":
+        return "turned", _cut(old.test if isinstance(old, ast.If | ast.IfExp) else old)
+    if mutant.operator == "if":
+        kind = "always" if mutant.says.endswith(" always") else "never"
+        return (kind, _cut(old.test)) if isinstance(old, ast.If) else None
+    if mutant.operator == "filter":
+        return "unfiltered", mutant.says.rpartition(" without if ")[2][:MOST]
+    # The smallest piece that says something: 2 alone does not, 2 * x does.
+    for piece in (new, *around):
+        if isinstance(piece, ast.FunctionDef | ast.ClassDef | ast.Module | ast.For | ast.If | ast.While | ast.With):
+            return None
+        if isinstance(piece, ast.expr | ast.Assign | ast.AugAssign | ast.Return | ast.Assert):
+            text = ast.unparse(piece)
+            if len(text) >= LEAST and any(isinstance(n, ast.Name) for n in ast.walk(piece)):
+                return None if HELPERS in text else ("stands", _cut(piece))
+    return None
+
+
+def is_steady(mutant: Mutant) -> bool:
+    """Does it give the same at each run? Memory that an answer allocates and then fills may stay unfilled."""
+    return "empty" not in mutant.after
+
+
+def _cut(node: ast.AST) -> str:
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= MOST else text[: MOST - 1] + "…"
+
+
+def _different(old: ast.AST, new: ast.AST) -> tuple[ast.AST, ast.AST, list[ast.AST]]:
+    """The smallest piece in which two trees differ, in both, and what is around it in the new one, nearest first."""
+    around: list[ast.AST] = []
+    while type(old) is type(new):
+        pairs = list(_children(old, new))
+        unlike = [(a, b) for a, b in pairs if a is None or b is None or ast.dump(a) != ast.dump(b)]
+        if len(unlike) != 1 or None in unlike[0] or not _same_otherwise(old, new):
+            break
+        around.insert(0, new)
+        old, new = unlike[0]  # type: ignore[assignment]
+    return old, new, around
+
+
+def _children(old: ast.AST, new: ast.AST) -> Iterator[tuple[ast.AST | None, ast.AST | None]]:
+    a, b = ([*ast.iter_child_nodes(n)] for n in (old, new))
+    if len(a) == len(b):
+        yield from zip(a, b, strict=True)
+    else:
+        yield None, None
+
+
+def _same_otherwise(old: ast.AST, new: ast.AST) -> bool:
+    plain = lambda n: {f: v for f, v in ast.iter_fields(n) if not isinstance(v, ast.AST | list)}
+    return plain(old) == plain(new)
+
+
+def prints(record: records.ExerciseRecord, subject: Subject, mutant: Mutant) -> list[Print] | None:
+    """What a change gives in each case; None where it passes, fails in another way than by its numbers, or has a
+    name."""
+    with limited(SECONDS), quiet():
+        torch.manual_seed(0)
+        functions = subject.exercise.functions(subject.implementation(mutant))
+        if runner.calling_problem(functions, record.signature):
+            return None
+        outcomes = [runner.run_program(c.program, c.tensors, functions, record.forbidden) for c in record.cases]
+        memory = Memory()
+        problems = judging.problems_of(record, outcomes, memory)
+        first = next((p for p in problems if p is not None), None)
+        if first is None or first.kind not in edits.KINDS_OF_PROBLEM or any(o["used"] for o, _ in outcomes):
+            return None
+        if naming.named(record, outcomes, problems, memory) is not None:
+            return None
+        return [RIGHT if p is None else edits.printed(*o, memory) for o, p in zip(outcomes, problems, strict=True)]
+
+
+class _Series:
+    """(change, prints) of one mutant after the other; None of one that is not kept."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        self.problems: list[str] = []
+        self._record = records.load(exercise.id)
+        self._mutants = [(s, m) for s in subjects(exercise) for m in s.mutants()]
+
+    def run(self, start: int) -> Iterator[tuple[Change, list[Print]] | None]:
+        for subject, mutant in self._mutants[start:]:
+            change, printed = described(mutant) if is_steady(mutant) else None, None
+            if change is not None:
+                with contextlib.suppress(OutOfTime, Exception, SystemExit):
+                    printed = prints(self._record, subject, mutant)
+            yield None if change is None or printed is None else (change, printed)
+
+
+class _Kept:
+    """Each change that has a print of its own, the solution's first."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        self.exercise, self.mutants, self.seconds = exercise, 0, 0.0
+        self.problems: list[str] = []
+        self.changes: list[Change] = []
+        self.prints: list[list[Print]] = []
+        self._seen = set[Any]()
+
+    def add(self, result: Any) -> None:
+        self.mutants += 1
+        if result is None or result == KILLED:
+            return
+        change, printed = result
+        rounded = tuple((form, *(round(v, 3) for v in rest)) for form, *rest in printed)
+        if rounded not in self._seen:
+            self._seen.add(rounded)
+            self.changes.append(change)
+            self.prints.append(printed)
+
+
+def digest(exercise: Exercise) -> str:
+    """Of all that the changes of an exercise and their prints hang on."""
+    record = records.load(exercise.id, with_mistakes=False)
+    cases = [(c.name, c.program, c.atol, c.rtol) for c in record.cases]
+    code = [[ast.unparse(s) for s in subject.code.statements] for subject in subjects(exercise)]
+    told = json.dumps([cases, code, sorted(record.mistakes), _own_code()], sort_keys=True, default=str).encode()
+    return hashlib.sha256(told).hexdigest()[:16]
+
+
+@cache
+def _own_code() -> str:
+    """What makes changes, words and prints, without its comments and docstrings."""
+    of_mutation = ROOT / "autograder" / "mutation"
+    files_of_changes = [of_mutation / f"{name}.py" for name in ("operators", "field", "helpers")]
+    of_words: list[Callable[..., Any]] = [described, _cut, _different, _children, _same_otherwise, prints]
+    of_prints: list[Callable[..., Any]] = [edits.printed, edits._read, edits._weights.__wrapped__]
+    sources = [p.read_text(encoding="utf-8") for p in files_of_changes]
+    sources += [inspect.getsource(f) for f in (*of_words, *of_prints)]
+    return "\n".join(ast.unparse(_undescribed(ast.parse(source))) for source in sources)
+
+
+def _undescribed(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def write_unit(unit: str, out: Path, workers: int = 2, fresh: bool = False) -> int:
+    """Writes the file of one unit; returns how many changes it has. What has not changed stays as it is."""
+    path = out / f"{unit}.safetensors"
+    told, tensors = _read(path) if path.exists() and not fresh else ({}, {})
+    wanted = exercises.of_unit(unit)
+    todo = [e for e in wanted if told.get(e.id) != digest(e)]
+    for kept in gathered(todo, _Series, _Kept, workers):
+        if kept.problems:
+            raise RuntimeError("\n".join(kept.problems))
+        name = kept.exercise.id
+        told[name] = digest(kept.exercise)
+        tensors = {k: t for k, t in tensors.items() if not k.startswith(f"{name}/")}
+        if kept.changes:
+            tensors[f"{name}/changes"] = _packed(kept.changes)
+            tensors[f"{name}/forms"] = torch.tensor([[p[0] for p in row] for row in kept.prints], dtype=torch.int32)
+            tensors[f"{name}/numbers"] = torch.tensor([[p[1:] for p in row] for row in kept.prints])
+    ids = {e.id for e in wanted}
+    told = {k: v for k, v in sorted(told.items()) if k in ids}
+    tensors = {k: t for k, t in sorted(tensors.items()) if k.partition("/")[0] in ids}
+    if todo or not path.exists():
+        files.replace(path, save(tensors, {"digests": json.dumps(told)}))  # one entry: several have no order
+    return sum(len(t) for k, t in tensors.items() if k.endswith("/forms"))
+
+
+def _packed(changes: Sequence[Change]) -> torch.Tensor:
+    """As bytes that nobody reads by accident: they show pieces of answers."""
+    text = json.dumps(changes, ensure_ascii=False, separators=(",", ":")).encode()
+    return torch.frombuffer(bytearray(zlib.compress(text, 9)), dtype=torch.uint8)
+
+
+def digests(metadata: dict[str, str] | None) -> dict[str, str]:
+    """exercise → digest of what its changes were recorded from."""
+    return dict(json.loads((metadata or {}).get("digests", "{}")))
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+    with safe_open(str(path), framework="pt") as store:
+        tensors = {k: store.get_tensor(k) for k in store.keys()}  # noqa: SIM118
+        return digests(store.metadata()), tensors
+
+
+def record(out: Path, units: Sequence[str] | None = None, fresh: bool = False, workers: int = 2) -> None:
+    """Writes the files of all units (or of those named) into ``out``/edits, and what made them into its manifest."""
+    for unit in units or exercises.units():
+        count = write_unit(unit, out / "edits", workers, fresh)
+        print(f"{unit}: {count} changes of right answers", flush=True)
+    path = out / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    files_of_units = sorted((out / "edits").glob("*.safetensors"))
+    manifest["edits"] = made(manifest.get("edits"), "cpu", "make record", PUBLIC_SEED, files_of_units)
+    files.replace(path, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
+    parser.add_argument("--fresh", action="store_true", help="write everything new")
+    options = parser.parse_args(argv)
+    record(ROOT / "assets" / "recordings", options.unit, options.fresh)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
