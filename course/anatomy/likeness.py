@@ -178,24 +178,32 @@ def _equal(known: Any, mine: Any, loose: dict[int, float], rtol: float) -> bool:
 
 
 def _has_dtypes_of(known: Any, mine: Any) -> bool:
-    """Have floating tensors the dtypes of those in their places in ``known``? Then ``any_dtype`` finds nothing new."""
+    """Have floating tensors the dtypes, and numbers the types, of those in their places in ``known``? Then
+    ``any_dtype`` finds nothing new."""
     if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
         return known.dtype == mine.dtype or not (known.is_floating_point() and mine.is_floating_point())
     if isinstance(known, dict) and isinstance(mine, dict):
         return all(_has_dtypes_of(known.get(k), v) for k, v in mine.items())
     if isinstance(known, list | tuple) and isinstance(mine, list | tuple) and len(known) == len(mine):
         return all(map(_has_dtypes_of, known, mine))
-    return True
+    return not (_is_number(known) and _is_number(mine)) or type(known) is type(mine)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _in_dtype_of(known: Any, mine: Any) -> Any:
-    """``mine`` with its floating tensors in the dtype of those that stand in their places in ``known``."""
+    """``mine`` with its floating tensors in the dtype of those that stand in their places in ``known``, and with its
+    numbers, 3 or 3.0, in their type."""
     if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
         return mine.to(known.dtype) if known.is_floating_point() and mine.is_floating_point() else mine
     if isinstance(known, dict) and isinstance(mine, dict):
         return {k: _in_dtype_of(known.get(k), v) for k, v in mine.items()}
     if isinstance(known, list | tuple) and isinstance(mine, list | tuple) and len(known) == len(mine):
         return [_in_dtype_of(a, b) for a, b in zip(known, mine, strict=True)]
+    if _is_number(known) and _is_number(mine) and known == mine:
+        return known
     return mine
 
 
