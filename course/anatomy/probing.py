@@ -158,6 +158,8 @@ def _arguments(case: CaseRecord, functions: Functions) -> list[_Argument]:
 def _called(steps: Sequence[runner.Step], step: runner.Step, functions: Functions) -> tuple[str, dict[str, Any]]:
     """(name, parameter → its default) of what a step calls."""
     on = steps[step["on"]].get("new") if step.get("on") is not None else None
+    if on and step.get("method") in (steps[step["on"]].get("methods") or ()):
+        return f"{on}.{step['method']}", {}  # a method of the case's own
     name = str(on or step.get("call") or step.get("new"))
     target: Any = functions[name]
     if on:

@@ -69,15 +69,15 @@ EXERCISE = Exercise(
         ),
         Case(
             "a block",
-            "all sixteen parameters of a block: six of them are matrices",
-            lambda g: call(list(LAYER), g.number(0.2, 0.8, digits=7)),
+            "all sixteen parameters of a block of a decoder: six of them are matrices",
+            lambda g: call([f"decoder.layers.7.{n}" for n in LAYER], g.number(0.2, 0.8, digits=7)),
         ),
         Case(
             "gated",
-            "a gated layer of a decoder, deep in a model",
+            "a gated layer deep in a model, whose name holds q_, k_, v_ and o_ in other places",
             lambda g: call(
                 [
-                    f"decoder.layers.7.{n}"
+                    f"seq_to_seq.conv_block_7.{n}"
                     for n in (
                         "attention.k_proj.weight",
                         "attention.o_proj.weight",
@@ -113,6 +113,18 @@ EXERCISE = Exercise(
             },
             "Whole names are compared, and a model puts more in front of them. Look for q_proj and k_proj anywhere in "
             "the name.",
+        ),
+        Mutant(
+            "letters_alone",
+            _gains(lambda n: not has("q_", "k_")(n)),
+            "A name that holds q_ or k_ anywhere counts as one of queries or keys, such as seq_ or block_. Look for "
+            "the words q_proj and k_proj.",
+        ),
+        Mutant(
+            "other_letters_alone",
+            _gains(has("v_", "o_", "up_", "gate_", "down_")),
+            "A name that holds v_ or o_ anywhere counts as one of values or outputs, such as conv_ or to_. Look for "
+            "the words q_proj and k_proj.",
         ),
         Mutant(
             "ones_left_out",

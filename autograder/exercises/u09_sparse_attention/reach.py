@@ -63,6 +63,15 @@ def _random_layers(g: Source, T: int, n: int, keep: float = 0.15) -> list[Tensor
     return [torch.rand(T, T, generator=g.generator) < keep for _ in range(n)]
 
 
+def _many_ways() -> list[Tensor]:
+    """Two layers with exactly 128 and 256 ways from word 0 to the last words: few entries, for loops in Python."""
+    first, second = torch.zeros(2, 260, 260, dtype=torch.bool)
+    first[:256, 0] = True
+    second[256:258, :256] = True
+    second[258:, :128] = True
+    return [first, second]
+
+
 _OPEN = torch.tensor([[True, False, False], [True, True, False], [False, True, True]])
 _SILENT = torch.tensor([[False, False], [True, False]])
 
@@ -76,12 +85,15 @@ def _any_layer(layers):
     return torch.stack(layers).any(0) | torch.eye(len(layers[0]), dtype=torch.bool)
 
 
-def _in_signed_bytes(layers):
-    own = torch.eye(len(layers[0]), dtype=torch.bool)
-    reached = own
-    for m in layers:
-        reached = (m | own).to(torch.int8) @ reached.to(torch.int8) > 0
-    return reached
+def _each_layer_in(dtype):
+    def wrong(layers):
+        own = torch.eye(len(layers[0]), dtype=torch.bool)
+        reached = own
+        for m in layers:
+            reached = (m | own).to(dtype) @ reached.to(dtype) > 0
+        return reached
+
+    return wrong
 
 
 def _opened_in_place(layers):
@@ -137,8 +149,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "many ways",
-            "two causal layers over 130 words: from the last ones there are 128 ways and more to the first",
-            lambda g: call([torch.ones(130, 130).tril() > 0] * 2),
+            "256 of 260 words read word 0 in layer 1; in layer 2 two words read all these, and two read 128 of them",
+            lambda g: call(_many_ways()),
             weight=0.5,
         ),
         Case(
@@ -223,8 +235,13 @@ EXERCISE = Exercise(
         ),
         Mutant(
             "signed_bytes",
-            _in_signed_bytes,
+            _each_layer_in(torch.int8),
             "The ways are counted in int8, where 128 of them are negative and 256 become 0. Count in floats.",
+        ),
+        Mutant(
+            "unsigned_bytes",
+            _each_layer_in(torch.uint8),
+            "The ways are counted in uint8, and 256 of them through one layer become 0. Count in floats.",
         ),
         Mutant(
             "opened_in_place",

@@ -127,9 +127,11 @@ EXERCISE = Exercise(
         ),
         Case(
             "convolution",
-            "a kernel of three axes decays; two tables do not",
+            "a kernel of three axes and a matrix of one row decay; two tables do not",
             lambda g: call(
-                _shapes(g, {"places": 2, "words": 2, "conv": 3, "head.weight": 2}), ["words", "places"], 0.05
+                _shapes(g, {"places": 2, "words": 2, "conv": 3}) | {"head.weight": [1, g.integer(2, 9)]},
+                ["words", "places"],
+                0.05,
             ),
         ),
     ],
@@ -198,6 +200,12 @@ EXERCISE = Exercise(
             "only_two_axes",
             _groups(lambda n, s, e: len(s) == 2 and n not in e),
             "A kernel of three axes is left out. Two axes or more decay.",
+        ),
+        Mutant(
+            "axes_of_one",
+            _groups(lambda n, s, e: sum(size > 1 for size in s) >= 2 and n not in e),
+            "Axes of size 1 are not counted, so a matrix of one row does not decay. Its shape has two axes all the "
+            "same.",
         ),
         Mutant(
             "swapped",

@@ -57,6 +57,12 @@ def _values_by_keys(self, x, memory, past):
     return past or (_cut(self, self.k_proj(memory)), _cut(self, self.k_proj(memory)))
 
 
+def _kept(self, x, memory, past):
+    if not hasattr(self, "pair"):
+        self.pair = _new(self, x, memory, past)
+    return past or self.pair
+
+
 def _exchanged(self, x, memory, past):
     return past or _new(self, x, memory, past)[::-1]
 
@@ -140,6 +146,11 @@ def _b(fn):
 
 
 MISTAKES = [
+    Mutant(
+        "pair_kept",
+        _a(crossing(keys=_kept)),
+        "The module keeps the first memory's keys and values, so no other memory is read. They travel in past alone.",
+    ),
     Mutant(
         "read_anew",
         _a(crossing(keys=_new)),

@@ -157,7 +157,33 @@ def _one_layer_short(self, ids, real=None, past=None):
         self.blocks = blocks
 
 
+def _remembered(self, ids, real=None, past=None):
+    """Whoever gives no past goes on from what the last call stored."""
+    logits, self.stored = Steps.forward(self, ids, real, past or getattr(self, "stored", None))
+    return logits, self.stored
+
+
+def _written_into(self, ids, real=None, past=None):
+    logits, new = Steps.forward(self, ids, real, past)
+    if past is None:
+        return logits, new
+    past[:] = new
+    return logits, past
+
+
 MISTAKES = [
+    Mutant(
+        "remembered",
+        wrong(forward=_remembered),
+        "The module keeps the pairs, so another text goes on from the last one. What came before comes in as past, and "
+        "nowhere else.",
+    ),
+    Mutant(
+        "written_into",
+        wrong(forward=_written_into),
+        "The new pairs are written into the list that came in as past, so nobody can go on from it a second time. Make "
+        "a new list.",
+    ),
     Mutant(
         "places_by_column",
         wrong(
@@ -166,6 +192,12 @@ MISTAKES = [
             )
         ),
         "Places count padding. A padded text's first word stands at 0: take them from position_ids(real).",
+    ),
+    Mutant(
+        "places_by_column_unbounded",
+        wrong(places=lambda self, real, seen, T: torch.arange(seen, seen + T).expand(len(real), T)),
+        "Places count padding, so a padded text stands too far along, or beyond the table. Take them from "
+        "position_ids(real).",
     ),
     Mutant(
         "places_from_zero",

@@ -93,7 +93,18 @@ def bare_source(self, source, target, real=None):
     return self.decode(target, self.embeddings(source, None), real)[0]
 
 
+def first_source(self, source, target, real=None):
+    if not hasattr(self, "memory"):
+        self.memory = self.encode(source, real)
+    return self.decode(target, self.memory, real)[0]
+
+
 MISTAKES = [
+    Mutant(
+        "first_source",
+        whole(first_source),
+        "The module keeps the first source's memory and reads no other. Encode the source at each call of forward.",
+    ),
     Mutant(
         "encoder_one_sided",
         reading(bias=own_bias),

@@ -50,8 +50,9 @@ class BySums(nn.Module):
 
 
 def _attention(g: Source) -> Program:
-    c = t5(d_model=10)
-    return made(g, "CrossAttention", CrossAttention, c).call(g.randn(2, 3, 10), g.randn(2, 5, 10))
+    """Two memories: what the first one left behind must not count."""
+    program = made(g, "CrossAttention", CrossAttention, t5(d_model=10)).call(g.randn(2, 3, 10), g.randn(2, 5, 10))
+    return program.call(g.randn(2, 1, 10), g.randn(2, 5, 10))
 
 
 def _attention_masked(g: Source) -> Program:
@@ -114,7 +115,7 @@ EXERCISE = Exercise(
     reference=(CrossAttention, CrossBlock),
     alternatives=[(ByEinsum, CrossBlock), (CrossAttention, BySums)],
     cases=[
-        Case("attention", "two texts, three queries each on a memory of five, three heads", _attention, weight=2),
+        Case("attention", "three queries on a memory of five, three heads; then one on another", _attention, weight=2),
         Case("attention, masked", "a mask that is added: −∞ at padding, other numbers elsewhere", _attention_masked),
         Case(
             "attention, stored",

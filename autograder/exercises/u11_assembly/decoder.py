@@ -95,6 +95,13 @@ def _chunks(c: Config, plan: list[int], is_padded: bool = False) -> Callable[[So
     return build
 
 
+def _texts(g: Source) -> Program:
+    """Two ways on from one past, and a text of its own: nothing that a call leaves behind may count for another."""
+    c = gpt(**SLIM)
+    program = _new(g, c).call(_ids(g, c, 2, 1)).call(_ids(g, c, 2, 3), past=Ref(1, 1))
+    return program.call(_ids(g, c, 2, 2), past=Ref(1, 1)).call(_ids(g, c, 2, 1))
+
+
 def _toys(g: Source) -> Program:
     c = llama(n_layers=3, norm="layer", eps=0.1)
     names = [f"blocks.{i}.{part}_norm" for i in range(3) for part in ("attention", "ffn")] + ["final_norm"]
@@ -192,7 +199,11 @@ EXERCISE = Exercise(
             _chunks(llama(**THIN_LLAMA), [2, 3, 1]),
             weight=2,
         ),
-        Case("gpt in chunks", "1 and 3 tokens, one layer with learned positions", _chunks(gpt(**SLIM), [1, 3])),
+        Case(
+            "two ways on",
+            "a token, then three with its past, then two others with the same past, and last a text of its own",
+            _texts,
+        ),
         Case(
             "padded chunks",
             "3 and 2 tokens; the first three of one text are padding",

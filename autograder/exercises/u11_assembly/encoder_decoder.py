@@ -144,8 +144,8 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "version 1.0",
-            "four tokens read, three written; the head is tied and scaled",
-            lambda g: _plain(g, t5()),
+            "four tokens read, three written, then another pair of texts; the head is tied and scaled",
+            lambda g: _plain(g, t5()).call(_tokens(g, 2, 4), _tokens(g, 2, 2)),
             weight=2,
         ),
         Case(

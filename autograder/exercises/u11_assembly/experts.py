@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
 from autograder.reference.assembly.experts import Experts
+from autograder.reference.assembly.pieces import make_ffn
 
 from .shared import Config, llama, made, variant, weights
 
@@ -154,6 +155,10 @@ def built(build):
     return variant(Experts, __init__=init)
 
 
+def always_gated(self, c):
+    self.experts = nn.ModuleList(make_ffn({**c, "gated": True}) for _ in range(c["n_experts"]))
+
+
 def router_bias(self, c):
     self.router = nn.Linear(c["d_model"], c["n_experts"])
 
@@ -231,8 +236,8 @@ EXERCISE = Exercise(
         Case("two of five", "two texts, two experts for each token", lambda g: _drawn(g, experts(), 2, 5), weight=2),
         Case(
             "other numbers",
-            "three or four of six experts, another activation, one text",
-            lambda g: _drawn(g, experts(n_experts=6, n_active=g.integer(3, 5), activation="gelu"), 1, 7),
+            "three or four of six experts without a gate, another activation, one text",
+            lambda g: _drawn(g, experts(n_experts=6, n_active=g.integer(3, 5), activation="gelu", gated=False), 1, 7),
         ),
         Case(
             "one and all",
@@ -254,6 +259,11 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=[
+        Mutant(
+            "always_gated",
+            built(always_gated),
+            'Every expert has a gate, whatever c["gated"] says. make_ffn(c) makes what the configuration asks for.',
+        ),
         Mutant(
             "dense",
             variant(Experts, forward=_dense),

@@ -90,6 +90,16 @@ def cut_alternately(tensor):
     return [tensor[i::3] for i in range(3)]
 
 
+def only_the_weight(tensor):
+    if tensor.ndim > 1 and len(tensor) % 3:
+        raise ValueError("no three parts")
+    return tensor.chunk(3)
+
+
+def every_projection(name):
+    return name.split(".")[-2].endswith(("proj", "c_attn", "c_fc")) and name.endswith("weight")
+
+
 def layer(g: Source, number: int, d: int, d_ff: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
     """The tensors of one layer of GPT-2."""
     sizes = {
@@ -134,8 +144,8 @@ EXERCISE = Exercise(
         Case("by hand", "numbers 0 to 11 in two rows of six: three matrices of 2 × 2, three biases of 2", _by_hand),
         Case(
             "other layers",
-            "one layer, d = 5, feed-forward 10: biases, norms, both c_proj; c_attn has 15 columns",
-            lambda g: call(layer(g, 3, 5, 10)),
+            "one layer, d = 5, feed-forward 10: biases, norms, both c_proj; an out_proj, which is no Conv1D",
+            lambda g: call({**layer(g, 3, 5, 10), "h.3.attn.out_proj.weight": g.randn(5, 5)}),
         ),
         Case(
             "model", "a whole model in two precisions: embeddings are no Conv1D, and are not turned", _model, weight=2
@@ -146,8 +156,24 @@ EXERCISE = Exercise(
             lambda g: call({"h.0.attn.c_attn.weight": g.randn(2, 8)}),
             weight=0.5,
         ),
+        Case(
+            "no three biases",
+            "a c_attn with 9 columns and 8 biases: ValueError",
+            lambda g: call({"h.0.attn.c_attn.weight": g.randn(2, 9), "h.0.attn.c_attn.bias": g.randn(8)}),
+            weight=0.5,
+        ),
     ],
     mutants=[
+        Mutant(
+            "every_projection",
+            converting(turned=every_projection),
+            "Any layer whose name ends in proj is transposed. Only c_attn, c_proj and c_fc are Conv1D.",
+        ),
+        Mutant(
+            "only_the_weight",
+            converting(check=False, cut=only_the_weight),
+            "Only the weight of c_attn has to divide by three here. A bias that does not raises ValueError as well.",
+        ),
         Mutant(
             "not_transposed",
             converting(turned=lambda name: False, cut=lambda tensor: tensor.chunk(3, dim=-1), check=False),

@@ -9,7 +9,7 @@ import torch
 from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, call, several
 from autograder.reference.assembly.loading import count
 
-STACK = Fn("toy_stack")
+STACK, EMPTY = Fn("toy_stack"), Fn("toy_attention")
 HUGE = 1 << 24  # one layer of so many squared numbers in float32 is a petabyte: more than a process can address
 
 
@@ -99,6 +99,18 @@ def _models(times: int, **changes: Any) -> Any:
     return lambda g: several(times, lambda p: p.call(STACK, sizes(g, **changes)))
 
 
+def _builders(g: Source) -> Program:
+    """Two models of other sizes; then another builder, which makes nothing that has parameters, of the second's."""
+    c = sizes(g, n_heads=2)
+    return call(STACK, sizes(g)).call(STACK, c).call(EMPTY, c)
+
+
+def remembering():
+    """Counts by what the configuration says."""
+    counts: dict[str, int] = {}
+    return lambda build, c: counts.setdefault(str(c), count(build, c))
+
+
 def _by_hand(g: Source) -> Program:
     return call(STACK, {"vocab": 3, "d_model": 2, "n_layers": 1, "tied": False, "frozen": False})
 
@@ -119,7 +131,11 @@ EXERCISE = Exercise(
             "an embedding of 3 × 2, a layer of 2 × 2 + 2, a norm of 2 + 2 and a head of 2 × 3: 22 numbers",
             _by_hand,
         ),
-        Case("untied", "two models of other sizes, with biases, a norm and a buffer that is no parameter", _models(2)),
+        Case(
+            "untied",
+            "two models of other sizes, with biases, a norm and a buffer that is no parameter; then one that has none",
+            _builders,
+        ),
         Case("tied", "the head's weight is the embedding's own: it counts once, in two models", _models(2, tied=True)),
         Case("frozen", "parameters that are not trained at the moment count all the same", _models(2, frozen=True)),
         Case(
@@ -130,6 +146,12 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=[
+        Mutant(
+            "by_configuration",
+            remembering(),
+            "Counts are kept by the configuration, so another model of the same sizes gets the first one's. Count what "
+            "build(c) makes.",
+        ),
         Mutant(
             "allocated",
             allocated,

@@ -116,6 +116,11 @@ def softmaxed_twice(logits, temperature=1.0, top_k=None, top_p=None):
     return sampling(finish=lambda x: x.softmax(-1).softmax(-1))(logits, temperature, top_k, top_p)
 
 
+def greedy_first(logits, temperature=1.0, top_k=None, top_p=None):
+    """Temperature 0 is answered before anything is checked."""
+    return sampling(check=in_range if temperature else lambda t, k, p: None)(logits, temperature, top_k, top_p)
+
+
 def without(name):
     """The checks but for one."""
     checks = {

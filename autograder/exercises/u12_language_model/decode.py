@@ -1,5 +1,7 @@
 """From ids back to text, byte by byte."""
 
+import unicodedata
+
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 
 
@@ -67,7 +69,7 @@ def _characters(ids, merges, byte_of):
     return _decoding(read=lambda whole: whole.decode("latin-1"))(ids, merges, byte_of)
 
 
-ACCENT = "é".encode()  # two bytes: 195, 169
+ACCENT, SQUARE = "é".encode(), "²".encode()  # two bytes each: 195, 169 and 194, 178
 LETTERS = b" abcdefghijklmnopqrstuvwxyz"
 
 
@@ -79,14 +81,20 @@ def _plain(g: Source) -> Program:
 
 
 def _accents(g: Source) -> Program:
-    """A character of two bytes that lie in two tokens: the first ends with 195, the second begins with 169."""
-    a, b, c = (LETTERS[g.integer(1, len(LETTERS))] for _ in range(3))
-    byte_of = [a, *ACCENT, b, c]
-    return call([0, 5, 6, 4, 3], [(3, 1), (2, 0)], byte_of)
+    """Characters of two bytes that lie in two tokens: the first ends with 195, the second begins with 169."""
+    program = Program()
+    for character, around in ((ACCENT, _two(g)), (SQUARE, b" \n")):
+        byte_of = [around[0], *character, around[1], LETTERS[g.integer(1, len(LETTERS))]]
+        program.call([0, 5, 6, 4, 3], [(3, 1), (2, 0)], byte_of)
+    return program
+
+
+def _two(g: Source) -> bytes:
+    return bytes(LETTERS[g.integer(1, len(LETTERS))] for _ in range(2))
 
 
 def _broken(g: Source) -> Program:
-    a, b = (LETTERS[g.integer(1, len(LETTERS))] for _ in range(2))
+    a, b = _two(g)
     byte_of = [a, *ACCENT, b]
     return call([1, 0, 3], [], byte_of).call([0, 3, 2, 0], [], byte_of).call([3, 4, 0], [(1, 3)], byte_of)
 
@@ -108,7 +116,12 @@ EXERCISE = Exercise(
             lambda g: call([0, 3], [(1, 2)], [99, 97, 116]),
         ),
         Case("letters", "ten ids, of which some are merges of merges", _plain, weight=2),
-        Case("two bytes", "the two bytes of é lie in two tokens: join first, read then", _accents, weight=2),
+        Case(
+            "two bytes",
+            "the two bytes of é, then of ² between spaces and line ends, lie in two tokens: join first, read then",
+            _accents,
+            weight=2,
+        ),
         Case("half", "half an é, three times: the character U+FFFD in its place", _broken),
         Case("empty", "no ids: the empty text", lambda g: call([], [(0, 0)], [97]), weight=0),
     ],
@@ -127,6 +140,16 @@ EXERCISE = Exercise(
             "ignored",
             _decoding(read=lambda whole: whole.decode("utf-8", "ignore")),
             'Bytes that are no character vanish. errors="replace" puts U+FFFD there, so that one sees it.',
+        ),
+        Mutant(
+            "stripped",
+            _decoding(read=lambda whole: whole.decode("utf-8", "replace").strip()),
+            "Spaces and line ends around the text are lost. They are bytes of tokens: return the text as it is.",
+        ),
+        Mutant(
+            "normalized",
+            _decoding(read=lambda whole: unicodedata.normalize("NFKC", whole.decode("utf-8", "replace"))),
+            "Characters are replaced by similar ones, such as ² by 2. Decode the bytes, and change nothing else.",
         ),
         Mutant(
             "one_character_each",

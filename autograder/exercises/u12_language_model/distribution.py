@@ -7,6 +7,7 @@ from autograder.reference.language.generating import distribution
 
 from ._sampling_mistakes import (
     before,
+    greedy_first,
     k_of_all,
     late_best,
     late_ties,
@@ -165,6 +166,18 @@ EXERCISE = Exercise(
         ),
         Case("no k", "top_k 0: ValueError", lambda g: call(_logits(g, 5), top_k=0), weight=0.25),
         Case("no p", "top_p 0: ValueError", lambda g: call(_logits(g, 5), top_p=0.0), weight=0.25),
+        Case(
+            "greedy, no k",
+            "temperature 0 and top_k 0: ValueError",
+            lambda g: call(_logits(g, 5), 0.0, top_k=0),
+            weight=0.25,
+        ),
+        Case(
+            "greedy, no p",
+            "temperature 0 and top_p 0: ValueError",
+            lambda g: call(_logits(g, 5), 0.0, top_p=0.0),
+            weight=0.25,
+        ),
         Case("more than all", "top_p 1.5: ValueError", lambda g: call(_logits(g, 5), top_p=1.5), weight=0.25),
     ],
     mutants=[
@@ -352,6 +365,11 @@ EXERCISE = Exercise(
             sampling(check=lambda t, k, p: None),
             "The probabilities are right. Raise a ValueError for a negative temperature, top_k below 1 and top_p "
             "outside (0, 1].",
+        ),
+        Mutant(
+            "greedy_first",
+            greedy_first,
+            "At temperature 0 neither top_k nor top_p is checked. Raise the ValueErrors before anything is returned.",
         ),
         Mutant(
             "temperature_unchecked",

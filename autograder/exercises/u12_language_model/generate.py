@@ -7,7 +7,7 @@ from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, c
 from autograder.reference.language.generating import generate
 
 PLAIN, ROUNDING = Fn("toy_decoder"), Fn("toy_rounding_decoder")
-LARGEST, SMALLEST = Fn("largest"), Fn("smallest")
+LARGEST, SMALLEST, ABOVE_ONE = Fn("largest"), Fn("smallest"), Fn("above_one")
 
 
 def generate_by_columns(model, ids, steps, pick, real=None, stop=None, pad=0):
@@ -144,6 +144,14 @@ def _stopping(
                 return ids, real, stop, pad
 
 
+def _other_picks(g: Source) -> Program:
+    """The last one needs logits (B, V) themselves: probabilities are never above 1."""
+    program = call(PLAIN, _prompt(g, 2, 4)[0], 6, SMALLEST)
+    for B in (1, 2):
+        program.call(PLAIN, _prompt(g, B, 4)[0], 4, ABOVE_ONE)
+    return program
+
+
 def _padded(g: Source, model: Fn) -> Program:
     ids, real = _prompt(g, 3, 6, (3, 0, 1))
     return call(model, ids, 5, LARGEST, real=real)
@@ -186,7 +194,11 @@ EXERCISE = Exercise(
             "two prompts, six tokens, the largest logit each time",
             lambda g: call(PLAIN, _prompt(g, 2, 5)[0], 6, LARGEST),
         ),
-        Case("other pick", "pick takes the smallest logit", lambda g: call(PLAIN, _prompt(g, 2, 4)[0], 6, SMALLEST)),
+        Case(
+            "other pick",
+            "pick takes the smallest logit, then tells how many are above 1, for one prompt and for two",
+            _other_picks,
+        ),
         Case(
             "read once",
             "a model that stores its past rounded: prompt once, then the newest token alone",
@@ -316,6 +328,24 @@ EXERCISE = Exercise(
             "picks_largest",
             _loop(pick_of=lambda pick: lambda logits: logits.argmax(-1)),
             "The largest logit is taken whatever pick says. Call pick(logits) for the next tokens.",
+        ),
+        Mutant(
+            "picks_from_probabilities",
+            _loop(pick_of=lambda pick: lambda logits: pick(logits.softmax(-1))),
+            "pick gets probabilities, and the largest of them hides it. Hand over the logits as the model gave them.",
+        ),
+        Mutant(
+            "axis_kept",
+            _loop(last=lambda logits, real: logits[:, -1:], pick_of=lambda pick: lambda logits: pick(logits)[:, 0]),
+            "pick gets logits (B, 1, V). It takes (B, V): index the last token with −1, not with the slice −1:.",
+        ),
+        Mutant(
+            "axis_lost",
+            _loop(
+                last=lambda logits, real: logits[:, -1].squeeze(0),
+                pick_of=lambda pick: lambda logits: pick(logits).reshape(-1),
+            ),
+            "With a single prompt pick gets logits (V). It takes (B, V) for every B, so leave an axis of size 1 alone.",
         ),
         Mutant(
             "one_too_many",

@@ -38,8 +38,17 @@ def bits_of_product(counts, text, order):
     return nats / math.log(2) / len(text)
 
 
-def _text(g: Source, size: int, letters: str = "abcd") -> str:
+LETTERS = "abA "  # a capital and a space are characters like others
+
+
+def _text(g: Source, size: int, letters: str = LETTERS) -> str:
     return "".join(g.choice(letters) for _ in range(size))
+
+
+def _page(g: Source, size: int) -> str:
+    """A capital, a line end inside, and spaces around."""
+    half = size // 2 - 2
+    return f" {_text(g, half)}A\n{_text(g, half)} "
 
 
 def _counts(g: Source, order: int, size: int = 30) -> dict[str, dict[str, int]]:
@@ -50,14 +59,14 @@ def _asked(g: Source, order: int) -> Program:
     counts = _counts(g, order)
     program = Program()
     for _ in range(3):
-        program.call(counts, _text(g, order - 1), g.choice("abcd"), fn="probability")
+        program.call(counts, _text(g, order - 1), g.choice(LETTERS), fn="probability")
     return program
 
 
 def _unknown(g: Source) -> Program:
     counts = _counts(g, 3, g.integer(20, 40))
-    program = Program().call(counts, "z" + g.choice("abcd"), g.choice("abcd"), fn="probability")
-    program.call(counts, g.choice("abcd") + "z", g.choice("abcd"), fn="probability")
+    program = Program().call(counts, "z" + g.choice(LETTERS), g.choice(LETTERS), fn="probability")
+    program.call(counts, g.choice(LETTERS) + "z", g.choice(LETTERS), fn="probability")
     return program.call(counts, _text(g, 2), "z", fn="probability").call({}, "ab", "c", fn="probability")
 
 
@@ -103,7 +112,11 @@ EXERCISE = Exercise(
             lambda g: call("abracadabra", 2),
         ),
         Case("letters alone", "order 1 has the empty context only", lambda g: call(_text(g, 20), 1)),
-        Case("counts", "30 letters, order 3: contexts of 0, 1 and 2", lambda g: call(_text(g, 30), 3)),
+        Case(
+            "counts",
+            "30 characters, order 3: contexts of 0, 1 and 2; capitals, spaces and a line end count as they are",
+            lambda g: call(_page(g, 30), 3),
+        ),
         Case(
             "short",
             "two letters and order 5: no context is longer than what stands before",
@@ -121,8 +134,8 @@ EXERCISE = Exercise(
         Case("unknown", "contexts with a letter never seen, an unseen letter, and no counts at all", _unknown),
         Case(
             "bits",
-            "bits per byte of 12 letters under counts of 30, order 3",
-            lambda g: call(_counts(g, 3), _text(g, 12), 3, fn="bits_per_byte"),
+            "bits per byte of 12 characters under counts of 30, order 3",
+            lambda g: call(_counts(g, 3), _page(g, 12), 3, fn="bits_per_byte"),
         ),
         Case("shorter", "bits of orders 2 and 1 under counts of order 4: longer contexts are not used", _shorter),
     ],
@@ -183,6 +196,21 @@ EXERCISE = Exercise(
             "from_start",
             counting(lambda i, order, n: [(0, k) for k in range(min(i, order - 1) + 1)]),
             "The contexts are taken from the start of the text. They end right before the character: text[i - k:i].",
+        ),
+        _count(
+            "lower_case",
+            lambda text, order: _C(text.lower(), order),
+            "Capitals are counted as small letters. A and a are two characters: take the text as it is.",
+        ),
+        _count(
+            "line_ends_replaced",
+            lambda text, order: _C(text.replace("\n", " "), order),
+            "Line ends are counted as spaces. A line end is a character of its own: take the text as it is.",
+        ),
+        _count(
+            "stripped",
+            lambda text, order: _C(text.strip(), order),
+            "Spaces at the ends of the text are not counted. They are characters like others: take the text as it is.",
         ),
         _count("unchecked", unchecked, "The counts are right. Raise a ValueError for an order below 1."),
         _prob(

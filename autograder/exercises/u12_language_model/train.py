@@ -152,8 +152,10 @@ EXERCISE = Exercise(
         Case("repeats", "words of the same letter: every two neighbors count, overlapping ones too", _repeats),
         Case(
             "all merged",
-            "fewer pairs than merges: the list ends early",
-            lambda g: call(_words(g, 3, letters=9, most=4), 40, base=g.integer(9, 99), fn="train"),
+            "fewer pairs than merges: the list ends early; then no merges at all",
+            lambda g: call(_words(g, 3, letters=9, most=4), 40, base=g.integer(9, 99), fn="train").call(
+                {(97, 98): g.integer(2, 9)}, 0, fn="train"
+            ),
         ),
     ],
     mutants=[
@@ -305,6 +307,11 @@ EXERCISE = Exercise(
             "one_too_many",
             lambda words, n_merges, base=256: train(words, n_merges + 1, base),
             "There is one merge too many. Stop at n_merges.",
+        ),
+        _train(
+            "at_least_one",
+            lambda words, n_merges, base=256: train(words, max(n_merges, 1), base),
+            "With n_merges = 0 there is one merge all the same. The list is empty then.",
         ),
         _train(
             "new_ids_returned",

@@ -69,6 +69,19 @@ def ends_only(x, y):
     return math.exp((v[0] - slope * u[0]).item()), slope
 
 
+def slope_of_ends(x, y):
+    u, v = x.double().log(), y.double().log()
+    slope = (v[-1] - v[0]) / (u[-1] - u[0])
+    return math.exp((v.mean() - slope * u.mean()).item()), slope.item()
+
+
+def over_spread_of_y(x, y):
+    u, v = x.double().log(), y.double().log()
+    du, dv = u - u.mean(), v - v.mean()
+    slope = (du * dv).sum() / (dv * dv).sum()
+    return math.exp((v.mean() - slope * u.mean()).item()), slope.item()
+
+
 def through_origin(x, y):
     u, v = x.double().log(), y.double().log()
     return 1.0, ((u * v).sum() / (u * u).sum()).item()
@@ -220,6 +233,17 @@ EXERCISE = Exercise(
             "ends_only",
             (ends_only, AL),
             "The line goes through the first and the last point. Use all of them: least squares.",
+        ),
+        Mutant(
+            "slope_of_ends",
+            (slope_of_ends, AL),
+            "The exponent comes from the first and the last point alone. Least squares takes all of them.",
+        ),
+        Mutant(
+            "over_spread_of_y",
+            (over_spread_of_y, AL),
+            "The exponent is divided by the spread of log y. The line is y over x: divide by the squares of log x "
+            "less its mean.",
         ),
         Mutant(
             "through_origin",

@@ -113,8 +113,8 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "by hand",
-            "100 weights take 20 s to fetch; a user adds 6 s to compute and 2 s to fetch: from 5 users on",
-            lambda g: call(SMALL, 1, 10, 40),
+            "100 weights take 20 s to fetch; a user adds 6 s to compute and 2 s to fetch: from 5 users on; two more",
+            lambda g: call(SMALL, 1, 10, 40).call(SMALL, 0, 10, 40).call(SMALL, 1, 5, 40),
         ),
         Case(
             "by hand, never",
@@ -143,6 +143,11 @@ EXERCISE = Exercise(
         Case("either", "short and long texts by turns: whole numbers and None", _mixed, weight=2),
     ],
     mutants=[
+        Mutant(
+            "one_more_where_exact",
+            _solve(lambda w, c, f: math.floor(w / (c - f)) + 1 if c > f else None),
+            "Where a whole number of users is exactly enough, one more is asked for: floor and + 1. Round up.",
+        ),
         Mutant(
             "rounded_down",
             _solve(lambda w, c, f: max(1, math.floor(w / (c - f))) if c > f else None),

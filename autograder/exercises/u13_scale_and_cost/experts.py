@@ -117,6 +117,11 @@ EXERCISE = Exercise(
             "The active part is a share of everything. The shared parameters work in full.",
         ),
         Mutant(
+            "whole_experts",
+            _read(lambda n, k, B: float(round(n * (1 - (1 - k / n) ** B)))),
+            "The number is rounded to whole experts. It is an expectation: leave what stands behind the point.",
+        ),
+        Mutant(
             "per_user",
             _read(lambda n, k, B: B * k),
             "Every user fetches experts of their own here. Several tokens may choose the same one.",

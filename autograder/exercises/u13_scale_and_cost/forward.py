@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, call
 from autograder.reference import lora
 
 
@@ -36,7 +36,7 @@ class ByProducts(nn.Module):
         self.base = nn.Linear(d_in, d_out)
         for p in self.base.parameters():
             p.requires_grad = False
-        self.A, self.B = nn.Parameter(torch.ones(r, d_in)), nn.Parameter(torch.zeros(d_out, r))
+        self.A, self.B = nn.Parameter(torch.randn(r, d_in)), nn.Parameter(torch.zeros(d_out, r))
         self.factor = alpha / r
 
     def forward(self, x):
@@ -55,9 +55,12 @@ class _Simple(nn.Module):
     def __init__(self, d_in, d_out, r, alpha):
         super().__init__()
         self.base = nn.Linear(d_in, d_out)
-        self.A, self.B = nn.Parameter(torch.ones(r, d_in)), nn.Parameter(torch.zeros(d_out, r))
+        self.A, self.B = (nn.Parameter(t) for t in self.start(d_in, d_out, r))
         self.alpha = alpha
         self.freeze()
+
+    def start(self, d_in, d_out, r):
+        return torch.rand(r, d_in), torch.zeros(d_out, r)
 
     def freeze(self):
         self.base.requires_grad_(False)
@@ -88,6 +91,11 @@ def _base_cut_off(self, x):
     with torch.no_grad():
         frozen = self.base(x)
     return frozen + low_rank(x, self.A, self.B, self.alpha)
+
+
+def _freezing(self, x):
+    self.base.requires_grad_(False)
+    return self.base(x) + low_rank(x, self.A, self.B, self.alpha)
 
 
 def _freeze_all(self):
@@ -130,6 +138,15 @@ def _trained(g: Source) -> Program:
     return program.call(g.randn(2, 5, 4), grad=[0], params=True)
 
 
+def _new(g: Source) -> Program:
+    program = Program()
+    for r in (2, 3):
+        program.new("LoRALinear", g.integer(3, 9), g.integer(3, 9), r, g.number(0.5, 20, 1))
+        program.derived(trained=Fn("trained"), all_zero=Fn("all_zero"))
+        program.call(method="trained").call(method="all_zero")
+    return program
+
+
 def _counted(g: Source) -> Program:
     """Right ways take up to 12,000 operations, a matrix of 256 × 256 more than 300,000."""
     program = _case(g, 4, 256, d_out=256, r=2)
@@ -169,6 +186,7 @@ EXERCISE = Exercise(
         ),
         Case("counted", "width 256, rank 2: few operations", _counted, weight=2),
         Case("wide", "rank 1 at a width at which B·A has no room", _wide),
+        Case("new", "two new layers, not called yet: A and B are trained and the base is not; B alone is 0", _new),
         Case("layer", "base and difference, with weights by name", lambda g: _module(g, 6, 4, 3, 2, 5), weight=2),
         Case(
             "trained",
@@ -248,6 +266,27 @@ EXERCISE = Exercise(
             "not_frozen",
             _layer(freeze=lambda self: None),
             "The base is trained, too. Freeze its weight and bias: requires_grad_(False).",
+        ),
+        Mutant(
+            "frozen_late",
+            _layer(freeze=lambda self: None, forward=_freezing),
+            "The base is frozen only when the layer is called. An optimizer may be made before: freeze in the "
+            "constructor.",
+        ),
+        Mutant(
+            "starts_exchanged",
+            _layer(start=lambda self, d_in, d_out, r: (torch.zeros(r, d_in), torch.rand(d_out, r))),
+            "The starts are exchanged: A is 0, and B is random. B starts at 0 and A random, as the given lines say.",
+        ),
+        Mutant(
+            "both_at_zero",
+            _layer(start=lambda self, d_in, d_out, r: (torch.zeros(r, d_in), torch.zeros(d_out, r))),
+            "A and B both start at 0, so neither gets a gradient, ever. Leave A random, as the given line makes it.",
+        ),
+        Mutant(
+            "both_random",
+            _layer(start=lambda self, d_in, d_out, r: (torch.rand(r, d_in), torch.rand(d_out, r))),
+            "B starts random, so that a new layer is not the given model. Leave it at 0, as the given line makes it.",
         ),
         Mutant(
             "bias_trained",

@@ -214,6 +214,20 @@ EXERCISE = Exercise(
             "comes once.",
         ),
         Mutant(
+            "vectors_once",
+            _count(
+                lambda d_model, n_layers, vocab, positions: (
+                    n_layers * 12 * d_model**2 + 15 * d_model + (vocab + positions) * d_model
+                )
+            ),
+            "The biases and norms of one layer are counted. Each layer has its own 13 · d_model.",
+        ),
+        Mutant(
+            "tables_forgotten",
+            _width(lambda a, b, n, m: m * round(_root(a, 13 * a / 12 + 2, n) / m)),
+            "On the way back the two tables are forgotten. (vocab + positions) · d_model is part of the linear term.",
+        ),
+        Mutant(
             "ffn_width",
             _width(lambda a, b, n, m: 4 * m * round(_root(a, b, n) / m)),
             "The width of the feed-forward layer comes back. hidden_size wants d_model, a quarter of it.",

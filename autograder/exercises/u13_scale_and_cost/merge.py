@@ -125,6 +125,11 @@ EXERCISE = Exercise(
             "The factor is α/d_in. The rank is the number of rows of A.",
         ),
         Mutant(
+            "over_output",
+            _merge(lambda A, B, alpha: alpha / B.shape[0] * (B @ A)),
+            "α is divided by the width of the output. The rank is the number of rows of A, and of columns of B.",
+        ),
+        Mutant(
             "transposed",
             _merge(lambda A, B, alpha: alpha / A.shape[0] * (B @ A).T.reshape(B.shape[0], A.shape[1])),
             "The product is transposed. A weight has shape (d_out, d_in), and so has B @ A.",
@@ -147,6 +152,11 @@ EXERCISE = Exercise(
         Mutant("whole", _count(lambda d_in, d_out, r: d_in * d_out), "That is the whole matrix. Count A and B."),
         Mutant("one", _count(lambda d_in, d_out, r: r * d_in), "B is missing from the count: d_out · r numbers."),
         Mutant("other", _count(lambda d_in, d_out, r: r * d_out), "A is missing from the count: r · d_in numbers."),
+        Mutant(
+            "one_twice",
+            _count(lambda d_in, d_out, r: 2 * r * d_in),
+            "A is counted twice. B has other sizes: d_out · r numbers.",
+        ),
         Mutant(
             "product",
             _count(lambda d_in, d_out, r: r * d_in * d_out),

@@ -80,6 +80,19 @@ def weights_in_bytes(model, users, tokens, itemsize=2):
     return flops, model["weights"] * itemsize + cache
 
 
+def _kept():
+    """A dictionary of results that forgets to ask which model it was."""
+    known = {}
+
+    def seconds(model, *rest, **more):
+        key = *rest, *more.items()
+        if key not in known:
+            known[key] = step_seconds(model, *rest, **more)
+        return known[key]
+
+    return seconds
+
+
 SC, SS = step_cost, step_seconds
 SMALL = {"weights": 100, "n_layers": 1, "n_heads": 2, "n_kv_heads": 1, "head_dim": 4}
 
@@ -90,6 +103,14 @@ def _costs(g: Source, program: Program, **more: Any) -> None:
 
 def _seconds(g: Source, program: Program, users: int, tokens: int, **more: Any) -> None:
     program.call(draw_model(g), users, tokens, *device(g), fn="step_seconds", **more)
+
+
+def _two_models(g: Source) -> Program:
+    """All else is the same, so that results cannot be kept by it."""
+    program, model, rest = Program(), draw_model(g), (g.integer(2, 9), g.integer(5000, 9000), *device(g))
+    for twice in (model, model | {"weights": 2 * model["weights"]}):
+        program.call(twice, *rest, fn="step_seconds", itemsize=1)
+    return program
 
 
 EXERCISE = Exercise(
@@ -135,8 +156,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "one byte",
-            "weights and caches in one byte per number, long texts",
-            lambda g: several(2, lambda p: _seconds(g, p, g.integer(2, 9), g.integer(5000, 9000), itemsize=1)),
+            "weights and caches in one byte per number, long texts: two models on the same chip",
+            _two_models,
         ),
     ],
     mutants=[
@@ -258,6 +279,12 @@ EXERCISE = Exercise(
             "itemsize_dropped",
             (SC, two_bytes),
             "step_seconds drops itemsize. Hand it on to step_cost.",
+        ),
+        Mutant(
+            "kept_without_model",
+            (SC, _kept()),
+            "A second model gets the seconds of the first: results are kept, and found again without looking at the "
+            "model.",
         ),
         Mutant(
             "milliseconds",
