@@ -2,6 +2,7 @@
 
 import collections
 import math
+import re
 
 import torch
 import torch.nn.functional as F
@@ -9,8 +10,9 @@ from torch import nn
 
 from autograder.exercises.u08_kv_cache_and_gqa import cross, latent, rolling, step
 from autograder.exercises.u09_sparse_attention import gather, pairs
-from autograder.exercises.u11_assembly import experts
+from autograder.exercises.u11_assembly import experts, names
 from autograder.exercises.u13_scale_and_cost import forward
+from autograder.reference.assembly.loading import rename
 from autograder.reference.kv_cache import RollingCache
 from autograder.reference.sparse import local_causal_mask
 from tests.course import local_ways
@@ -206,7 +208,30 @@ def adapters(low_rank):
     return low_rank, forward._Simple
 
 
+def rename_by_pop(state, rules):
+    left = dict(state)
+    plan = [(name, names.first_rule(name, rules)) for name in state]
+    return {re.sub(*rule, name): left.pop(name) for name, rule in plan if rule[1] is not None}
+
+
+def rename_views(state, rules):
+    return {name: tensor.detach()[:] for name, tensor in rename(state, rules).items()}
+
+
+def rename_added(state, rules):
+    return {name: tensor + 0 for name, tensor in rename(state, rules).items()}
+
+
+def rename_one_copied(state, rules):
+    found = rename(state, rules)
+    return {name: t.clone() if name.startswith("embeddings") else t for name, t in found.items()}
+
+
 WAYS = {
+    "assembly.names": (
+        [rename_by_pop, rename_views],
+        [rename_added, rename_one_copied, *(m.fn for m in names.EXERCISE.mutants if m.name == "copied")],
+    ),
     "sparse.local_attention": (local_ways.RIGHT, local_ways.DEAR),
     "sparse.gather": (
         [lists(gather.gather_by_queries), lists(gather.gather_by_einsum)],
