@@ -18,11 +18,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch  # noqa: E402
+from anatomy import records  # noqa: E402
 from anatomy.records import ExerciseRecord  # noqa: E402
 
 from autograder import ROOT, exercises  # noqa: E402
@@ -90,13 +92,15 @@ def of_unit(job: tuple[str, str]) -> list[tuple[Answer, dict[str, Any]]]:
     name, unit = job
     with contextlib.redirect_stderr(io.StringIO()):
         around, ids = spaces(unit), {e.id for e in exercises.of_unit(unit)}
-    records: dict[str, ExerciseRecord] = {}
+    drawn: dict[str, ExerciseRecord] = {}
     done = []
     for answer in read(name):
         exercise = answer["exercise"]
         if exercise in ids:
-            records[exercise] = records.get(exercise) or draw_record(exercises.get(exercise))
-            done.append((answer, judged(answer, records[exercise], around[exercise])))
+            if exercise not in drawn:  # with what single changes give, which is recorded and never drawn
+                edits = records.load(exercise).edits
+                drawn[exercise] = replace(draw_record(exercises.get(exercise)), edits=edits)
+            done.append((answer, judged(answer, drawn[exercise], around[exercise])))
     return done
 
 
