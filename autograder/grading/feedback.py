@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 from anatomy import translation
-from anatomy.texts import escaped, printable, short
+from anatomy.texts import escaped, printable, short, with_code
 from anatomy.translation import _, said
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
@@ -170,7 +170,7 @@ def _table(graded: GradedNotebook, points: Mapping[str, float], standing: Standi
         name = _title(graded, v)
         link = name if graded.problem else f'<a href="#{grade_id(v.exercise)}">{name}</a>'
         out.append(
-            f"<tr><td>{link}</td><td>{escaped(result)}</td>"
+            f"<tr><td>{link}</td><td>{with_code(result)}</td>"
             f'<td class="n">{_of(points[v.exercise], _most(graded, v))}</td></tr>'
         )
     for name, cell in _written(graded).items():

@@ -24,6 +24,9 @@ from .verdict import CaseResult, Mistake, Verdict
 ORDINALS = (N_("first"), N_("second"), N_("third"), N_("fourth"))
 
 
+_UNTOLD = ("generic.partly", "generic.values")  # they say that nothing is known, which a told change refutes
+
+
 def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> Verdict:
     """Verdict for one exercise. Never raises on account of an outcome.
 
@@ -32,10 +35,12 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
     """
     verdict, problems, memory = _scored(record, outcomes, seconds)
     if any(p is not None for p in problems):
-        named = naming.named(record, outcomes, problems, memory)
-        told = [named] if named else edits.found(record, outcomes, problems, memory)
-        if named is None:
-            told += diagnosis.generic(record, outcomes, problems, memory)
+        of_all = naming.named(record, outcomes, problems, memory)
+        told = [of_all] if of_all else edits.found(record, outcomes, problems, memory)
+        told += [] if told else naming.in_part(record, outcomes, problems, memory)
+        if not told or told[0].name == "generic.edit":
+            more = diagnosis.generic(record, outcomes, problems, memory)
+            told += [m for m in more if not (told and m.name in _UNTOLD)]
         return replace(verdict, mistakes=verdict.mistakes + told)  # a new one: its texts have a bound together
     return verdict
 

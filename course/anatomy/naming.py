@@ -17,6 +17,7 @@ from .compare import Difference, difference
 from .likeness import Likeness, as_numbers, costs_alike, of_outcomes
 from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes
+from .translation import _
 from .verdict import Mistake
 
 
@@ -41,15 +42,40 @@ def named(
     memory: where decoded values are kept.
     """
     check = _FailedCheck(record, outcomes, problems, memory or Memory())
-    suspects = [_Suspect(name, check) for name in record.mistakes]
+    best = _most_likely([_Suspect(name, check) for name in record.mistakes])
+    return Mistake(best.name, record.mistakes[best.name]) if best else None
+
+
+def in_part(
+    record: ExerciseRecord,
+    outcomes: Outcomes,
+    problems: Sequence[Difference | None],
+    memory: Memory | None = None,
+) -> list[Mistake]:
+    """The known Mistake that explains the smallest failed case, where no single one explains them all, and how far it
+    goes; or nothing.
+
+    Whoever has made two mistakes gives in some cases just what one of them gives, because the other one changes nothing
+    there. Arguments as for ``named``.
+    """
+    check = _FailedCheck(record, outcomes, problems, memory or Memory())
+    best = None if check.only_errors else _most_likely([_Part(name, check) for name in record.mistakes])
+    if best is None:
+        return []
+    n = sum(best.like[i] is not None for i in check.failed)
+    told = _("That explains {n} of the {all} cases that fail, so something else is wrong as well.")
+    rest = Mistake("generic.part", told.format(n=n, all=len(check.failed)))
+    return [Mistake(best.name, record.mistakes[best.name]), rest]
+
+
+def _most_likely(suspects: Sequence["_Suspect"]) -> "_Suspect | None":
+    """The convicted suspect that explains most, or None where the cases do not tell which of several it is."""
     convicted = [s for s in suspects if s.is_convicted()]
     if not convicted:
         return None
     best = max(convicted, key=_Suspect.rank)
     equals = [s for s in convicted if s.rank() == best.rank()]
-    if not all(s is best or best.is_same_as(s) for s in equals):  # the cases do not tell which of them it is
-        return None
-    return Mistake(best.name, record.mistakes[best.name])
+    return best if all(s is best or best.is_same_as(s) for s in equals) else None
 
 
 def functions_of(case: CaseRecord) -> frozenset[str]:
@@ -99,19 +125,24 @@ class _FailedCheck:
 class _Suspect:
     """A known mistake that a failed check may be due to.
 
-    explains: is it alike in all failed cases of the function? like: then, for each case, its Likeness or None.
+    explains: is it alike in all cases that are asked for, the failed ones of the function? like: then, for each case,
+    its Likeness or None.
     """
 
     def __init__(self, name: str, check: _FailedCheck) -> None:
         self.name, self.check = name, check
         first: dict[int, Likeness | None] = {}
-        self.explains = all(first.setdefault(i, self._likeness(i)) for i in check.to_explain)  # most end here, early
+        self.explains = all(first.setdefault(i, self._likeness(i)) for i in self._asked())  # most end here, early
         everything = range(len(check.cases)) if self.explains else ()
         self.like = [first[i] if i in first else self._likeness(i) for i in everything]
 
     def is_convicted(self) -> bool:
         """Is there enough evidence, and none against?"""
         return self.explains and not self._is_contradicted() and self._is_shown()
+
+    def _asked(self) -> Sequence[int]:
+        """The cases in which it must give what the learner gives."""
+        return self.check.to_explain
 
     def rank(self) -> tuple[int, int]:
         """The more, the better: failed cases explained, then cases alike (a missing check at the end looks the same in
@@ -192,6 +223,23 @@ class _Suspect:
             if "value" in a and "value" in b
         ]
         return any(d is not None and d.kind == "type" for d in found)
+
+
+class _Part(_Suspect):
+    """A known mistake that may be one of two. It has to explain several of the failed cases, the smallest among them or
+    at least half: in a single one other mistakes give the same, where its sizes happen to be equal."""
+
+    def _asked(self) -> Sequence[int]:
+        """Those that would contradict it: most mistakes end here."""
+        cases = self.check.cases
+        return [i for i in self.check.passed if self.name in cases[i].outcomes and not expects_error(cases[i])]
+
+    def _is_shown(self) -> bool:
+        asked = self.check.to_explain
+        explained = [i for i in asked if self.like[i] is not None]
+        enough = len(explained) > 1 or len(asked) < 3
+        many = asked[0] in explained or 2 * len(explained) >= len(asked)
+        return enough and many and any(self._weight(i) == Weight.MUCH for i in explained)
 
 
 def weight_of(pairs: Sequence[tuple[float, float]]) -> Weight:

@@ -40,8 +40,8 @@ def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str
     if not all(e.isfinite().all() and g.isfinite().all() for e, g in pairs):
         return _function(pairs)
     entries = torch.cat([e.flatten() for e, __ in pairs])
-    if len(entries) < 2:  # one number is related to any other in many ways
-        return None
+    if len(entries) < 2:  # one number is related to any other in many ways, but hardly ever so close to it
+        return _nearly(pairs) if all(torch.allclose(g, e, 1e-5, 0) for e, g in pairs) else None
     if all((g == 0).all() for _, g in pairs) and (entries != 0).any():
         return "zeros", _(
             "Every entry of your result is 0. Was a tensor made and never filled, or was all masked away?"
@@ -232,7 +232,7 @@ def _rounding(pairs, inputs):
     gaps = [((g.double() - e.double()).abs().max() / max(_scale(e.double()), 1e-300)).item() for e, g in pairs]
     if not all(0 < gap < 1e-3 for gap in gaps):
         return None
-    if all(e.dtype == torch.float64 for e, __ in pairs) and 1e-9 < max(gaps) < 1e-5:
+    if all(e.dtype == torch.float64 for e, __ in pairs) and 1e-9 < max(gaps) < 1e-5 and _is_float32(pairs):
         return "rounding", _(
             "This looks like rounding: the numbers miss by {gap:.1g} of the largest, the precision of float32, "
             "and float64 is asked for. Leave out .float(), or make new tensors with the input's dtype."
@@ -245,6 +245,15 @@ def _rounding(pairs, inputs):
             "from 0 for its spread. Differences of large numbers lose digits: subtract the mean first, then square."
         ).format(gap=max(gaps))
     return None
+
+
+def _is_float32(pairs):
+    """Were these float64 numbers rounded to float32? They still are, or they miss to both sides, which a small number
+    in a divisor does not."""
+    if all(torch.equal(g.float().double(), g) for _, g in pairs):
+        return True
+    missed = torch.cat([((g - e) * e.sign()).flatten() for e, g in pairs])
+    return bool((missed > 0).any() and (missed < 0).any())
 
 
 def _divisor(pairs):

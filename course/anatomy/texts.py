@@ -41,6 +41,11 @@ def escaped(text: str) -> str:
     return _TEX.sub(r"<span>\g<0></span>", html.escape(printable(text)))
 
 
+def with_code(text: str) -> str:
+    """``escaped``, and what stands between backticks is set as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escaped(text))
+
+
 class Full(Exception):
     """A text has reached its bound; what is written so far stays."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from .texts import escaped, short
+from .texts import escaped, short, with_code
 from .translation import N_, _, ngettext, said
 
 MAX_MESSAGE = 1_600  # characters of a mistake's message; what an honest answer leads to has a few hundred
@@ -172,8 +172,8 @@ class Verdict:
             )
         not_yet = _("{exercise} not yet").format(exercise=f"<code>{esc(self.exercise)}</code>")
         parts = [f"<b>✗ {not_yet}</b>" + (f": {self._share()}" if self.cases else "")]
-        parts += [f"<p><b>{esc(self._message(m))}</b></p>" for m in self.mistakes[:1]]
-        parts += [f"<p>{esc(self._message(m))}</p>" for m in self.mistakes[1:2]]
+        parts += [f"<p><b>{with_code(self._message(m))}</b></p>" for m in self.mistakes[:1]]
+        parts += [f"<p>{with_code(self._message(m))}</p>" for m in self.mistakes[1:2]]
         c = self.first_failure
         if c:
             parts.append(f"<p>{_('Smallest failing case: {case}').format(case=esc(self._shows(c)))}</p>")

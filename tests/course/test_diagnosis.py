@@ -311,6 +311,15 @@ def test_numbers_from_float32_are_called_that_and_nothing_else():
     assert "the precision of float32" in told and "tiny part" not in told
 
 
+def test_a_few_numbers_that_are_all_too_small_are_not_called_float32():
+    """As with 1e-8 beside lengths of which each number is a mean: no part is the same everywhere."""
+    right = torch.tensor([0.6, 0.31, 0.82], dtype=torch.float64)
+    told = related(right, right - torch.tensor([2e-8, 0.4e-8, 0.9e-8]))
+    assert "nearly right" in told and "float32" not in told
+    alone = torch.tensor(0.3131234, dtype=torch.float64)
+    assert "nearly right" in related(alone, alone + 1e-7) and related(alone, alone + 1e-3) is None
+
+
 def test_numbers_that_are_right_up_to_rounding_are_in_no_wrong_order():
     near = LOGITS.softmax(-1).float() * (1 + 2e-6 * torch.rand(3, 4, 6, generator=torch.Generator().manual_seed(8)))
     assert "nearly right" in related(LOGITS.softmax(-1).float(), near)

@@ -143,12 +143,20 @@ def test_a_mistake_that_would_fail_a_passed_case_is_not_named():
 
 # A toy exercise: what names a mistake is shown on results that are given, not computed.
 def toy(cases, learner):
-    """The mistake's name, or None. cases: for each case (right, {mistake: result}); learner: a result for each.
+    """The name of the mistake that explains all, or None. cases: for each case (right, {mistake: result}); learner: a
+    result for each.
 
     A result is a value, or an exception that is raised. A case is of function ``f`` unless it is a dict with ``of``.
     """
+    name, *more = [m.name for m in judged(cases, learner).mistakes]
+    return None if name.startswith("generic.") or more == ["generic.part"] else name
+
+
+def judged(cases, learner):
+    """The Verdict in which ``toy`` looks."""
     listed = []
     for i, (right, wrong) in enumerate(cases):
+        wrong = dict(wrong)
         of = wrong.pop("of", "f")
         program = {"steps": [{"call": of, "on": None, "method": None, "args": {"list": []}, "kwargs": {"dict": []}}]}
         outcomes = {name: outcome(value) for name, value in {"expected": right, **wrong}.items()}
@@ -157,9 +165,7 @@ def toy(cases, learner):
     record = records.ExerciseRecord(
         "x.y", "u", "t", 1.0, ["f", "g"], "f()", [], "", {n: f"{n}." for n in names}, listed
     )
-    verdict = judging.judge(record, [outcome(v) for v in learner])
-    named = [m.name for m in verdict.mistakes if not m.name.startswith("generic.")]
-    return named[0] if named else None
+    return judging.judge(record, [outcome(v) for v in learner])
 
 
 def outcome(value):
@@ -175,7 +181,7 @@ def row(*numbers):
     return torch.tensor(numbers)
 
 
-RIGHT, WRONG, OTHER = row(1.0, 2.5, 4.0), row(1.3, 2.9, 4.1), row(0.4, 7.7, 1.9)
+RIGHT, WRONG, OTHER, THIRD = row(1.0, 2.5, 4.0), row(1.3, 2.9, 4.1), row(0.4, 7.7, 1.9), row(5.3, 0.2, 8.8)
 REFUSED = ValueError("no")
 
 
@@ -183,6 +189,29 @@ def test_a_fingerprint_must_explain_every_failed_case_of_the_function():
     cases = [(RIGHT, {"a": WRONG}), (OTHER, {"a": WRONG})]
     assert toy(cases, [WRONG, WRONG]) == "a"
     assert toy(cases, [WRONG, RIGHT]) is None, "most of the failed cases are not all of them"
+
+
+def test_one_of_two_mistakes_is_named_and_the_rest_said_to_remain():
+    one, two = (RIGHT, {"a": WRONG, "b": RIGHT}), (OTHER, {"a": WRONG, "b": THIRD})
+    both = THIRD + WRONG
+    verdict = judged([one, one, two], [WRONG, WRONG, both])
+    assert [m.name for m in verdict.mistakes] == ["a", "generic.part"] and "2 of the 3 cases" in verdict.mistakes[
+        1
+    ].message
+    assert judged([one, two], [WRONG, both]).mistakes[0].name == "a"
+
+
+def test_a_mistake_is_no_part_of_an_answer_that_gives_the_same_by_chance():
+    """In one of many cases; where little is wrong; where it would fail a case that passes; where two would be it."""
+    one, two = (RIGHT, {"a": WRONG, "b": WRONG}), (OTHER, {"a": WRONG, "b": THIRD})
+    both = THIRD + WRONG
+    for cases, learner in (
+        ([(RIGHT, {"a": WRONG}), two, two], [WRONG, both, both]),
+        ([(2, {"a": 3}), two], [3, both]),
+        ([(RIGHT, {"a": WRONG}), two, (OTHER, {"a": WRONG})], [WRONG, both, OTHER]),
+        ([one, two], [WRONG, both]),
+    ):
+        assert judged(cases, learner).mistakes[0].name.startswith("generic."), learner
 
 
 def test_failed_cases_of_another_function_need_another_name():

@@ -39,6 +39,13 @@ def test_no_delimiter_of_tex_is_left_and_the_text_reads_the_same(text, change):
     assert all(piece in ("$", "\\") for piece in pieces if "$" in piece or "\\" in piece)
 
 
+def test_code_between_backticks_is_set_as_code_and_stays_inert():
+    assert texts.with_code("reads `a[:, <0]`, and `b") == "reads <code>a[:, &lt;0]</code>, and `b"
+    assert texts.with_code("`$x$`") == "<code><span>$</span>x<span>$</span></code>"
+    told = Verdict("x.y", False, 0.0, 1.0, [Mistake("m", "one `a // b` too many")], [])
+    assert "<code>a // b</code>" in told.html() and "`a // b`" in told.text()
+
+
 def test_a_page_says_everything_of_a_verdict_without_tex_or_markup():
     text = "$\\href{javascript:alert(1)}{x}$ <script>alert(1)</script> \\(y\\)"
     case = CaseResult(

@@ -1,6 +1,10 @@
 """What a generic message says of an exercise's cases and arguments is true of them."""
 
-from anatomy import probing
+import itertools
+import random
+
+from anatomy import judging, likeness, probing
+from anatomy.codec import Memory
 from anatomy.naming import expects_error, functions_of
 
 from autograder.messages import CHANGES, changed, verdict_on
@@ -28,3 +32,40 @@ def test_the_reference_depends_on_every_argument(exercise, drawn, monkeypatch):
         first = next(i for i, c in enumerate(record.cases) if functions_of(c) == group)
         passed = [i != first for i in range(len(record.cases))]
         assert probing.ignored(record, functions, passed) == []
+
+
+PAIRS = 4  # of an exercise's known mistakes
+NEITHER = {"raises": ["RuntimeError", "what two mistakes give together", "a line"]}
+
+
+def test_of_two_mistakes_at_once_no_third_one_is_named(exercise, drawn):
+    """In a case where one of them changes nothing the other one is seen; where both do, anything may come out."""
+    record = drawn.recorded
+    wrong = {name: problems for name in record.mistakes if (problems := _problems(record, name))}
+    pairs = list(itertools.combinations(sorted(wrong), 2))
+    for pair in random.Random(exercise.id).sample(pairs, min(PAIRS, len(pairs))):
+        outcomes = []
+        for i, case in enumerate(record.cases):
+            made = [name for name in pair if wrong[name][i]]
+            outcome, tensors = case.outcomes[made[0] if made else "expected"]
+            skipped = [{"skipped": True}] * (len(case.program["steps"]) - 1)
+            outcomes.append(({"results": [NEITHER, *skipped]}, {}) if len(made) == 2 else (outcome, tensors))
+        verdict = judging.judge(record, outcomes)
+        told = verdict.mistakes[0].name
+        assert told.startswith("generic.") or any(_gives_the_same(record, told, name, wrong) for name in pair), pair
+
+
+def _problems(record, name):
+    """For each case whether a known mistake goes wrong in it; None where it was not tried in all."""
+    if any(name not in c.outcomes for c in record.cases):
+        return None
+    return [p is not None for p in judging.problems_of(record, [c.outcomes[name] for c in record.cases], Memory())]
+
+
+def _gives_the_same(record, told, name, wrong):
+    """Does the mistake that is told give, in a case where the made one goes wrong, what that one gives?"""
+    return told == name or any(
+        likeness.of_outcomes(c, c.outcomes[told], c.outcomes[name], {"ValueError"}, Memory(), range(len(steps)))
+        for c, is_wrong in zip(record.cases, wrong[name], strict=True)
+        if is_wrong and (steps := c.program["steps"])
+    )
