@@ -23,14 +23,14 @@ def _of_bits(bits):
     return -(2 ** (bits - 1)), _top(bits)
 
 
-def _codes(scale_of, ends=None, start=lambda x, dim, bits: 0):
-    """A quantize with its check: codes of x − start, cut to the ends, or wrapping around in int8."""
+def _codes(scale_of, ends=None):
+    """A quantize with its check: codes cut to the ends, or wrapping around in int8."""
 
     def wrong(x, dim, bits=8):
         if not 2 <= bits <= 8:
             raise ValueError("bits must lie in 2 to 8")
         scale = scale_of(x, dim, bits)
-        codes = torch.round((x - start(x, dim, bits)) / torch.where(scale == 0, torch.ones_like(scale), scale))
+        codes = torch.round(x / torch.where(scale == 0, torch.ones_like(scale), scale))
         codes = codes if ends is None else codes.clamp(*ends(bits))
         return codes.to(torch.int32).to(torch.int8), scale
 
@@ -45,9 +45,13 @@ def _range_over(levels):
     return lambda x, dim, bits: (x.amax(dim, keepdim=True) - x.amin(dim, keepdim=True)) / levels(bits)
 
 
-def _from_minimum(x, dim, bits):
-    """What has code −2^(bits−1): the minimum."""
-    return x.amin(dim, keepdim=True) + 2 ** (bits - 1) * _range_over(lambda bits: 2**bits - 1)(x, dim, bits)
+def _from_minimum(x, dim, bits=8):
+    """What has code −2^(bits−1) is the minimum, and the maximum has the largest code."""
+    if not 2 <= bits <= 8:
+        raise ValueError("bits must lie in 2 to 8")
+    scale = _range_over(lambda bits: 2**bits - 1)(x, dim, bits)
+    steps = (x - x.amin(dim, keepdim=True)) / torch.where(scale == 0, torch.ones_like(scale), scale)
+    return (torch.round(steps) - 2 ** (bits - 1)).to(torch.int8), scale
 
 
 MISTAKES = [
@@ -95,7 +99,7 @@ MISTAKES = [
     ),
     Mutant(
         "zero_point",
-        _codes(_range_over(lambda bits: 2**bits - 1), _int8, _from_minimum),
+        (_from_minimum, dequantize_float),
         "The codes are counted from the minimum, so 0 does not get code 0, and codes · scale is not x. Here 0 stays "
         "0, and the scale alone brings codes back.",
     ),
