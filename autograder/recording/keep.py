@@ -120,7 +120,9 @@ def shared(case: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tens
 
 
 def _bytes(t: Tensor) -> bytes:
-    return t.detach().contiguous().view(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
+    # An expanded tensor of one number counts as contiguous, and keeps its steps of 0 also as a clone.
+    rows = t.detach().clone(memory_format=torch.contiguous_format).view(-1)
+    return rows.view(torch.uint8).numpy().tobytes() if t.numel() else b""
 
 
 def identical(a: Tensor, b: Tensor) -> bool:

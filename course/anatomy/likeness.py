@@ -62,18 +62,31 @@ def of_outcomes(
     return Likeness.NUMBERS if Likeness.NUMBERS in likes else Likeness.VALUE
 
 
-def _loose(case: CaseRecord, known: Tensors) -> dict[int, float]:
-    """How far each of a mistake's tensors may be missed, by its id. Worked out once: no answer changes it.
+Loose = dict[int, tuple[float, float | None]]
+
+
+def _loose(case: CaseRecord, known: Tensors) -> Loose:
+    """How far each of a mistake's tensors may be missed, by its id: (absolute, relative). Worked out once: no answer
+    changes it.
 
     A fingerprint is met more loosely than an expectation: another order of summation is still the same mistake. But
-    not where a case counts rounding steps.
+    not where a case counts rounding steps, nor where the mistake itself misses by as little: all that is nearly right,
+    be it for an ε or for a rounding to float32, would be that mistake.
     """
     kept, loose = case.tolerances.get(id(known), (None, {}))
     if kept is not known:
-        factor = 1 if case.rtol == 0 else 10
-        loose = {id(t): factor * _tolerance(case, n, t) + 1e-6 for n, t in known.items()}
+        loose = {id(t): _allowed(case, n, t) for n, t in known.items()}
         case.tolerances[id(known)] = known, loose
     return loose
+
+
+def _allowed(case: CaseRecord, name: str, known: torch.Tensor) -> tuple[float, float | None]:
+    least, rtol = _tolerance(case, name, known), case.rtol or 1e-5
+    most = (1 if case.rtol == 0 else 10) * least + 1e-6
+    right = case.outcomes["expected"][1].get(name)
+    if case.rtol == 0 or right is None or not equal_tensors(right, known, most, rtol):
+        return most, rtol
+    return (most, rtol) if equal_tensors(right, known, least, case.rtol) else (least, case.rtol)
 
 
 _STEPS = 32  # rounding steps of the largest entry: the least that any right answer is allowed
@@ -95,7 +108,7 @@ def _tolerance(case: CaseRecord, name: str, known: torch.Tensor) -> float:
 # of its own, told when the numbers are mended. Right numbers show no mistake.
 
 
-def _is_wrong(case: CaseRecord, i: int, known: Any, loose: dict[int, float], memory: Memory) -> bool:
+def _is_wrong(case: CaseRecord, i: int, known: Any, loose: Loose, memory: Memory) -> bool:
     """Are a mistake's numbers wrong in step i, whatever their dtype?"""
     outcome, tensors = case.outcomes["expected"]
     right = outcome["results"][i]
@@ -104,9 +117,7 @@ def _is_wrong(case: CaseRecord, i: int, known: Any, loose: dict[int, float], mem
     )
 
 
-def _value_likeness(
-    case: CaseRecord, i: int, values: tuple[Any, Any], loose: dict[int, float], memory: Memory
-) -> Likeness | None:
+def _value_likeness(case: CaseRecord, i: int, values: tuple[Any, Any], loose: Loose, memory: Memory) -> Likeness | None:
     """How the value of a step is like the mistake's. values: (the mistake's, the learner's)."""
     if _same(*values, loose, case.rtol or 1e-5):
         return Likeness.VALUE
@@ -119,7 +130,7 @@ def _grads_likeness(
     i: int,
     results: tuple[Mapping[str, Any], Mapping[str, Any]],
     grads: tuple[Any, Any],
-    loose: dict[int, float],
+    loose: Loose,
     is_wrong: bool,
 ) -> Likeness | None:
     """The same for its gradients. results: (the mistake's, the learner's) of the step, grads: theirs, decoded."""
@@ -159,22 +170,22 @@ def _words(message: str) -> list[str]:
     return sorted(re.findall(r"[\w.]+", told))  # torch lists names in the order of a set
 
 
-def _same(known: Any, mine: Any, loose: dict[int, float], rtol: float, any_dtype: bool = False) -> bool:
+def _same(known: Any, mine: Any, loose: Loose, rtol: float, any_dtype: bool = False) -> bool:
     known, mine = as_numbers(known, mine)
     return _equal(known, _in_dtype_of(known, mine) if any_dtype else mine, loose, rtol)
 
 
-def _equal(known: Any, mine: Any, loose: dict[int, float], rtol: float) -> bool:
+def _equal(known: Any, mine: Any, loose: Loose, rtol: float) -> bool:
     """Is there no ``difference``? It would word each one, which takes most of its time."""
     if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
-        return equal_tensors(known, mine, loose.get(id(known), 0.0), rtol)
+        return equal_tensors(known, mine, *loose.get(id(known), (0.0, rtol)))
     if isinstance(known, list | tuple) and isinstance(mine, list | tuple):
         return len(known) == len(mine) and all(_equal(a, b, loose, rtol) for a, b in zip(known, mine, strict=True))
     if isinstance(known, dict) and isinstance(mine, dict):
         return known.keys() == mine.keys() and all(_equal(v, mine[k], loose, rtol) for k, v in known.items())
     if isinstance(known, Expression) and isinstance(mine, Expression):
         return known.shape == mine.shape and counterexample(mine, known) is None
-    return difference(known, mine, loose, rtol) is None
+    return difference(known, mine, rtol=rtol) is None
 
 
 def _has_dtypes_of(known: Any, mine: Any) -> bool:

@@ -42,7 +42,9 @@ class CaseRecord:
     atol: dict[str, float]
     rtol: float | None = None
     is_large: bool = False
-    tolerances: dict[int, tuple[Tensors, dict[int, float]]] = field(default_factory=dict, repr=False, compare=False)
+    tolerances: dict[int, tuple[Tensors, dict[int, tuple[float, float | None]]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
 
 @dataclass

@@ -184,5 +184,17 @@ EXERCISE = Exercise(
             "NumPy takes no tensor that needs a gradient, and no gradient would come back from it. Write the same with "
             "torch operations on values and weights.",
         ),
+        Mutant(
+            "sum_plus_millionth",
+            lambda values, weights: weights @ values / (weights.sum() + 1e-6),
+            "A millionth is added to the sum of the weights, so the average comes out a little too close to 0. Divide "
+            "by the sum as it is.",
+        ),
+        Mutant(
+            "sum_plus_tiny",
+            lambda values, weights: weights @ values / (weights.sum() + 1e-8),
+            "A tiny number, 1e-8, is added to the sum of the weights, and the average is no longer exact. Divide by "
+            "the sum as it is.",
+        ),
     ],
 )

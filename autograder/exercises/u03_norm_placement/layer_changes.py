@@ -43,6 +43,15 @@ def unchecked(streams):
     return ((streams[1:] - streams[:-1]).norm(dim=-1) / streams[:-1].norm(dim=-1)).mean(dim=(1, 2))
 
 
+def _length_plus(eps):
+    def wrong(streams):
+        if len(streams) < 2:
+            raise ValueError("no layer")
+        return ((streams[1:] - streams[:-1]).norm(dim=-1) / (streams[:-1].norm(dim=-1) + eps)).mean(dim=(1, 2))
+
+    return wrong
+
+
 def by_the_first(streams):
     return ((streams[1:] - streams[:-1]).norm(dim=-1) / streams[0].norm(dim=-1)).mean(dim=(1, 2))
 
@@ -263,6 +272,18 @@ EXERCISE = Exercise(
             "one_layer_refused",
             one_layer_refused,
             "Two streams are refused, though there is a layer between them. Only fewer than two raise the ValueError.",
+        ),
+        Mutant(
+            "length_plus_millionth",
+            _length_plus(1e-6),
+            "A millionth is added to the length before the layer, so every ratio comes out a little too small. Divide "
+            "by the length as it is.",
+        ),
+        Mutant(
+            "length_plus_tiny",
+            _length_plus(1e-8),
+            "A tiny number, 1e-8, is added to the length before the layer, and the ratios are no longer exact. Divide "
+            "by the length as it is.",
         ),
     ],
 )

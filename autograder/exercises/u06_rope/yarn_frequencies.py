@@ -273,5 +273,23 @@ EXERCISE = Exercise(
             "The logarithm is subtracted, so the factor falls below 1. It is 0.1·ln s + 1: longer texts need sharper "
             "scores.",
         ),
+        Mutant(
+            "always_one",
+            (frequencies, lambda s: 1.0),
+            "The factor is always 1, as if nothing were stretched. It grows with the logarithm of s, and is 1 only "
+            "where s is 1.",
+        ),
+        Mutant(
+            "inverse_root",
+            (frequencies, lambda s: S.yarn_temperature(s) ** -0.5),
+            "The fraction and the root are taken, but of what holds both already: √(1/t) itself is a tenth of a "
+            "logarithm, plus 1.",
+        ),
+        Mutant(
+            "log_of_one_more",
+            (frequencies, lambda s: 0.1 * math.log(s + 1) + 1),
+            "The logarithm is taken of s + 1, so the factor is too large, also without stretching. What must stand "
+            "inside, so that s = 1 gives 1?",
+        ),
     ],
 )

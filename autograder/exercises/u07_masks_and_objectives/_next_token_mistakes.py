@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from autograder.judge.spec import Mutant
 from autograder.reference import objectives as ref
 
 PAIRS, LOSS = ref.next_token_pairs, ref.next_token_loss
@@ -70,6 +71,32 @@ def by_sentence(mean):
     return wrong
 
 
+def two_ahead(counted):
+    """Place t is asked for token t + 2; counted(first, between, last): which of the three must be real."""
+
+    def wrong(logits, ids, real=None):
+        nll = negative_log_p(logits[:, :-2], ids[:, 2:])
+        return nll.mean() if real is None else nll[counted(real[:, :-2], real[:, 1:-1], real[:, 2:])].mean()
+
+    return wrong
+
+
+def no_shift_cut(logits, ids, real=None):
+    nll = negative_log_p(logits[:, :-1], ids[:, :-1])
+    return nll.mean() if real is None else nll[real[:, 1:] & real[:, :-1]].mean()
+
+
+def count_plus(eps, of=lambda counts, dtype: counts.sum()):
+    """The mean over the pairs with a small number beside their count, which is a whole number or a float."""
+
+    def wrong(logits, ids, real=None):
+        nll = negative_log_p(logits[:, :-1], ids[:, 1:])
+        counts = pairs_that_count(real, nll).bool()
+        return (nll * counts).sum() / (of(counts, nll.dtype) + eps)
+
+    return wrong
+
+
 def bits(logits, ids, real=None):
     return LOSS(logits, ids, real) / math.log(2)
 
@@ -131,3 +158,49 @@ def refusing(refused):
         return ids[:, :-1], ids[:, 1:]
 
     return pairs, lambda logits, ids, real=None: LOSS(logits, ids, real) if pairs(ids) else None
+
+
+SHIFTS = [
+    Mutant(
+        "two_ahead_of_ends",
+        (PAIRS, two_ahead(lambda first, between, last: first & last)),
+        "Logits of place t are compared with token t + 2: inputs and targets are cut apart by two. Work a text of "
+        "three tokens by hand: which token comes right after the one that place t has read?",
+    ),
+    Mutant(
+        "two_ahead_of_targets",
+        (PAIRS, two_ahead(lambda first, between, last: last)),
+        "Place t has to tell token t + 2, and only that one must be real. Shift once, then ask whether both tokens of "
+        "a pair are real.",
+    ),
+    Mutant(
+        "two_ahead_of_inputs",
+        (PAIRS, two_ahead(lambda first, between, last: first & between)),
+        "Place t has to tell token t + 2, and the pairs that count are those of one step. Logits and ids must be cut "
+        "so that they are one step apart, too.",
+    ),
+    Mutant(
+        "no_shift_cut",
+        (PAIRS, no_shift_cut),
+        "The last place is cut from logits and ids, so place t is asked for token t, which it has just read. A target "
+        "stands one place after its input.",
+    ),
+    Mutant(
+        "count_plus_millionth",
+        (PAIRS, count_plus(1e-6)),
+        "A millionth is added to the number of pairs, so the mean comes out a little too small. Divide by the number "
+        "as it is.",
+    ),
+    Mutant(
+        "float_count_plus_millionth",
+        (PAIRS, count_plus(1e-6, lambda counts, dtype: counts.to(dtype).sum())),
+        "A millionth is added to the number of pairs, which is a float here, and the mean is a little too small. "
+        "Divide by the number as it is.",
+    ),
+    Mutant(
+        "float_count_plus_tiny",
+        (PAIRS, count_plus(1e-8, lambda counts, dtype: counts.to(dtype).sum())),
+        "A tiny number, 1e-8, is added to the number of pairs, and the mean is no longer exact. Divide by the number "
+        "as it is.",
+    ),
+]

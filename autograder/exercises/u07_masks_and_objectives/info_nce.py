@@ -36,6 +36,10 @@ def _unit(x):
     return x / x.norm(dim=-1, keepdim=True)
 
 
+def _longer(x, eps):
+    return x / (x.norm(dim=-1, keepdim=True) + eps)
+
+
 def _wrong(logits=lambda q, k, t: _unit(q) @ _unit(k).mT / t, loss=None):
     def wrong(queries, keys, temperature=0.07):
         s = logits(queries, keys, temperature)
@@ -327,6 +331,18 @@ EXERCISE = Exercise(
             "abs_cosine",
             _checked(_wrong(lambda q, k, t: (_unit(q) @ _unit(k).mT).abs() / t)),
             "The cosines have lost their signs. An opposite key is the least like, not the most.",
+        ),
+        Mutant(
+            "lengths_plus_millionth",
+            _checked(_wrong(lambda q, k, t: _longer(q, 1e-6) @ _longer(k, 1e-6).mT / t)),
+            "A millionth is added to the lengths, so every cosine comes out a little too close to 0. Divide each "
+            "vector by its length as it is.",
+        ),
+        Mutant(
+            "lengths_plus_tiny",
+            _checked(_wrong(lambda q, k, t: _longer(q, 1e-8) @ _longer(k, 1e-8).mT / t)),
+            "A tiny number, 1e-8, is added to the lengths, and the cosines are no longer exact. Divide each vector by "
+            "its length as it is.",
         ),
     ],
 )

@@ -389,5 +389,22 @@ EXERCISE = Exercise(
             "The tokens that were not selected are changed, and the selected ones stay. Turn it round: only selected "
             "tokens change.",
         ),
+        Mutant(
+            "tenth_of_rest",
+            (SELECT, _apply(random=lambda s, u: s & (u >= 0.8) & (u < 0.82))),
+            "Only a tenth of the last fifth becomes random, which is 2 percent. A tenth of all selected tokens does: "
+            "which part of the last fifth is that?",
+        ),
+        Mutant(
+            "lowest_tenth_random",
+            (SELECT, _apply(random=lambda s, u: s & (u < 0.1))),
+            "Draws below 0.1 become random, though [MASK] takes all below 0.8, and nothing from 0.8 on changes. Let "
+            "the random tenth begin where [MASK] ends.",
+        ),
+        Mutant(
+            "random_tenth_first",
+            (SELECT, _apply(masked=lambda s, u: s & (u < 0.9), random=lambda s, u: s & (u < 0.1))),
+            "The random tenth lies in front, and [MASK] goes on to 0.9. The order is [MASK], random, kept.",
+        ),
     ],
 )

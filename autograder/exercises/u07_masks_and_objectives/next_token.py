@@ -13,6 +13,7 @@ from autograder.reference.masks import left_padded, right_padded
 from ._next_token_mistakes import (
     LOSS,
     PAIRS,
+    SHIFTS,
     backward,
     bits,
     by_sentence,
@@ -385,5 +386,6 @@ EXERCISE = Exercise(
             "All tokens of the batch are counted together, so two texts of one token pass. Look at the length of a "
             "text: ids.shape[1].",
         ),
+        *SHIFTS,
     ],
 )

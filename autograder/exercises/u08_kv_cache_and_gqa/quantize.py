@@ -3,7 +3,9 @@
 import torch
 
 from autograder.judge.spec import Case, Exercise, Mutant, Ref, call
-from autograder.reference.quantized_cache import dequantize, quantize
+from autograder.reference.quantized_cache import quantize
+
+from ._code_mistakes import MISTAKES, dequantize_float
 
 
 def quantize_by_slices(x, dim, bits=8):
@@ -135,11 +137,6 @@ def few_bits_checked(x, dim, bits=8):
     if bits < 2:
         raise ValueError("too few bits")
     return _quantize()(x, dim, bits)
-
-
-def dequantize_float(codes, scale):
-    """The reference, with its usual dtype."""
-    return dequantize(codes, scale)
 
 
 DQ = dequantize_float
@@ -411,5 +408,6 @@ EXERCISE = Exercise(
             (quantize, lambda codes, scale: codes.float()),
             "dequantize returns the codes as they are. Multiply them by the scale.",
         ),
+        *MISTAKES,
     ],
 )

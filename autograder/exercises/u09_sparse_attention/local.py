@@ -5,6 +5,7 @@ import torch
 from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference import sparse as ref
 
+from ._local_mistakes import MISTAKES
 from .shared import by_rule
 
 LC, LS = ref.local_causal_mask, ref.local_symmetric_mask
@@ -400,5 +401,6 @@ EXERCISE = Exercise(
             "Both masks are right. A causal window of 0 keys is let through, only negative ones are refused: raise a "
             "ValueError for every w below 1.",
         ),
+        *MISTAKES,
     ],
 )

@@ -199,5 +199,17 @@ EXERCISE = Exercise(
             "torch.cat wants tensors that fit together. Gradients have all shapes: add up (g**2).sum() of "
             "each, or flatten each first.",
         ),
+        Mutant(
+            "length_plus_millionth",
+            _clip(lambda gs, c, n: ([g * torch.clamp(c / (n + 1e-6), max=1.0) for g in gs], n)),
+            "A millionth is added to the length that divides, so clipped gradients end a little below the limit. Where "
+            "the factor counts, the length is above the limit, and so never 0.",
+        ),
+        Mutant(
+            "length_plus_tiny",
+            _clip(lambda gs, c, n: ([g * torch.clamp(c / (n + 1e-8), max=1.0) for g in gs], n)),
+            "A tiny number, 1e-8, is added to the length that divides, so clipped gradients end just below the limit. "
+            "Where the factor counts, the length is above the limit, and so never 0.",
+        ),
     ],
 )

@@ -324,5 +324,45 @@ EXERCISE = Exercise(
             _dropout(lambda x, keep, p: x * keep - p if p < 1 else x * 0),
             "p is subtracted from what is kept. Divide it by 1 − p.",
         ),
+        Mutant(
+            "by_p_nothing_at_zero",
+            _dropout(lambda x, keep, p: x * keep / p if p > 0 else x),
+            "The survivors are divided by p, and with p = 0 x comes back whole, whatever the pattern. p is the share "
+            "that is dropped: which share survives?",
+        ),
+        Mutant(
+            "by_p_except_zero",
+            _dropout(lambda x, keep, p: x * keep / p if p > 0 else x * keep),
+            "The survivors are divided by p wherever p is not 0. p is the share that is dropped: what has to make up "
+            "for it is the share that survives.",
+        ),
+        Mutant(
+            "times_p",
+            _dropout(lambda x, keep, p: x * keep * p),
+            "The survivors are multiplied by p, so they shrink. When three of four entries are dropped, how large must "
+            "the fourth become, so that the mean stays?",
+        ),
+        Mutant(
+            "share_of_pattern",
+            _dropout(lambda x, keep, p: x * keep / keep.float().mean() if p < 1 else x * 0),
+            "The survivors are divided by the share that this very pattern keeps. The scale hangs on p alone, and is "
+            "the same for every pattern.",
+        ),
+        Mutant(
+            "share_of_pattern_at_one",
+            _dropout(lambda x, keep, p: x * keep / keep.float().mean()),
+            "The survivors are divided by the share that this very pattern keeps, which may be 0. The scale hangs on p "
+            "alone; treat p = 1 apart.",
+        ),
+        Mutant(
+            "dropped_stay",
+            _dropout(lambda x, keep, p: torch.where(keep, x * _scale(p), x) if p < 1 else x * 0),
+            "What the pattern drops comes back as it was. Where keep is False the result is 0.",
+        ),
+        Mutant(
+            "zero_without_pattern",
+            _dropout(lambda x, keep, p: _right(x, keep, p) if p > 0 else x * 1.0),
+            "Right but for p = 0, where x comes back whole. What the pattern drops is dropped there, too.",
+        ),
     ],
 )

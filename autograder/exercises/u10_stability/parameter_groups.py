@@ -302,5 +302,23 @@ EXERCISE = Exercise(
             lambda *given: _names(given, lambda on, off: ([given[0][n] for n in on], [given[0][n] for n in off])),
             "The groups hold shapes. The names are asked for.",
         ),
+        Mutant(
+            "words_alone",
+            _groups(lambda n, s, e: not ("bias" in n or "norm" in n)),
+            "The words bias and norm in a name decide, and tables of vectors decay like matrices. Nobody knows all "
+            "names: ask how many axes there are, and whether the name is in embeddings.",
+        ),
+        Mutant(
+            "bias_alone",
+            _groups(lambda n, s, e: not n.endswith("bias")),
+            "Everything decays but what is called bias: gains and tables of vectors do as well. Ask how many axes "
+            "there are, and whether the name is in embeddings.",
+        ),
+        Mutant(
+            "weight_without_norm",
+            _groups(lambda n, s, e: n.endswith("weight") and "norm" not in n and n not in e),
+            "What decays is told by the words weight and norm in its name, so a kernel with another name does not. The "
+            "number of axes tells it, whatever the name.",
+        ),
     ],
 )

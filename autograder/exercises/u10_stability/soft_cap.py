@@ -359,5 +359,35 @@ EXERCISE = Exercise(
             ),
             "The softmax runs over all entries at once. Each row sums to 1: dim=-1.",
         ),
+        Mutant(
+            "times_score",
+            (_plain_cap(lambda x, c: x * torch.tanh(x / c)), _OWN),
+            "tanh is multiplied by x, so a negative score becomes positive, and nothing holds a large one. tanh stays "
+            "below 1: which factor keeps the result below the cap?",
+        ),
+        Mutant(
+            "times_score_over_cap",
+            (_plain_cap(lambda x, c: x / c * torch.tanh(x / c)), _OWN),
+            "tanh is multiplied by x / cap, so a negative score becomes positive, and nothing holds a large one. tanh "
+            "decides where the score lies between −1 and 1: stretch that by a constant.",
+        ),
+        Mutant(
+            "arctangent",
+            (_plain_cap(lambda x, c: c * torch.atan(x / c)), _OWN),
+            "An arctangent ends at π/2, so scores pass the cap by more than half of it. The curve that ends at 1 is "
+            "tanh.",
+        ),
+        Mutant(
+            "cut_above",
+            (_plain_cap(lambda x, c: x.clamp(max=c)), _OWN),
+            "Only large positive scores are held, by a cut, and negative ones pass. A soft cap bends on both sides, "
+            "and never ends in a corner.",
+        ),
+        Mutant(
+            "unchanged",
+            (_plain_cap(lambda x, c: x * 1.0), _OWN),
+            "x comes back as it is: nothing is capped. Large scores have to come out near cap, small ones almost as "
+            "they were.",
+        ),
     ],
 )

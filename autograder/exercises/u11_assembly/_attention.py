@@ -135,6 +135,20 @@ def _square_heads(self, c):
     Attention.__init__(self, {**c, "head_dim": c["d_model"] // c["n_heads"]})
 
 
+def _repeated_before_kept(repeat):
+    """Every head of keys and values is there once per query head before it joins the past."""
+
+    def forward(self, x, mask=None, positions=None, past=None):
+        q, k, v = self.cut(self.q_proj(x)), self.cut(self.k_proj(x)), self.cut(self.v_proj(x))
+        q, k = self.prepare(q, k, positions)
+        k, v = (repeat(y, q.shape[1] // y.shape[1]) for y in (k, v))
+        if past is not None:
+            k, v = self.joined(past[0], k), self.joined(past[1], v)
+        return self.o_proj(self.merged(self.attend(q, k, v, mask))), (k, v)
+
+    return wrong(forward=forward)
+
+
 def _no_past_gradient(self, old, new):
     return torch.cat([old.detach(), new.detach()], dim=2)
 
@@ -280,6 +294,18 @@ MISTAKES = [
         ),
         "Keys and values are stored once for each query head. Store the G heads that there are: that is what "
         "saves memory.",
+    ),
+    Mutant(
+        "repeated_before_kept",
+        _repeated_before_kept(lambda y, n: y.repeat_interleave(n, 1)),
+        "Keys and values are repeated for the query heads before they are kept, so the pair is larger than it need "
+        "be. What is kept are the heads that k_proj and v_proj make; sharing them is attend's work.",
+    ),
+    Mutant(
+        "tiled_before_kept",
+        _repeated_before_kept(lambda y, n: y.repeat(1, n, 1, 1)),
+        "Keys and values are repeated as a, b, a, b before they are kept. Keep the heads that k_proj and v_proj make: "
+        "attend lets neighboring query heads share one.",
     ),
     Mutant(
         "mask_lost",

@@ -309,5 +309,35 @@ EXERCISE = Exercise(
             "The shape is (B, T, S). Scores are (B, H, T, S), so texts would line up with heads: add an axis, (B, 1, "
             "T, S).",
         ),
+        Mutant(
+            "padding_at_one",
+            (lambda real: (real.long().cumsum(-1) - 1).masked_fill(~real, 1), MASK),
+            "position_ids gives 1 to all padding. In front of the text padding stands at 0, and behind it the last "
+            "word's place is repeated.",
+        ),
+        Mutant(
+            "padding_below_zero",
+            (lambda real: (real.long().cumsum(-1) - 1).masked_fill(~real, -1), MASK),
+            "position_ids gives −1 to all padding, which no table has. In front of the text padding stands at 0, and "
+            "behind it the last word's place is repeated.",
+        ),
+        Mutant(
+            "places_from_two",
+            (lambda real: real.long().cumsum(-1) * real + 1, MASK),
+            "position_ids counts words from 2 and gives 1 to padding, as RoBERTa does, which keeps the first rows of "
+            "its table for padding. Here the first word stands at 0.",
+        ),
+        Mutant(
+            "places_from_one_padding_at_zero",
+            (lambda real: real.long().cumsum(-1) * real, MASK),
+            "position_ids counts words from 1, so that 0 is free for all padding. Here the first word stands at 0, and "
+            "padding behind a text repeats the last word's place.",
+        ),
+        Mutant(
+            "columns_from_first_word",
+            (lambda real: (torch.arange(real.shape[1]) - real.long().argmax(-1, keepdim=True)).clamp(min=0), MASK),
+            "position_ids counts columns from the first word on, so padding behind the last word gets new places. Only "
+            "what is real counts.",
+        ),
     ],
 )

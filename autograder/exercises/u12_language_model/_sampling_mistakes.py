@@ -2,6 +2,7 @@
 
 import torch
 
+from autograder.judge.spec import Mutant
 from autograder.reference.language.generating import distribution
 
 INF = float("inf")
@@ -145,3 +146,46 @@ def refusing(more):
             raise ValueError("refused")
 
     return check
+
+
+def unnamed_axis(x):
+    """torch takes the axis beside stable=True by name only: a TypeError."""
+    return x.argsort(-1, descending=True, stable=True)
+
+
+def sort_unnamed_axis(x):
+    return x.sort(-1, descending=True, stable=True)
+
+
+UNNAMED = [
+    Mutant(
+        "argsort_unnamed_axis",
+        sampling(scale=lambda x, t: unnamed_axis(x), greedy=unnamed_axis),
+        "argsort is given its axis without a name. Beside stable=True it takes arguments by name only: say which one "
+        "the −1 is.",
+    ),
+    Mutant(
+        "argsort_unnamed_axis_when_warm",
+        sampling(scale=lambda x, t: unnamed_axis(x)),
+        "Temperature 0 works; above it argsort is given its axis without a name. Beside stable=True it takes arguments "
+        "by name only: say which one the −1 is.",
+    ),
+    Mutant(
+        "argsort_unnamed_axis_in_cuts",
+        sampling(cut_k=lambda x, k: unnamed_axis(x), cut_p=lambda x, p: unnamed_axis(x)),
+        "For the cuts argsort is given its axis without a name. Beside stable=True it takes arguments by name only: "
+        "say which one the −1 is.",
+    ),
+    Mutant(
+        "sort_unnamed_axis",
+        sampling(scale=lambda x, t: sort_unnamed_axis(x), greedy=sort_unnamed_axis),
+        "sort is given its axis without a name. Beside stable=True it takes arguments by name only: say which one the "
+        "−1 is.",
+    ),
+    Mutant(
+        "sort_unnamed_axis_when_warm",
+        sampling(scale=lambda x, t: sort_unnamed_axis(x)),
+        "Temperature 0 works; above it sort is given its axis without a name. Beside stable=True it takes arguments by "
+        "name only: say which one the −1 is.",
+    ),
+]

@@ -73,6 +73,30 @@ def again(ids, pair, new):
     return out
 
 
+def run_to_one(ids, pair, new):
+    """All of a run of the same id becomes one token."""
+    out, i = [], 0
+    while i < len(ids):
+        if tuple(ids[i : i + 2]) == pair:
+            out.append(new)
+            i += 2
+            while pair[0] == pair[1] and i < len(ids) and ids[i] == pair[0]:
+                i += 1
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+def three_skipped(ids, pair, new):
+    out, i = [], 0
+    while i < len(ids):
+        hit = tuple(ids[i : i + 2]) == pair
+        out.append(new if hit else ids[i])
+        i += 3 if hit else 1
+    return out
+
+
 def untouched(ids, pair, new):
     return list(ids)
 
@@ -124,6 +148,28 @@ def without_overlap(words):
             pair = ids[i], ids[i + 1]
             counts[pair] = counts.get(pair, 0) + times
             i += 2 if ids[i] == ids[i + 1] else 1
+    return counts
+
+
+def without_overlap_in_runs(words):
+    """A pair that overlaps the one before is left out where it is the same one; the next pair counts."""
+    counts = {}
+    for ids, times in words.items():
+        last = None
+        for pair in zip(ids, ids[1:], strict=False):
+            if pair == last and pair[0] == pair[1]:
+                last = None
+            else:
+                counts[pair] = counts.get(pair, 0) + times
+                last = pair
+    return counts
+
+
+def every_second(words):
+    counts = {}
+    for ids, times in words.items():
+        for pair in zip(ids[::2], ids[1::2], strict=False):
+            counts[pair] = counts.get(pair, 0) + times
     return counts
 
 

@@ -6,6 +6,7 @@ from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference.language.generating import distribution
 
 from ._sampling_mistakes import (
+    UNNAMED,
     before,
     greedy_first,
     k_of_all,
@@ -396,5 +397,6 @@ EXERCISE = Exercise(
             sampling(check=without("small_p")),
             "A top_p of 0 passes, though no token would be left. Raise a ValueError there, too.",
         ),
+        *UNNAMED,
     ],
 )

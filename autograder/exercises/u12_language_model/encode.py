@@ -54,6 +54,30 @@ def _choosing(choose, new=lambda base, rank: base + rank, times=10**6, join=merg
     return wrong
 
 
+def _single(choose):
+    """One place after the other; ``choose`` gets the places whose pairs can be merged."""
+
+    def wrong(ids, merges, base=256):
+        rank = {tuple(pair): i for i, pair in enumerate(merges)}
+        ids = list(ids)
+        while found := [i for i, p in enumerate(zip(ids, ids[1:], strict=False)) if p in rank]:
+            i = choose(found)
+            ids[i : i + 2] = [base + rank[ids[i], ids[i + 1]]]
+        return ids
+
+    return wrong
+
+
+def _one_pass(ids, merges, base=256):
+    rank = {tuple(pair): i for i, pair in enumerate(merges)}
+    out, i = [], 0
+    while i < len(ids):
+        r = rank.get(tuple(ids[i : i + 2]))
+        out.append(ids[i] if r is None else base + r)
+        i += 1 if r is None else 2
+    return out
+
+
 def _longest(ids, merges, base=256):
     """The longest token from the left, as WordPiece does."""
     spelled = []
@@ -233,6 +257,24 @@ EXERCISE = Exercise(
             "smallest_pair",
             _by_ids,
             "The pair with the smallest ids goes first. Its place in the list of merges decides, not its ids.",
+        ),
+        Mutant(
+            "single_from_left",
+            _single(min),
+            "The ids are joined from left to right, whatever merge fits first. Several merges may fit at once: ask "
+            "which of them was learned first, wherever its pair stands.",
+        ),
+        Mutant(
+            "single_from_right",
+            _single(max),
+            "The ids are joined from right to left, whatever merge fits first. Several merges may fit at once: ask "
+            "which of them was learned first, wherever its pair stands.",
+        ),
+        Mutant(
+            "one_pass",
+            _one_pass,
+            "The ids are gone through once, and what a merge makes is not looked at again. Look anew after each merge, "
+            "and take the one that was learned first.",
         ),
     ],
 )

@@ -6,6 +6,8 @@ from torch import Tensor
 from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, call
 from autograder.reference.language.generating import generate
 
+from ._writing_mistakes import MISTAKES
+
 PLAIN, ROUNDING = Fn("toy_decoder"), Fn("toy_rounding_decoder")
 LARGEST, SMALLEST, ABOVE_ONE = Fn("largest"), Fn("smallest"), Fn("above_one")
 
@@ -410,5 +412,6 @@ EXERCISE = Exercise(
             _loop(start=lambda ids, stop: (ids == stop).any(1)),
             "A row counts as finished because its prompt holds the stop token. Only what is written now counts.",
         ),
+        *MISTAKES,
     ],
 )

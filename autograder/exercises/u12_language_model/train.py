@@ -8,6 +8,7 @@ from ._training_mistakes import (
     across_words,
     again,
     both_orders,
+    every_second,
     first_id_only,
     first_only,
     from_right,
@@ -15,10 +16,13 @@ from ._training_mistakes import (
     never_merged,
     once_per_word,
     overlapping,
+    run_to_one,
     second_kept,
+    three_skipped,
     training,
     untouched,
     without_overlap,
+    without_overlap_in_runs,
     words_once,
 )
 from .shared import merge, train
@@ -332,6 +336,29 @@ EXERCISE = Exercise(
             "first_merge_only",
             training(by=first_only),
             "merge is right, but train replaces only the first pair of each word. Merge all of them.",
+        ),
+        _merge(
+            "run_to_one",
+            run_to_one,
+            "A whole run of the same id becomes one new token. A token stands for two ids: four times 7 are two pairs, "
+            "and five leave one 7 over.",
+        ),
+        _merge(
+            "three_skipped",
+            three_skipped,
+            "After each pair an id is lost. A pair is two ids long: how far on does the next one begin?",
+        ),
+        _train(
+            "without_overlap_in_runs",
+            training(count=without_overlap_in_runs),
+            "In a run of the same id only pairs that do not overlap are counted. Here every two neighbors count, the "
+            "middle id of 7 7 7 in both; only merge uses an id once.",
+        ),
+        _train(
+            "every_second",
+            training(count=every_second),
+            "Only every second pair is counted, as if a word were cut into twos. Every two neighbors are a pair, so an "
+            "id in the middle belongs to two.",
         ),
     ],
 )
