@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from autograder import exercises
 from autograder.judge.spec import Exercise
 
+from . import slips
 from .defining import Definitions, Reader, names_of
 from .masters import Master, gradable_units, master
 from .notes import Note
@@ -147,6 +148,8 @@ def _choose(
         which += f", which is number {copies.index(chosen) + 1}"
     sentence = f"The answer cell of {exercise.id} appears {len(copies)} times: {which}."
     result.notes.append(Note("submission.answer_twice", sentence, exercise.id))
+    if chosen + 1 in copies and slips.is_rest(sources[chosen + 1]):  # JupyterLab gives both halves the cell's mark
+        result.notes.append(Note(*slips.SPLIT, exercise.id))
 
 
 def _is_stub(number: int, read: Mapping[int, Definitions]) -> bool:

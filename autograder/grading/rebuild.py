@@ -29,6 +29,7 @@ from .names import shown
 from .notes import MAX_NOTES, Note, few
 from .opening import BadSubmission, read_submission
 from .raw import MARK, MAX_SOURCE, RawCell, cells_of, grade_id_of, source_of, squeezed
+from .slips import slips
 
 __all__ = ["MARK", "MAX_NOTES", "BadSubmission", "Note", "Rebuilt", "read_submission", "rebuild"]
 
@@ -113,7 +114,7 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
     result.notes += owns.notes()
     _note_missing(matched, trusted, result)
     _insert(owns, result)
-    result.notes += absences(result.notebook)
+    result.notes += absences(result.notebook) + slips(result.notebook)
     result.notes = few(result.notes)
     return result
 

@@ -1,11 +1,12 @@
 """What to do about the errors that learners meet most, and about what an answer changed: one plain sentence each."""
 
+import keyword
 import re
 from collections.abc import Collection
 
 from . import torch_settings
 from .compare import Difference
-from .translation import N_, _, listed
+from .translation import N_, _, listed, sentences
 
 _MATRIX = N_(
     "In a @ b the last axis of a must be as long as the second to last axis of b. Print both shapes just before "
@@ -167,6 +168,24 @@ def changed(kinds: list[str]) -> str:
     elif "the list" in kinds:
         told = _("your code changes the list that it was given; work on a copy of it: list(…)")
     return torch_settings.advice(kinds) or told
+
+
+def called_value(name: str, message: str, line: str) -> str:
+    """What to do about an error that says that a value is not callable; empty for others. line: the learner's."""
+    kind = re.fullmatch(r"'(\w+)' object is not callable", message.strip()) if name == "TypeError" else None
+    if kind is None:
+        return ""
+    called = [n for n in dict.fromkeys(_CALLED.findall(line)) if not keyword.iskeyword(n)]
+    told = _("A value of type {type} is called here as if it were a function.")
+    if len(called) == 1:
+        told = _("{names} is called here, and holds a value of type {type} in place of a function.")
+    elif called:
+        told = _("One of the names {names} is called here, and holds a value of type {type} in place of a function.")
+    why = _("Does a line or cell give a function's name to a value? Or is a * missing, or are square brackets meant?")
+    return sentences(told.format(names=listed(called[:4]), type=kind[1]), why)
+
+
+_CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
 
 
 def raised(problem: Difference, name: str, message: str, own: Collection[str] = ()) -> str:

@@ -72,6 +72,9 @@ class _Failure:
         kind = self.problem.kind
         if kind == "not_written":
             return _not_written(self.record, self.case, self._error(), self._at())
+        value = advice.called_value(*map(str, self._error())) if kind == "raised" else ""
+        if value:
+            return Mistake("called_value", sentences(self._raised(), value))
         if kind == "raised":
             return Mistake("generic.raised", self._raised())
         if kind == "raises":

@@ -237,9 +237,8 @@ class _Part(_Suspect):
     def _is_shown(self) -> bool:
         asked = self.check.to_explain
         explained = [i for i in asked if self.like[i] is not None]
-        enough = len(explained) > 1 or len(asked) < 3
-        many = asked[0] in explained or 2 * len(explained) >= len(asked)
-        return enough and many and any(self._weight(i) == Weight.MUCH for i in explained)
+        many = len(explained) > 1 and (asked[0] in explained or 2 * len(explained) >= len(asked))
+        return many and any(self._weight(i) == Weight.MUCH for i in explained)
 
 
 def weight_of(pairs: Sequence[tuple[float, float]]) -> Weight:

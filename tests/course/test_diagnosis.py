@@ -339,6 +339,17 @@ def test_the_dtype_of_a_single_failing_case_is_told_only_where_the_case_is_about
     assert contrast.told([dataclasses.replace(half, shows="far out")], others, record) is None
 
 
+def test_a_name_that_was_given_to_a_value_is_told():
+    error = "TypeError", "'Tensor' object is not callable"
+    told = advice.called_value(*error, "w = softmax(x.sum(-1), (2)) if (x) else y.max()")
+    assert told.startswith("softmax is called here, and holds a value of type Tensor")
+    assert advice.called_value(*error, "return f(g(x))").startswith("One of the names f, g")
+    for line in ("return x.T(2)", "(a + b)(c)", "return (x)", ""):
+        assert advice.called_value(*error, line).startswith("A value of type Tensor is called here")
+    assert advice.called_value("TypeError", "f() takes 1 positional argument but 2 were given", "f(x, y)") == ""
+    assert advice.called_value("ValueError", error[1], "f(x)") == ""
+
+
 def test_a_list_that_was_written_into_is_no_tensor():
     def encode(ids, merges, base=256):
         ids.append(0)

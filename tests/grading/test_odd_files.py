@@ -15,6 +15,7 @@ from autograder.grading.grade import grade_bytes
 from autograder.grading.masters import master
 from autograder.grading.passing import to_json
 from autograder.grading.rebuild import MARK, rebuild
+from autograder.grading.slips import slips
 from autograder.judge.drawing import student_key
 
 from .cheats.base import ATTENTION, CHECK, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
@@ -157,6 +158,26 @@ def test_what_is_missing_is_said_from_the_source_alone():
     many = about("\n".join(f"import x{i}" for i in range(10_000)))["submission.not_installed"]
     assert "x7 and others. " in many and len(many) < 300
     assert "\u202e" not in json.dumps(about("import ａ\u0301b, _" + "y" * 10_000))
+
+
+@pytest.mark.parametrize(
+    "answer, below, name",
+    [
+        ("<<<<<<< HEAD\ndef f(): pass\n=======\ndef f(): return 1\n>>>>>>> mine\n", "", "submission.conflict"),
+        ("```python\ndef f():\n    return 1\n```", "", "submission.fence"),
+        ("def f(x):\n    y = x", "    return y\n", "submission.split"),
+        ("def f(x):\n    y = x", "\n\treturn y\n", "submission.split"),
+        ("text = '''\n<<<<<<< HEAD\n```\n'''", "  # indented, and it runs\n", None),
+        ("def f(x):\n    return x", "    f(1)", None),
+        ("def f(x):\n    return x", "  def g():\n    return 1", None),
+        ("", "    return y", None),
+    ],
+)
+def test_an_answer_that_cannot_run_is_told_what_was_left_in_it(answer, below, name):
+    own = nbformat.v4.new_code_cell(answer, metadata={MARK: {"role": "answer", "exercise": "x.y"}})
+    extra = nbformat.v4.new_code_cell(below, metadata={MARK: {"role": "extra"}})
+    found = slips(nbformat.v4.new_notebook(cells=[own, extra]))
+    assert [(n.name, n.exercise) for n in found] == ([(name, "x.y")] if name else [])
 
 
 # ---- the written answer ----------------------------------------------------------------------------------------------
