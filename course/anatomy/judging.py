@@ -35,10 +35,11 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
     """
     verdict, problems, memory = _scored(record, outcomes, seconds)
     if any(p is not None for p in problems):
-        of_all = naming.named(record, outcomes, problems, memory)
-        told = [of_all] if of_all else edits.found(record, outcomes, problems, memory)
-        told += [] if told else naming.in_part(record, outcomes, problems, memory)
-        if not told or told[0].name == "generic.edit":
+        known = naming.named(record, outcomes, problems, memory)
+        told = [] if known else edits.found(record, outcomes, problems, memory)
+        if not told and (known := known or naming.in_part(record, outcomes, problems, memory)):
+            told = [known]
+        if known is None:
             more = diagnosis.generic(record, outcomes, problems, memory)
             told += [m for m in more if not (told and m.name in _UNTOLD)]
         return replace(verdict, mistakes=verdict.mistakes + told)  # a new one: its texts have a bound together

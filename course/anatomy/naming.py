@@ -17,7 +17,7 @@ from .compare import Difference, difference
 from .likeness import Likeness, as_numbers, costs_alike, of_outcomes
 from .records import CaseRecord, ExerciseRecord
 from .runner import Outcome, Outcomes
-from .translation import _
+from .translation import _, said
 from .verdict import Mistake
 
 
@@ -51,9 +51,8 @@ def in_part(
     outcomes: Outcomes,
     problems: Sequence[Difference | None],
     memory: Memory | None = None,
-) -> list[Mistake]:
-    """The known Mistake that explains the smallest failed case, where no single one explains them all, and how far it
-    goes; or nothing.
+) -> Mistake | None:
+    """The known Mistake that explains several failed cases, where none explains them all, and how many; or None.
 
     Whoever has made two mistakes gives in some cases just what one of them gives, because the other one changes nothing
     there. Arguments as for ``named``.
@@ -61,11 +60,11 @@ def in_part(
     check = _FailedCheck(record, outcomes, problems, memory or Memory())
     best = None if check.only_errors else _most_likely([_Part(name, check) for name in record.mistakes])
     if best is None:
-        return []
+        return None
     n = sum(best.like[i] is not None for i in check.failed)
-    told = _("That explains {n} of the {all} cases that fail, so something else is wrong as well.")
-    rest = Mistake("generic.part", told.format(n=n, all=len(check.failed)))
-    return [Mistake(best.name, record.mistakes[best.name]), rest]
+    told = _("In {n} of the {all} cases that fail: {mistake} In the others something else is wrong as well.")
+    mistake = said(record.id, record.mistakes[best.name])
+    return Mistake(best.name, told.format(n=n, all=len(check.failed), mistake=mistake))
 
 
 def _most_likely(suspects: Sequence["_Suspect"]) -> "_Suspect | None":

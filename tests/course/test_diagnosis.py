@@ -158,7 +158,12 @@ def test_of_an_own_function_the_first_line_is_looked_at():
 
 def test_nothing_is_guessed_where_none_is_a_result():
     bound = exercises.get("serve.compute_bound").reference
-    (said,) = messages(lambda *args, **kwargs: None if bound(*args, **kwargs) else 1, of="serve.compute_bound")[:1]
+
+    def sometimes(*args, **kwargs):
+        users = bound(*args, **kwargs)
+        return users if users is None or users > 250 else None
+
+    (said,) = messages(sometimes, of="serve.compute_bound")[:1]
     assert "is None, expected" in said and "return" not in said
 
 
