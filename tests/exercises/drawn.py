@@ -1,5 +1,7 @@
 """What is drawn of one exercise, once for all that is asked of it: examples, and the cases of ten submissions."""
 
+import html
+import re
 from functools import cached_property
 
 from anatomy import records, runner
@@ -63,6 +65,11 @@ def right_answers(exercise: Exercise) -> dict[str, Implementation]:
     """dict Python text, of the exercise ``E`` → the reference or an alternative."""
     texts = {f"E.alternatives[{i}]": right for i, right in enumerate(exercise.alternatives)}
     return {"E.reference": exercise.reference} | texts
+
+
+def read(page: str) -> str:
+    """What a page says, with code between backticks as messages have it."""
+    return html.unescape(re.sub("</?code>", "`", page))
 
 
 def outcomes(record: ExerciseRecord, functions: runner.Functions) -> Outcomes:

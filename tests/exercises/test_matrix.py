@@ -2,8 +2,6 @@
 each failure names its mistake. Each wrong answer runs once on the examples and once on fresh inputs; the verdicts of
 the check and of grading are both made from that. In ``test_trusted.py`` answers come from another process."""
 
-import html
-
 import torch
 from anatomy import evaluate, judging
 from anatomy.checks import verdict_on
@@ -11,7 +9,7 @@ from anatomy.checks import verdict_on
 from autograder import exercises
 from autograder.judge import trusted
 
-from .drawn import outcomes, right_answers
+from .drawn import outcomes, read, right_answers
 
 
 def as_tuple(implementation):
@@ -63,7 +61,7 @@ def test_every_mistake_fails_and_is_named(exercise, drawn):
             names = [m.name for m in verdict.mistakes]
             if verdict.passed or verdict.score >= exercise.points or names[:1] != [mistake.name]:
                 wrong.append(f"{mistake.name}, {where}: passed={verdict.passed}, {verdict.score:g}, named {names}")
-        if mistake.message not in shown.text() or mistake.message not in html.unescape(graded.html()):
+        if mistake.message not in shown.text() or mistake.message not in read(graded.html()):
             wrong.append(f"{mistake.name}: its message is not shown")
     assert not wrong, "\n".join(wrong)
 

@@ -1,12 +1,10 @@
 """The grade matrix through the trusted path: fresh inputs, answers from another process, words from the examples."""
 
-import html
-
 from autograder.judge.trusted import judge_drawn
 
 from ..grading.conftest import InThisProcess
 from ..waiting import PATIENCE
-from .drawn import right_answers
+from .drawn import read, right_answers
 
 
 def test_right_answers_get_full_marks(exercise, drawn, define):
@@ -23,7 +21,7 @@ def test_mistakes_of_another_process_fail_and_are_named(exercise, drawn, define)
         named = verdict.mistakes[0].name if verdict.mistakes else "nothing"
         if verdict.passed or verdict.score >= exercise.points or named != mistake.name:
             wrong.append(f"{mistake.name}: score {verdict.score:g}, named {named}")
-        elif mistake.message not in html.unescape(verdict.html()):
+        elif mistake.message not in read(verdict.html()):
             wrong.append(f"{mistake.name}: its message is not shown")
     assert not wrong, "\n".join(wrong)
 

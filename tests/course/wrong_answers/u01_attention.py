@@ -237,6 +237,6 @@ def softmax(x, dim=-1):
     e = (x - x.amax(dim, keepdim=True)).float().exp()
     return (e / e.sum(dim, keepdim=True)).to(x.dtype)
 """,
-        ["Nearly right", "the digits of float64", "do not go through float32"],
+        ["the precision of float32", "Leave out .float()"],
     ),
 ]

@@ -52,7 +52,7 @@ def rms_norm_half(x, weight, eps=1e-6):
     normed = work * torch.rsqrt((work**2).mean(-1, keepdim=True) + eps)
     return normed.to(x.dtype) * weight
 """,
-        ["has dtype float32, expected float16"],
+        ["In 2 of the 3 cases", "float32 weight turns the result into float32", "something else is wrong as well"],
     ),
     (
         "the shortcut that cancels",
