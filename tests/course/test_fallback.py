@@ -40,6 +40,7 @@ def unnamed(monkeypatch):
     from anatomy import naming
 
     monkeypatch.setattr(naming, "named", lambda *args: None)
+    monkeypatch.setattr(naming, "in_part", lambda *args: None)
 
 
 @pytest.mark.parametrize(
