@@ -1398,7 +1398,7 @@ class Experts(nn.Module):
         ### END SOLUTION
 
     def forward(self, x):
-        """(B, T, d_model) → (B, T, d_model)."""
+        """(B, T, d_model) → the same shape and dtype."""
         ### BEGIN SOLUTION
         share, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
         share = share / share.sum(-1, keepdim=True)

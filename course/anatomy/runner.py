@@ -173,7 +173,10 @@ class Execution:
             made = type(step["new"], (made,), {name: FUNCTION_ARGUMENTS[fn] for name, fn in methods.items()})
         module = made(*args, **kwargs)
         if step.get("state") is not None:
-            module.load_state_dict({k: self.inputs[t] for k, t in step["state"].items()}, strict=True)
+            state = {k: self.inputs[t] for k, t in step["state"].items()}
+            if {t.dtype for t in state.values()} == {torch.float64}:
+                module.double()  # else its weights would be rounded
+            module.load_state_dict(state, strict=True)
         if hasattr(module, "train"):
             module.train(bool(step.get("train")))
         return module, None

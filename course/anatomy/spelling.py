@@ -101,6 +101,8 @@ class _Writer:
         self.names[i] = name = self._name("m")
         lines = [f"{name} = {made}"]
         if step.get("state") is not None:
+            dtypes = {self.case.tensors[t].dtype for t in step["state"].values()}
+            lines += [f"{name}.double()"] * (dtypes == {torch.float64})
             weights = [f'"{k}": {self._tensor(t)}' for k, t in step["state"].items()]
             lines.append(_broken(f"{name}.load_state_dict", [_broken("", weights, "{}")]))
             # Only what loads weights is sure to be a module with the two modes.

@@ -71,8 +71,9 @@ def test_tensors_of_a_value_that_is_too_large_are_not_sent():
         ({"complex": ["1+2j", 0]}, "not a complex"),
         ({"complex_tensor": "b"}, "not a complex"),
         ([[0] * 9_000] * 9, "not a value: list"),
+        ({"list": [0] * (MAX_NODES + 1)}, "too large"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_what_does_not_follow_the_grammar_is_refused(tree, words):
     with pytest.raises(MalformedTree, match=words):

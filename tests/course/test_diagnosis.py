@@ -252,6 +252,8 @@ def related(expected, got, inputs=()):
         (GRID.abs(), GRID, "The expected result is the absolute value of yours"),
         (GRID.exp(), GRID.exp().rsqrt(), "one over the square root of"),
         (GRID > 0, GRID <= 0, "True stands where False belongs"),
+        (GRID, GRID.roll(1, -1), "one place too late along the last axis"),
+        (GRID, GRID.roll(-1, -1), "one place too early along the last axis"),
         (GRID.double() / 3, (GRID / 3).double(), "the precision of float32"),
         (GRID[0], GRID[0] * (1 + torch.tensor([2e-4, -2e-4, 1e-4, 0, 0])), None),
     ],

@@ -68,6 +68,14 @@ def test_a_change_is_told_and_its_code_shown():
     assert verdict.mistakes[0].name == "generic.edit" and "`alpha * len(A)`" in verdict.mistakes[0].message
 
 
+def test_a_result_that_is_nearly_that_of_a_change_is_not_told_it():
+    def nearly(x, A, B, alpha):
+        return 1.003 * (x @ A.T @ B.T) * (alpha * A.shape[0])
+
+    verdict = verdict_on("lora.forward", [nearly, *_right("lora.forward")[1:]])
+    assert not verdict.passed and "generic.edit" not in [m.name for m in verdict.mistakes]
+
+
 def test_one_small_number_shows_no_change():
     record = records.load("start.weighted_average")
     problems = [None for _ in record.cases]

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from anatomy import runner, torch_settings
+from anatomy import codec, runner, torch_settings
 
 from autograder.judge.spec import Program, Ref
 
@@ -116,3 +116,14 @@ def test_what_an_earlier_call_returned_may_grow():
     program = Program().call(1).call(Ref(0))
     outcome, _ = runner.run_program(program.finish("f"), program.tensors, {"f": grow})
     assert [r["value"] for r in outcome["results"]] == [{"list": [1]}, None] and outcome["mutated"] == []
+
+
+@pytest.mark.parametrize("calls", [2, 3])
+def test_what_a_later_call_writes_into_a_result_was_not_there_when_it_was_returned(calls):
+    buffer = torch.zeros(2)
+    program = Program()
+    for _ in range(calls):
+        program.call(torch.ones(2))
+    outcome, tensors = runner.run_program(program.finish("f"), program.tensors, {"f": buffer.add_})
+    returned = [codec.decode(r["value"], tensors).tolist() for r in outcome["results"]]
+    assert returned == [[n, n] for n in range(1, calls + 1)]

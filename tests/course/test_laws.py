@@ -37,6 +37,11 @@ def test_the_bound_is_the_one_of_massart():
     assert 0.02 < failed / 2000 < 0.06
 
 
+def test_a_spread_that_is_off_by_a_fifth_fails():
+    seen = [laws.problem(N, 0.0236 * torch.randn(ROWS, COLUMNS, generator=generator(s))) for s in range(20)]
+    assert sum(s is not None for s in seen) > 15
+
+
 def sinusoids(rows, columns):
     return 0.02 * math.sqrt(2) * torch.sin(torch.arange(rows)[:, None] / 100 ** (torch.arange(columns) / columns))
 

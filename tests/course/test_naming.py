@@ -1,6 +1,7 @@
 """Known mistakes are named from what a learner's code gives, and a coincidence names nothing."""
 
 import math
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -172,9 +173,19 @@ def outcome(value):
     from anatomy import codec
 
     tensors = {}
+    if isinstance(value, Written):
+        given, tensors = outcome(value.value)
+        return given | {"mutated": ["argument 0"]}, tensors
     if isinstance(value, Exception):
         return {"results": [{"raises": [type(value).__name__, str(value), ""]}], "mutated": []}, {}
     return {"results": [{"value": codec.encode(value, tensors, prefix="o")}], "mutated": []}, tensors
+
+
+@dataclass
+class Written:
+    """A result whose function has written into its input."""
+
+    value: torch.Tensor
 
 
 def row(*numbers):
@@ -210,6 +221,12 @@ def test_a_mistake_is_no_part_of_an_answer_that_gives_the_same_by_chance():
         ([one, two], [WRONG, both]),
     ):
         assert judged(cases, learner).mistakes[0].name.startswith("generic."), learner
+
+
+def test_a_mistake_is_named_without_its_writing_into_an_input_and_not_with_a_writing_of_its_own():
+    assert toy([(RIGHT, {"a": Written(WRONG)})], [WRONG]) == "a"
+    assert toy([(RIGHT, {"a": Written(WRONG)})], [Written(WRONG)]) == "a"
+    assert toy([(RIGHT, {"a": WRONG})], [Written(WRONG)]) is None
 
 
 def test_failed_cases_of_another_function_need_another_name():

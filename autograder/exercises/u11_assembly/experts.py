@@ -103,6 +103,26 @@ def _chosen_last(self, x):
     return (mine * (p / p.sum(-1, keepdim=True))[..., None]).sum(2)
 
 
+def _collected(add):
+    """The results are added into a tensor of zeros that is float32 whatever x is, by ``add(out, where, made)``."""
+
+    def forward(self, x):
+        p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
+        share, out = p / p.sum(-1, keepdim=True), torch.zeros(x.shape)
+        for i, expert in enumerate(self.experts):
+            b, t, place = torch.where(chosen == i)
+            if len(b):
+                out = add(out, (b, t), expert(x[b, t]) * share[b, t, place][:, None])
+        return out
+
+    return variant(Experts, forward=forward)
+
+
+def _written(out, where, made):
+    out[where] = out[where] + made.float()
+    return out
+
+
 def _all_mixed(self, x):
     p = self.router(x).softmax(-1)
     return sum(p[..., i, None] * expert(x) for i, expert in enumerate(self.experts))
@@ -180,6 +200,12 @@ def _unchosen(g: Source) -> Program:
     return Program().new("Experts", c, state=state).call(x)
 
 
+def _double(g: Source) -> Program:
+    c = experts()
+    state = weights(g, Experts(c), torch.float64)
+    return Program().new("Experts", c, state=state).call(g.randn(2, 3, c["d_model"], dtype=torch.float64))
+
+
 def _by_hand(g: Source) -> Program:
     c = experts(d_model=1, d_ff=1, n_heads=1, n_kv_heads=1, n_experts=3, activation="relu")
     state = {"router.weight": torch.tensor([[2.0], [1.0], [0.0]]).log_().nan_to_num(neginf=-100.0)}
@@ -244,6 +270,7 @@ EXERCISE = Exercise(
             "one expert for each token, whose share is 1; then all of three",
             _one_and_all,
         ),
+        Case("double", "weights and tokens in float64: the result is float64", _double),
         Case("unchosen", "an expert of NaN that no token is sent to: it does not run", _unchosen),
         Case(
             "gradients",
@@ -362,6 +389,16 @@ EXERCISE = Exercise(
             "with_residual",
             routing(after=lambda out, x: out + x),
             "The token itself is added. The block's residual does that: return the experts' part alone.",
+        ),
+        Mutant(
+            "float32_alone",
+            _collected(_written),
+            "The results are collected in a float32 tensor, whatever dtype the tokens have. Make it of x's dtype.",
+        ),
+        Mutant(
+            "float32_refused",
+            _collected(lambda out, where, made: out.index_put(where, made, accumulate=True)),
+            "The tensor that collects the results is float32, so it refuses float64 ones. Make it of x's dtype.",
         ),
         Mutant(
             "router_detached",

@@ -20,7 +20,6 @@ ONE_PRECISION: dict[str, str] = {
     "assembly.block": _LAYERS,
     "assembly.decoder": _LAYERS,
     "assembly.encoder": _LAYERS,
-    "assembly.experts": _LAYERS,
     "assembly.cross_block": _LAYERS,
     "assembly.encoder_decoder": _LAYERS,
 }
