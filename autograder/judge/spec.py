@@ -35,8 +35,11 @@ class Source:
     def size(self, shown: int, graded: int) -> int:
         """``shown`` in a check; in grading ``graded``, a size at which a way that costs too much runs out of memory.
 
-        What a check counts can be forged; this cannot. Known mistakes do not run at such a size.
+        What a check counts can be forged; this cannot. Known mistakes do not run at such a size. Raises ValueError
+        where the graded size is hardly larger, and so costs nobody anything.
         """
+        if graded < 4 * shown:
+            raise ValueError(f"a graded size of {graded} is hardly more than {shown}: at which does memory run out?")
         self.is_large |= self.graded
         return graded if self.graded else shown
 

@@ -323,8 +323,10 @@ def test_reads_may_be_of_an_input():
 
 def test_a_size_is_the_one_shown_until_it_is_graded():
     shown, graded = Source(1), Source(1, graded=True)
-    assert (shown.size(5, graded=9), shown.is_large) == (5, False)
-    assert (graded.size(5, graded=9), graded.is_large) == (9, True)
+    assert (shown.size(5, graded=20), shown.is_large) == (5, False)
+    assert (graded.size(5, graded=20), graded.is_large) == (20, True)
+    with pytest.raises(ValueError, match="hardly more"):
+        shown.size(5, graded=9)
 
 
 @pytest.mark.parametrize(

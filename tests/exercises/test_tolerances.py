@@ -65,7 +65,7 @@ def _largest(t):
     return t[t.isfinite()].abs().max().item() if t.isfinite().any() else 0.0
 
 
-# A result that is wrong by this factor everywhere; half precision allows 32 steps of the largest entry and 64 of its own.
+# A result is wrong by this factor everywhere; half precision allows 32 steps of the largest entry, 64 of its own.
 OFF = {torch.float16: 1.35, torch.bfloat16: 2.0}
 
 
