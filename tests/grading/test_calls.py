@@ -260,3 +260,5 @@ def test_what_a_finding_says():
 def test_there_are_enough_of_them():
     assert len(EVASIONS) >= 200 and len(RIGHT) >= 60 and len(PLAYING) >= 15
     assert {e[0] for e in RIGHT} == set(BANNED)
+    told = f"({len(EVASIONS)} evasions, {len(RIGHT)} right answers, {len(PLAYING)} ways to play beside one)"
+    assert told in (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")

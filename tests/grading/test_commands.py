@@ -40,7 +40,7 @@ def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, san
     page.unlink()  # so that there is something to write
     for folder in ("autograded", "feedback"):
         (here / folder / "ada" / START / "submission_secret.txt").unlink()
-    (here / ".secret").chmod(0o644)
+    (here / ".secret").chmod(0o640)  # the group is others, too
     capsys.readouterr()
     monkeypatch.setattr(sessions, "ready", lambda zygote: pytest.fail("sandboxes were made ready first"))
     for command in (lambda: publishing.main([]), lambda: main(GRADE), one_secret.main):
