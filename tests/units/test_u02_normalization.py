@@ -69,6 +69,11 @@ def test_instance_norm_keeps_samples_and_channels_apart():
     assert moved[0, 0].all() and not moved[1:].any() and not moved[0, 1:].any()
 
 
+def test_operations_of_norms_beside_those_of_weights():
+    d = 4096
+    assert says(f"one operation to every {round(24 * d**2 / (2 * (7 * d + 5)), -3):,.0f} of these")
+
+
 def test_the_claim_about_operations_is_decided_by_the_recording():
     record = recorded("norm_bandwidth")
     row = next(r for r in record["rows"] if r["tokens"] == 1024 and r["dtype"] == "float32")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +14,8 @@ from autograder.recording.experiments import length as script
 from autograder.reference import rope, rope_scaling
 from autograder.reference.measuring import accuracy_by_position
 
+PROSE = (Path(__file__).parents[2] / "solutions" / "06-rope.py").read_text(encoding="utf-8")
+
 
 def generator(seed=0):
     return torch.Generator().manual_seed(seed)
@@ -22,7 +25,8 @@ def generator(seed=0):
 
 
 def test_wavelengths_that_the_text_names():
-    assert round(rope.wavelengths(128)[-1].item()) == 54410
+    fastest, slowest = rope.wavelengths(128)[[0, -1]].tolist()
+    assert f"comes round every {fastest:.0f} words, the slowest every {slowest:,.0f}. " in PROSE
     assert (64 / rope.wavelengths(32) > 1).sum() == 5, "five pairs pass a full turn within 64 places"
 
 
