@@ -68,6 +68,8 @@ def run_filter(code, number, argument=0, arch=0xC000003E):
         (435, 0, 0x00050026),  # clone3: not there
         (41, 1, 0x7FFF0000),  # a Unix socket
         (41, 40, 0x00050061),  # a virtual machine's socket
+        (160, 4, 0x00050001),  # setrlimit of a core's size to 0: the kernel would start its handler
+        (160, 7, 0x7FFF0000),  # setrlimit of open files
         (0x40000000, 0, 0x00050026),  # an x32 call
     ],
 )
