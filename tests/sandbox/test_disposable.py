@@ -85,6 +85,16 @@ def test_a_flood_is_not_read(size):
     assert "too large" in str(ended(lambda line: bytes(size)))
 
 
+def test_a_flood_in_many_small_parts_is_not_read_either():
+    def work(line):
+        for _ in range(8):
+            line.note(bytes(MIB // 4))
+        return b""
+
+    end = ended(work)
+    assert "too large" in str(end) and len(end.notes) < 4
+
+
 def test_a_step_that_arrives_together_with_a_flood_is_heard():
     """The parent may be late, and read both at once: what was at fault is still the later step."""
 
