@@ -182,6 +182,20 @@ def test_a_zip_that_would_write_elsewhere_is_refused_whole(names, says, root, tm
     assert says in said[-1] and snapshot(root) == before and not (tmp_path / "x").exists()
 
 
+def test_a_release_that_is_cut_short_has_no_notebook_before_its_package(tmp_path, monkeypatch):
+    names = [
+        "course/01-attention/01-attention.ipynb",
+        "requirements.lock",
+        "course/pyproject.toml",
+        "course/anatomy/z.py",
+    ]
+    written = []
+    monkeypatch.setattr(newer, "_is_release", lambda content: True)
+    monkeypatch.setattr(newer.files, "replace", lambda path, content: written.append(path.name))
+    newer._install(tmp_path, dict.fromkeys(names, b"new"), print, lambda path: True)
+    assert written == ["z.py", "pyproject.toml", "requirements.lock", "01-attention.ipynb"]
+
+
 def test_what_is_no_package_is_one_sentence(root, tmp_path, said):
     (tmp_path / "empty").mkdir()
     whole = archive(tmp_path / "whole.zip", GOOD | {"t/assets/x": os.urandom(5000)}).read_bytes()

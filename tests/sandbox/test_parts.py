@@ -122,6 +122,7 @@ def test_version_2_limits_memory_processes_and_cpu_time(tmp_path, monkeypatch):
     quota, period = map(int, (made[0] / "cpu.max").read_text().split())
     assert 1 <= quota / period < 1.1
     assert (made[0] / "pids.max").read_text() == "7" and (made[0] / "memory.max").exists()
+    assert (made[0] / "memory.swap.max").read_text() == "0", "swap is memory, too"
     assert cgroups.covered(made) == {"memory", "cpu"}
 
 
