@@ -49,6 +49,15 @@ def test_rope_with_reduced_motion_steps_but_does_not_play(stage):
     assert (trait(page, "m"), trait(page, "n")) == (10, 5)
 
 
+def test_a_step_from_the_last_position_goes_back_with_the_distance_kept(stage):
+    page = stage(CASE.make(m=POSITIONS - 2, n=POSITIONS - 6), reduced_motion="reduce")
+    step = page.get_by_role("button", name="Step both +1")
+    step.press("Enter")
+    assert (trait(page, "m"), trait(page, "n")) == (POSITIONS - 1, POSITIONS - 5)
+    step.press("Enter")
+    assert (trait(page, "m"), trait(page, "n")) == (4, 0)
+
+
 def test_first_change_of_a_frame_is_drawn_at_once_and_later_ones_with_it(stage):
     drawn = stage(CASE.make(m=9, n=4)).evaluate("""async () => {
       const key = () => document.querySelector('.ta').dataset.key.split(',')[0];
