@@ -133,6 +133,13 @@ def test_what_cannot_be_filled_in_is_one_sentence(facts, text, says):
         numbers.fill(text)
 
 
+def test_a_negative_number_has_no_word():
+    """It would count from the end of the words."""
+    assert numbers.shown(2, "word", "here") == "two" and numbers.shown(0, "Word", "here") == "None"
+    with pytest.raises(TextError, match="cannot be shown"):
+        numbers.shown(-1, "word", "here")
+
+
 def test_another_recording_changes_the_sentence_or_fails_by_name(monkeypatch):
     """Had z-loss ended like QK-norm, the text would say so; a recording without what is told is refused."""
     data, text = recorded("loss_spike"), "{{loss_spike.elsewhere.held}} of {{loss_spike.elsewhere.runs}}"

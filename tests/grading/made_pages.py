@@ -66,6 +66,8 @@ def submission(student="ada", wrong=()):
 def feedback_page():
     """HTML of a student's page: passed and failed exercises, comments, points of a person, lateness."""
     graded = submission(wrong=(0, 2))
+    failed = next(v for v in graded.verdicts if not v.passed)
+    failed.mistakes[0].message += f" Your code raised NameError: {'a_long_name_' * 12}."
     points = {grade_id(v.exercise): v.score for v in graded.verdicts}
     first = grade_id(graded.verdicts[0].exercise)
     standing = Standing(
