@@ -11,7 +11,7 @@ def dequantize_float(codes, scale):
     return dequantize(codes, scale)
 
 
-def _top(bits):
+def top(bits):
     return 2 ** (bits - 1) - 1
 
 
@@ -20,11 +20,16 @@ def _int8(bits):
 
 
 def _of_bits(bits):
-    return -(2 ** (bits - 1)), _top(bits)
+    return -(2 ** (bits - 1)), top(bits)
 
 
-def _codes(scale_of, ends=None):
-    """A quantize with its check: codes cut to the ends, or wrapping around in int8."""
+def evenly(bits):
+    """The ends of codes that are cut on both sides alike."""
+    return -top(bits), top(bits)
+
+
+def quotient(scale_of, ends=None):
+    """A quantize with its check, from another scale; codes wrap around, or are cut to ends(bits)."""
 
     def wrong(x, dim, bits=8):
         if not 2 <= bits <= 8:
@@ -34,7 +39,11 @@ def _codes(scale_of, ends=None):
         codes = codes if ends is None else codes.clamp(*ends(bits))
         return codes.to(torch.int32).to(torch.int8), scale
 
-    return wrong, dequantize_float
+    return wrong
+
+
+def _codes(scale_of, ends=None):
+    return quotient(scale_of, ends), dequantize_float
 
 
 def _largest_over(levels):
@@ -87,13 +96,13 @@ MISTAKES = [
     ),
     Mutant(
         "range_cut_evenly",
-        _codes(_range_over(lambda bits: 2**bits - 1), lambda bits: (-_top(bits), _top(bits))),
+        _codes(_range_over(lambda bits: 2**bits - 1), evenly),
         "The scale comes from the range, maximum minus minimum, and codes are cut off on both sides. Which entry of a "
         "slice must have the largest code, so that none is cut?",
     ),
     Mutant(
         "half_the_range",
-        _codes(_range_over(lambda bits: 2 * _top(bits)), _int8),
+        _codes(_range_over(lambda bits: 2 * top(bits)), _int8),
         "The scale comes from half the range, (maximum − minimum) / 2. That reaches the farthest entry only where "
         "both lie equally far from 0: look at the magnitudes.",
     ),

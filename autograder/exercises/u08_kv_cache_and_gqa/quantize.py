@@ -5,7 +5,7 @@ import torch
 from autograder.judge.spec import Case, Exercise, Mutant, Ref, call
 from autograder.reference.quantized_cache import quantize
 
-from ._code_mistakes import MISTAKES, dequantize_float
+from ._code_mistakes import MISTAKES, dequantize_float, evenly, quotient, top
 
 
 def quantize_by_slices(x, dim, bits=8):
@@ -82,26 +82,8 @@ def many_bits_checked(x, dim, bits=8):
     return _quantize()(x, dim, bits)
 
 
-def _quotient(scale_of, cut=None):
-    """A quantize with its check, from another scale; codes wrap around, or are cut to ±cut(bits)."""
-
-    def wrong(x, dim, bits=8):
-        if not 2 <= bits <= 8:
-            raise ValueError("bits must lie in 2 to 8")
-        scale = scale_of(x, dim, bits)
-        codes = torch.round(x / torch.where(scale == 0, torch.ones_like(scale), scale))
-        codes = codes if cut is None else codes.clamp(-cut(bits), cut(bits))
-        return codes.to(torch.int32).to(torch.int8), scale
-
-    return wrong
-
-
-def _top(bits):
-    return 2 ** (bits - 1) - 1
-
-
 def _bare(x, dim, bits):
-    return x.abs().max() / _top(bits)
+    return x.abs().max() / top(bits)
 
 
 def _expanded(x, dim, bits):
@@ -110,7 +92,7 @@ def _expanded(x, dim, bits):
 
 def _over_others(x, dim, bits):
     others = [d for d in range(x.dim()) if d != dim % x.dim()]
-    return x.abs().amax(dim=others, keepdim=True) / _top(bits)
+    return x.abs().amax(dim=others, keepdim=True) / top(bits)
 
 
 def _range(x, dim, bits):
@@ -124,12 +106,12 @@ def _caret(x, dim, bits):
 def _dropped_before(x, dim, bits=8):
     if not 2 <= bits <= 8:
         raise ValueError("bits must lie in 2 to 8")
-    scale = x.abs().amax(dim) / _top(bits)
+    scale = x.abs().amax(dim) / top(bits)
     return torch.round(x / torch.where(scale == 0, torch.ones_like(scale), scale)).to(torch.int8), scale
 
 
 def _upside_down(x, dim, bits=8):
-    scale = _top(bits) / x.abs().amax(dim, keepdim=True)
+    scale = top(bits) / x.abs().amax(dim, keepdim=True)
     return torch.round(x * scale).nan_to_num(0).to(torch.int8), scale
 
 
@@ -317,52 +299,52 @@ EXERCISE = Exercise(
         ),
         Mutant(
             "one_scale_bare",
-            (_quotient(_bare), DQ),
+            (quotient(_bare), DQ),
             "One scale, a single number, serves the whole tensor. Take the largest magnitude along dim, with "
             "keepdim=True.",
         ),
         Mutant(
             "one_scale_expanded",
-            (_quotient(_expanded), DQ),
+            (quotient(_expanded), DQ),
             "Every slice gets the scale of the whole tensor. Take the largest magnitude along dim, with keepdim=True.",
         ),
         Mutant(
             "other_axes",
-            (_quotient(_over_others), DQ),
+            (quotient(_over_others), DQ),
             "The scales run along the other axes. dim is the axis that shares a scale: the maximum runs over dim, and "
             "the scale has size 1 there.",
         ),
         Mutant(
             "largest_abs_after",
-            (_quotient(lambda x, dim, bits: x.amax(dim, keepdim=True).abs() / _top(bits)), DQ),
+            (quotient(lambda x, dim, bits: x.amax(dim, keepdim=True).abs() / top(bits)), DQ),
             "abs comes after the maximum, so larger negative entries do not count. Take abs first, then the maximum.",
         ),
         Mutant(
             "largest_cut",
-            (_quotient(lambda x, dim, bits: x.amax(dim, keepdim=True).clamp(min=0) / _top(bits), cut=_top), DQ),
+            (quotient(lambda x, dim, bits: x.amax(dim, keepdim=True).clamp(min=0) / top(bits), ends=evenly), DQ),
             "The largest value is taken, so larger negative entries are cut off. Take the largest magnitude: abs "
             "first.",
         ),
         Mutant(
             "range",
-            (_quotient(_range), DQ),
+            (quotient(_range), DQ),
             "The scale comes from the range, maximum minus minimum. Here codes are symmetric around 0: the largest "
             "magnitude over 2^(bits−1) − 1.",
         ),
         Mutant(
             "eight_bits_always",
-            (_quotient(lambda x, dim, bits: x.abs().amax(dim, keepdim=True) / 127), DQ),
+            (quotient(lambda x, dim, bits: x.abs().amax(dim, keepdim=True) / 127), DQ),
             "The largest code is 127 for any number of bits. It is 2^(bits−1) − 1.",
         ),
         Mutant(
             "one_level_cut",
-            (_quotient(lambda x, dim, bits: x.abs().amax(dim, keepdim=True) / 2 ** (bits - 1), cut=_top), DQ),
+            (quotient(lambda x, dim, bits: x.abs().amax(dim, keepdim=True) / 2 ** (bits - 1), ends=evenly), DQ),
             "The scale divides by 2^(bits−1), and the code that is one too large is cut off. Divide by the largest "
             "code itself, 2^(bits−1) − 1.",
         ),
         Mutant(
             "caret",
-            (_quotient(_caret), DQ),
+            (quotient(_caret), DQ),
             "In Python 2 ^ n is no power: ^ combines bits. Write 2 ** (bits - 1) - 1.",
         ),
         Mutant(
