@@ -189,6 +189,12 @@ class Program:
         }
         return self
 
+    def double(self) -> Self:
+        """All tensors so far in float64, a module's weights included, and numbers that float32 would have to round."""
+        wide = lambda t: t.double() * (1 + 2**-30) if t.is_floating_point() else t
+        self.tensors = {name: wide(t) for name, t in self.tensors.items()}
+        return self
+
     def finish(self, target: str) -> runner.Program:
         """JSON form, with the default target filled in, and how inputs lie in memory where that is not in order.
 

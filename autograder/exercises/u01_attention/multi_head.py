@@ -123,8 +123,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "no bias",
-            "bias=False leaves four matrices and nothing else",
-            lambda g: module(g, 6, 2, bias=False).call(g.randn(1, 4, 6)),
+            "bias=False leaves four matrices and nothing else; weights and x are float64, and so is the result",
+            lambda g: module(g, 6, 2, bias=False).call(g.randn(1, 4, 6)).double(),
         ),
         Case(
             "mask per query",

@@ -215,8 +215,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "other sublayers",
-            "sublayers exchanged, one sentence of one word",
-            lambda g: _block(g, 6)("square", "sin").call(g.randn(1, 1, 6, scale=2.0)),
+            "sublayers exchanged, one sentence of one word, in float64",
+            lambda g: _block(g, 6)("square", "sin").call(g.randn(1, 1, 6, scale=2.0)).double(),
         ),
         Case(
             "gradient",

@@ -131,7 +131,11 @@ EXERCISE = Exercise(
     cases=[
         Case("by hand", "one unit with weights 1 (gate), 2 (up) and 3 (down): 2 gives 2·4·3 = 24, −2 gives 0", by_hand),
         Case("sigmoid", "GLU: the sigmoid gates, the other branch stays as it is", one_call("sigmoid")),
-        Case("silu", "SwiGLU, one token, an odd width", one_call("silu", d_model=3, d_ff=7, shape=(1,))),
+        Case(
+            "silu",
+            "SwiGLU, one token, an odd width, in float64",
+            lambda g: one_call("silu", d_model=3, d_ff=7, shape=(1,))(g).double(),
+        ),
         Case(
             "ones",
             "an activation that is always 1 leaves down(up(x)): twice the input, twice the output",

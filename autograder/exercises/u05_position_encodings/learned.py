@@ -195,8 +195,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "ids decide",
-            "ids of shape (2, 4) that start at 3 and repeat give (2, 4, d_model)",
-            lambda g: _table_of(9, 3, g.randn(9, 3), g.integers(3, 9, 2, 4)),
+            "ids of shape (2, 4) that start at 3 and repeat give (2, 4, d_model), from a table in float64",
+            lambda g: _table_of(9, 3, g.randn(9, 3), g.integers(3, 9, 2, 4)).double(),
         ),
         Case(
             "gradient",

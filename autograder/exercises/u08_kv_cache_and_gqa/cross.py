@@ -237,8 +237,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "more queries",
-            "three target tokens at once see all four source tokens",
-            lambda g: _cross_program(g, 6, 2, 4, [3]),
+            "three target tokens at once see all four source tokens, in float64",
+            lambda g: _cross_program(g, 6, 2, 4, [3]).double(),
         ),
         Case(
             "three steps",

@@ -186,11 +186,11 @@ def _bare(g: Source) -> Program:
     return _new(g, gpt(placement="post", eps=0.2)).call(g.randn(2, 5, 12))
 
 
-def _gradients(*placements: str) -> Callable[[Source], Program]:
+def _gradients(*placements: str, position: str = "rope") -> Callable[[Source], Program]:
     def build(g):
         program = Program()
         for placement in placements:
-            c = llama(**SLIM_LLAMA, placement=placement, eps=0.1)
+            c = llama(**SLIM_LLAMA | {"position": position}, placement=placement, eps=0.1)
             program.new("Block", c, state=weights(g, Block(c)))
             program.call(g.randn(2, 3, 6), causal(0, 3), torch.arange(3), grad=[0], params=True)
         return program
@@ -234,8 +234,8 @@ EXERCISE = Exercise(
         Case("gradients", "gradients reach x and all weights, norms included", _gradients("pre")),
         Case(
             "other wirings learn",
-            "the same with four norms, with the norm on the sum, and with it inside",
-            _gradients("both", "post", "inside"),
+            "the same in float64, without RoPE: with four norms, with the norm on the sum, and with it inside",
+            lambda g: _gradients("both", "post", "inside", position="none")(g).double(),
             weight=0.5,
         ),
     ],

@@ -58,7 +58,7 @@ def _attention(g: Source) -> Program:
 def _attention_masked(g: Source) -> Program:
     real = torch.tensor([[True, True, True, False, False], [False, True, True, True, True]])
     program = made(g, "CrossAttention", CrossAttention, t5())
-    return program.call(g.randn(2, 3, 12), g.randn(2, 5, 12), hidden(real) + g.randn(1, 3, 3, 5))
+    return program.call(g.randn(2, 3, 12), g.randn(2, 5, 12), hidden(real) + g.randn(1, 3, 3, 5)).double()
 
 
 def _attention_stored(g: Source) -> Program:
@@ -76,7 +76,7 @@ def _block_masked(g: Source) -> Program:
     real = torch.tensor([[True, True, False], [True, True, True]])
     mine = blocked(g.randn(1, 3, 4, 4), causal(0, 4))
     program = made(g, "CrossBlock", CrossBlock, t5_later())
-    return program.call(g.randn(2, 4, 12), g.randn(2, 3, 12), mine, hidden(real))
+    return program.call(g.randn(2, 4, 12), g.randn(2, 3, 12), mine, hidden(real)).double()
 
 
 def _block_stored(g: Source) -> Program:
@@ -116,7 +116,11 @@ EXERCISE = Exercise(
     alternatives=[(ByEinsum, CrossBlock), (CrossAttention, BySums)],
     cases=[
         Case("attention", "three queries on a memory of five, three heads; then one on another", _attention, weight=2),
-        Case("attention, masked", "a mask that is added: −∞ at padding, other numbers elsewhere", _attention_masked),
+        Case(
+            "attention, masked",
+            "a mask that is added, in float64: −∞ at padding, other numbers elsewhere",
+            _attention_masked,
+        ),
         Case(
             "attention, stored",
             "with a past, the memory is not read: other vectors stand in its place",
@@ -124,7 +128,7 @@ EXERCISE = Exercise(
         ),
         Case("attention, gradients", "gradients reach both texts, the mask and all four weights", _attention_gradients),
         Case("block", "two texts, no masks: attention, cross-attention, feed-forward layer", _block, weight=2),
-        Case("block, masked", "both masks: one for its own text, one for the other", _block_masked),
+        Case("block, masked", "both masks, in float64: one for its own text, one for the other", _block_masked),
         Case(
             "block, stored",
             "three tokens, then two: its own cache grows, the other does not",

@@ -206,8 +206,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "padded chunks",
-            "3 and 2 tokens; the first three of one text are padding",
-            _chunks(gpt(**THIN), [3, 2], True),
+            "3 and 2 tokens in float64; the first three of one text are padding",
+            lambda g: _chunks(gpt(**THIN), [3, 2], True)(g).double(),
             weight=2,
         ),
         Case("windows", "three layers, the first and the third see two keys", _whole(WINDOWS, 2, 6)),

@@ -116,7 +116,7 @@ def _albert(g: Source) -> Program:
 
 def _wide_only(g: Source) -> Program:
     c = llama(d_embedding=5)
-    return _new(g, c).call(_ids(g, c), _places(g, c))
+    return _new(g, c).call(_ids(g, c), _places(g, c)).double()
 
 
 def _segments_only(g: Source) -> Program:
@@ -132,7 +132,7 @@ def _rotary(g: Source) -> Program:
 
 def _head(g: Source) -> Program:
     c = llama(d_embedding=7)
-    return _new(g, c).call(g.randn(2, 3, 7), method="logits").call(g.randn(1, 7), method="logits")
+    return _new(g, c).call(g.randn(2, 3, 7), method="logits").call(g.randn(1, 7), method="logits").double()
 
 
 def _gradients(g: Source) -> Program:
@@ -180,12 +180,12 @@ EXERCISE = Exercise(
         Case("segments", "BERT: tokens, positions, segments, then a norm", _bert, weight=2),
         Case("first segment", "segments left out: all tokens are of segment 0", _first_segment),
         Case("factorized", "ALBERT: tables 4 wide, the norm on 4 numbers, then a matrix to 12", _albert, weight=2),
-        Case("wide only", "tables 5 wide and a matrix to 12, no norm and no positions", _wide_only),
+        Case("wide only", "tables 5 wide and a matrix to 12, in float64, no norm and no positions", _wide_only),
         Case(
             "segments only", "four segments and a norm without a table of positions; positions are None", _segments_only
         ),
         Case("rotary", "with RoPE positions change nothing here, however far they go, or None", _rotary),
-        Case("head", "the tied head: each vector's product with each token's row", _head),
+        Case("head", "the tied head: each vector's product with each token's row, in float64", _head),
         Case("gradients", "gradients reach all three tables, the norm and the matrix", _gradients),
         Case("head gradients", "gradients of x and of the table, through the tied head", _head_gradients, weight=0.5),
         Case("long text", "eight tokens at places that a table of five rows has", _long_text, weight=0.5),

@@ -194,7 +194,7 @@ def _toys(g: Source) -> Program:
     attention: Any = toys.Attention
     feed_forward: Any = toys.ffn
     state = weights(g, Encoder(both, attention, feed_forward))
-    return program.new("Encoder", both, *TOYS, state=state).call(_words(g, 1, 3))
+    return program.new("Encoder", both, *TOYS, state=state).call(_words(g, 1, 3)).double()
 
 
 def _gradient(g: Source) -> Program:
@@ -221,7 +221,11 @@ EXERCISE = Exercise(
         Case("left out", "without segments all tokens belong to text 0; without real all are real", _left_out),
         Case("other placements", "RoPE and RMSNorm, with the bare stream normed at the end", _bare),
         Case("ALBERT", "one block that runs three to five times, and narrow tables", _shared, weight=2),
-        Case("other sublayers", "an attention and a feed-forward layer of the course's, without weights", _toys),
+        Case(
+            "other sublayers",
+            "an attention and a feed-forward layer of the course's, without weights; in float64",
+            _toys,
+        ),
         Case("gradients", "gradients reach all weights, those of a shared block from every round", _gradient),
     ],
     mutants=[

@@ -88,7 +88,7 @@ def _plain(g: Source, c: Config, B: int = 2, S: int = 4, T: int = 3) -> Program:
 
 def _encoded(g: Source) -> Program:
     program = made(g, "EncoderDecoder", EncoderDecoder, t5()).call(_tokens(g, 2, 5), method="encode")
-    return program.call(_tokens(g, 2, 5), REAL, method="encode")
+    return program.call(_tokens(g, 2, 5), REAL, method="encode").double()
 
 
 def _padded(g: Source) -> Program:
@@ -109,7 +109,7 @@ def _in_pieces(g: Source) -> Program:
     for number, T in enumerate((3, 2)):
         past: dict[str, Any] = {"past": Ref(number, 1)} if number else {}
         program.call(g.integers(0, 7, 2, T), memory, REAL, method="decode", **past)
-    return program
+    return program.double()
 
 
 def _long(g: Source) -> Program:
@@ -150,14 +150,14 @@ EXERCISE = Exercise(
         ),
         Case(
             "version 1.1",
-            "a gate in the feed-forward layers, and a head of its own",
-            lambda g: _plain(g, t5_later(), B=1, S=3, T=5),
+            "a gate in the feed-forward layers, and a head of its own, in float64",
+            lambda g: _plain(g, t5_later(), B=1, S=3, T=5).double(),
             weight=2,
         ),
-        Case("encode", "the memory of two texts, without padding and with two padded tokens", _encoded),
+        Case("encode", "the memory of two texts in float64, without padding and with two padded tokens", _encoded),
         Case("padding", "the source's padding is hidden from the encoder and from cross-attention", _padded, weight=2),
         Case("decode", "logits on a memory that is given, two of whose vectors are padding", _decoded),
-        Case("in pieces", "three tokens, then two, which go on from the caches", _in_pieces, weight=2),
+        Case("in pieces", "three tokens, then two, which go on from the caches, in float64", _in_pieces, weight=2),
         Case("long", "twenty tokens on both sides, then one more: wide buckets, counted from the right place", _long),
         Case("gradients", "gradients reach all weights, and both tables of biases", _gradients),
         Case("gradients, memory", "gradients reach the memory, through a head of its own", _gradients_of_memory),

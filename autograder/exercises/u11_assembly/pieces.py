@@ -164,8 +164,8 @@ EXERCISE = Exercise(
         ),
         Case(
             "own weight",
-            "weights of its own, another ε",
-            lambda g: made(g, "RMSNorm", RMSNorm, 5, eps=0.4).call(g.randn(2, 3, 5)),
+            "weights of its own, another ε, in float64",
+            lambda g: made(g, "RMSNorm", RMSNorm, 5, eps=0.4).call(g.randn(2, 3, 5)).double(),
         ),
         Case("rms", "norm is rms: d_model 5, ε 0.3", lambda g: _norm(g, "rms", 5, 0.3)),
         Case("layer", "norm is layer: d_model 6, ε 0.2, a weight and a bias", lambda g: _norm(g, "layer", 6, 0.2)),
@@ -175,7 +175,11 @@ EXERCISE = Exercise(
             "a gate with the tanh form of GELU; biases are asked for, but no gated layer has any",
             lambda g: _ffn(g, "gelu_tanh", ffn_bias=True),
         ),
-        Case("plain", "no gate, ReLU, biases", lambda g: _ffn(g, "relu", gated=False, ffn_bias=True)),
+        Case(
+            "plain",
+            "no gate, ReLU, biases, in float64",
+            lambda g: _ffn(g, "relu", gated=False, ffn_bias=True).double(),
+        ),
         Case("plain without bias", "no gate, GELU, no biases", lambda g: _ffn(g, "gelu", gated=False)),
         Case("gradients", "gradients of x and of RMSNorm's weight", _gradients, weight=0.5),
         Case("layer gradients", "gradients of x, weight and bias of make_norm's LayerNorm", _layer_gradients, 0.5),

@@ -187,7 +187,12 @@ EXERCISE = Exercise(
         Case("counted", "width 256, rank 2: few operations", _counted, weight=2),
         Case("wide", "rank 1 at a width at which B·A has no room", _wide),
         Case("new", "two new layers, not called yet: A and B are trained and the base is not; B alone is 0", _new),
-        Case("layer", "base and difference, with weights by name", lambda g: _module(g, 6, 4, 3, 2, 5), weight=2),
+        Case(
+            "layer",
+            "base and difference, with weights by name, in float64",
+            lambda g: _module(g, 6, 4, 3, 2, 5).double(),
+            weight=2,
+        ),
         Case(
             "trained",
             "gradients reach x, A and B, and not the base",

@@ -5,8 +5,6 @@ ONE_VALUE: dict[str, dict[str, str]] = {}
 # exercise → {"function(a, b)": why the two never meet}
 PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {}
 # exercise → why its floats come in one precision
-ONE_PRECISION: dict[str, str] = {
-    "attention.multi_head": "the layers of a new module are float32, and the text changes no dtype",
-}
+ONE_PRECISION: dict[str, str] = {}
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {}

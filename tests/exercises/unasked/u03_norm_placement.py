@@ -10,9 +10,6 @@ ONE_VALUE: dict[str, dict[str, str]] = {
 # exercise → {"function(a, b)": why the two never meet}
 PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {}
 # exercise → why its floats come in one precision
-ONE_PRECISION: dict[str, str] = {
-    "placement.block": "nn.LayerNorm(d_model) makes float32 weights, and refuses a stream in float64",
-    "placement.final_norm": "nn.LayerNorm(d_model) makes float32 weights, and refuses a stream in float64",
-}
+ONE_PRECISION: dict[str, str] = {}
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {}

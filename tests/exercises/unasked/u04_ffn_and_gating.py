@@ -9,8 +9,6 @@ PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {
     "ffn.gated": {"GatedFeedForward(activation, bias)": "only the reference has the argument bias"},
 }
 # exercise → why its floats come in one precision
-ONE_PRECISION: dict[str, str] = {
-    "ffn.gated": "nn.Linear makes float32 weights, and refuses an input in float64",
-}
+ONE_PRECISION: dict[str, str] = {}
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {}

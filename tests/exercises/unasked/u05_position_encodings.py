@@ -19,8 +19,6 @@ PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {
     "position.shaw": {"shaw_index(device, offset)": _REFERENCE_ONLY},
 }
 # exercise → why its floats come in one precision
-ONE_PRECISION: dict[str, str] = {
-    "position.learned": "ids are integers, and a new table is float32 whatever the weights that are loaded into it",
-}
+ONE_PRECISION: dict[str, str] = {}
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {}

@@ -11,7 +11,6 @@ ONE_PRECISION: dict[str, str] = {
     "cache.append": "the constructor names no dtype, so a cache holds float32, as torch.zeros makes it",
     "cache.rolling": "the constructor names no dtype, so a cache holds float32, as torch.zeros makes it",
     "cache.rotary_offset": "the notebook's rotate computes float32 angles, and turns written by hand may do so, too",
-    "cache.cross": "the layers of a new module are float32, and the text changes no dtype",
 }
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {

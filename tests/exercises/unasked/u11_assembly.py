@@ -14,14 +14,7 @@ PAIR_NEVER_MEETS: dict[str, dict[str, str]] = {
 }
 # exercise → why its floats come in one precision
 ONE_PRECISION: dict[str, str] = {
-    "assembly.pieces": _LAYERS,
-    "assembly.embeddings": _LAYERS,
     "assembly.attention": _LAYERS,
-    "assembly.block": _LAYERS,
-    "assembly.decoder": _LAYERS,
-    "assembly.encoder": _LAYERS,
-    "assembly.cross_block": _LAYERS,
-    "assembly.encoder_decoder": _LAYERS,
 }
 # exercise → {"function": why no gradient is asked of it}
 NO_GRADIENT: dict[str, dict[str, str]] = {
