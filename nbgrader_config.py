@@ -26,7 +26,7 @@ c.CourseDirectory.release_directory = "release"
 # c.AssignLatePenalties.plugin_class = "autograder.grading.late.PerDay"
 # c.PerDay.percent = 10
 
-release, steps = "autograder.build.release", "autograder.grading.nbgrader_steps"
+release, steps = "autograder.notebooks.release", "autograder.grading.nbgrader_steps"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.LockCells",
     f"{release}.NamedStub",

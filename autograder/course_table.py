@@ -13,7 +13,7 @@ from statistics import median
 from anatomy.widgets import __all__ as WIDGETS
 
 from autograder.authoring.review import words
-from autograder.site import facts
+from autograder.notebooks import facts
 
 
 @dataclass(frozen=True)

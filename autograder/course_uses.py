@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from autograder.site import facts
+from autograder.notebooks import facts
 from autograder.site.terms import terms
 
 REFERENCE = re.compile(r"\b[Uu]nits? ((?:\d\d)(?:(?:, | and | to )\d\d)*)")

@@ -21,9 +21,9 @@ from anatomy.translation import ENGLISH, speaking
 from anatomy.verdict import Verdict
 
 from autograder import ROOT, exercises
-from autograder.build.cells import read_cells
-from autograder.build.source import source_path
 from autograder.judge.spec import Exercise
+from autograder.notebooks.cells import read_cells
+from autograder.notebooks.source import source_path
 
 # What becomes of a function's result (it is told the arguments too), and of its arguments before it is called.
 Change = Callable[[Any, tuple], Any]

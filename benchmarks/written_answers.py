@@ -28,11 +28,11 @@ from anatomy import records  # noqa: E402
 from anatomy.records import ExerciseRecord  # noqa: E402
 
 from autograder import ROOT, exercises  # noqa: E402
-from autograder.build.cells import read_cells  # noqa: E402
-from autograder.build.source import source_path  # noqa: E402
 from autograder.judge.drawing import draw_record  # noqa: E402
 from autograder.messages import kind_of  # noqa: E402
 from autograder.mutation.trial import OutOfTime, limited, quiet  # noqa: E402
+from autograder.notebooks.cells import read_cells  # noqa: E402
+from autograder.notebooks.source import source_path  # noqa: E402
 from benchmarks.naming import verdict_on  # noqa: E402
 
 FOLDER = ROOT / "benchmarks" / "answers"

@@ -40,6 +40,12 @@ class Imports:
                 todo += self._graph[0][path]
         return found
 
+    def stated(self, path: str) -> set[str]:
+        """The files whose modules a file imports by a statement, wherever that stands."""
+        nodes = [n for n in ast.walk(self._tree(path)) if isinstance(n, ast.Import | ast.ImportFrom)]
+        names = set().union(*(self._of_statement(path, node) for node in nodes))
+        return {self._modules[name] for name in names - {None}}
+
     def naming(self, path: str) -> set[str]:
         """The Python files that name a file in their text, or the folder that it lies in."""
         *folders, name = Path(path).parts

@@ -32,7 +32,8 @@ HERE = "tests/exercises"
 COMMON = ("requirements.lock", "requirements-staff.lock", "pyproject.toml", "tests/conftest.py", "tests/proofs.py")
 OF_RUNS = ("build", "dist", "work")  # what commands write, in the working tree
 PACKAGES = ("autograder", "anatomy", "tests", "benchmarks")
-NOTEBOOKS = ("assets", "course", "locale", "solutions", "autograder/build", "autograder/languages")
+BUILT = tuple(f"autograder/{name}" for name in ("build", "languages", "notebooks", "settings.py"))
+NOTEBOOKS = ("assets", "course", "locale", "solutions", *BUILT)
 SPECS = ("autograder/exercises", "autograder/judge", "autograder/recording", "autograder/reference")
 # All but the site, the guides, and other tests: for what is started as a learner, an instructor or an author starts it.
 PRODUCT = (

@@ -13,8 +13,8 @@ import time
 from collections.abc import Sequence
 
 from autograder import ROOT, exercises
-from autograder.build.cells import SourceError, shown
-from autograder.build.source import source_path
+from autograder.notebooks.cells import SourceError, shown
+from autograder.notebooks.source import source_path
 
 from . import review, scaffold, trial
 from .templates import MARK

@@ -4,15 +4,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from nbformat import NotebookNode
 
 from autograder import exercises
-from autograder.build.cells import Cell, Problem, SourceError, read_cells
-from autograder.build.paths import to_five
-from autograder.build.source import read_unit, source_path
 from autograder.judge.spec import Exercise
+from autograder.notebooks.cells import Cell, Problem, SourceError, read_cells
+from autograder.notebooks.paths import core_minutes
+from autograder.notebooks.source import read_unit, source_path
 
 from .templates import MARK, MISTAKES
 
@@ -110,12 +109,6 @@ def words(text: str) -> int:
     text = re.sub(r"\]\([^)]*\)", " ", text)
     text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|\|[^\n]*\|", " ", text, flags=re.S)
     return len(re.findall(r"[\w'’-]+", text))
-
-
-def core_minutes(text: dict[str, Any]) -> int:
-    """How long a unit's core path takes, reading included, to five minutes. text: as ``read_unit`` gives it."""
-    writing: int = sum(e["minutes"] for e in text["exercises"] if not e["extension"])
-    return to_five(writing + text["reading"]["core"])
 
 
 def _too_long(cell: NotebookNode) -> str | None:

@@ -15,10 +15,10 @@ from pathlib import Path
 from anatomy import files
 
 from autograder import exercises
-from autograder.build.cells import Cell, SourceError, read_cells, shown
-from autograder.build.paths import Paths
-from autograder.build.source import source_path
 from autograder.judge.spec import Exercise
+from autograder.notebooks.cells import Cell, SourceError, read_cells, shown
+from autograder.notebooks.paths import Paths
+from autograder.notebooks.source import source_path
 
 from . import templates
 from .registration import NotUnderstood, with_entry, with_import

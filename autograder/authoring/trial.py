@@ -11,10 +11,10 @@ from anatomy.records import ExerciseRecord
 from anatomy.verdict import Verdict
 
 from autograder import exercises
-from autograder.build.cells import Cell, Problem, SourceError, read_cells
-from autograder.build.source import source_path
 from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.spec import Exercise
+from autograder.notebooks.cells import Cell, Problem, SourceError, read_cells
+from autograder.notebooks.source import source_path
 
 from . import by_heart
 from .review import line_of_spec

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from autograder import ROOT, exercises
-from autograder.site import facts
+from autograder.notebooks import facts
 
 # What is not the course's own wording: code, formulas, links, file names, quotations.
 NOT_WORDS = re.compile(

@@ -6,19 +6,20 @@ over: then nothing is written, unless ``--replace`` says so, and that keeps a co
 
 import argparse
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from anatomy import files
-from anatomy.fingerprint import file_is_as_built, sign
+from anatomy.fingerprint import sign
 
 from autograder import ROOT, exercises
+from autograder.notebooks import address
+from autograder.notebooks.generated import changed_by_hand, keep_copies, stale_files
+from autograder.notebooks.release import release_notebook
+from autograder.notebooks.source import SourceError, read_unit, source_path, to_json
+from autograder.notebooks.unit_text import to_bytes
 
-from . import address, badges
-from .release import release_notebook
-from .source import SourceError, read_unit, source_path, to_json
-from .unit_text import to_bytes
+from . import badges
 
 HOW_TO_GO_ON = """Nothing was written. If these are answers, `make lab` takes those in course/ over into work/.
 Then write over them, with a copy of each under build/replaced/: make build ARGS=--replace"""
@@ -43,7 +44,7 @@ def all_outputs() -> dict[Path, bytes]:
     made |= outputs_of(exercises.units())
     gallery = ROOT / "solutions" / "gallery.py"
     if gallery.exists():
-        from .gallery import gallery_notebook
+        from autograder.notebooks.gallery import gallery_notebook
 
         made[ROOT / "course" / "gallery" / "gallery.ipynb"] = to_json(gallery_notebook(gallery))
     return made
@@ -61,29 +62,6 @@ def outputs_of(units: Iterable[str]) -> dict[Path, bytes]:
     if wrong:
         raise wrong[0] if len(wrong) == 1 else SourceError(*map(str, wrong))
     return made
-
-
-def stale_files(made: dict[Path, bytes]) -> list[Path]:
-    """Paths in ``made`` that are missing or differ."""
-    return [p for p, content in made.items() if not p.is_file() or p.read_bytes() != content]
-
-
-def changed_by_hand(stale: Iterable[Path]) -> list[Path]:
-    """Notebooks among ``stale`` files that hold anything that no build wrote, or that cannot be read."""
-    return [p for p in stale if p.suffix == ".ipynb" and (p.exists() or p.is_symlink()) and not file_is_as_built(p)]
-
-
-def keep_copies(paths: Iterable[Path], root: Path) -> Path:
-    """Copies files to ``build/replaced/<time>/`` under ``root``; returns that folder. Raises OSError."""
-    stamp, n = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), 1
-    folder = root / "build" / "replaced" / stamp
-    while folder.exists():
-        n += 1
-        folder = folder.with_name(f"{stamp}-{n}")
-    for path in paths:
-        if path.is_file():  # a dangling link holds nothing
-            files.write_new(folder / path.relative_to(root), path.read_bytes())
-    return folder
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,8 +7,7 @@ badges: a page that shows them would fetch each from somebody else's server.
 import re
 
 from autograder import ROOT
-
-from .address import Address
+from autograder.notebooks.address import Address
 
 HEAD, COLUMN = "| unit | you build |", " open in |"
 UNIT = re.compile(r"\| (\d\d-[a-z0-9-]+) \|")

@@ -17,9 +17,10 @@ from anatomy import files
 from anatomy.fingerprint import file_is_as_built
 
 from autograder import ROOT, exercises
+from autograder.notebooks.generated import stale_files
+from autograder.notebooks.source import SourceError
 
 from . import __main__ as build
-from .source import SourceError
 
 NAME = "transformer-anatomy"
 STUDENTS_PAGES = ("docs/students.md", "docs/learners.md")  # lie at the top of the package, and link to one another
@@ -82,7 +83,7 @@ def unfit(root: Path = ROOT) -> list[str]:
 
     Raises SourceError, exercises.SpecError or exercises.UnknownName where the sources cannot be built.
     """
-    stale = build.stale_files(build.all_outputs())
+    stale = stale_files(build.all_outputs())
     books = [root / n for n in contents(root) if n.endswith(".ipynb")]
     changed = {p for p in {*stale, *books} if p.suffix == ".ipynb" and p.exists() and not file_is_as_built(p)}
     return [

@@ -12,9 +12,10 @@ from pathlib import Path
 from anatomy import files, lab
 
 from autograder import ROOT, exercises
+from autograder.notebooks import generated
+from autograder.notebooks.source import SourceError
 
 from . import __main__ as build
-from .source import SourceError
 
 FOLDERS = {"course": "course", "solutions": "solved", "assets": "texts"}
 
@@ -29,10 +30,10 @@ def preview_files(made: dict[Path, bytes], root: Path = ROOT) -> dict[Path, byte
 
 def write(made: dict[Path, bytes], root: Path = ROOT) -> None:
     """Writes the preview; what was tried out in an earlier one is copied to build/replaced first. Raises OSError."""
-    stale = build.stale_files(made)
-    changed = build.changed_by_hand(stale)
+    stale = generated.stale_files(made)
+    changed = generated.changed_by_hand(stale)
     if changed:
-        print(f"what you wrote into the last preview is in {build.keep_copies(changed, root).relative_to(root)}")
+        print(f"what you wrote into the last preview is in {generated.keep_copies(changed, root).relative_to(root)}")
     for path in stale:
         files.replace(path, made[path])
 

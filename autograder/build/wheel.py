@@ -17,9 +17,9 @@ from anatomy import files
 
 from autograder import ROOT, exercises
 from autograder.languages import catalogues, notebooks
+from autograder.notebooks.source import SourceError
 
 from . import package
-from .source import SourceError
 
 DATA = "anatomy/_data"
 # Pictures of the README and of figures that notebooks draw themselves; what they show from a file is in large/.

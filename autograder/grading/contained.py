@@ -25,10 +25,11 @@ from autograder.sandbox.disposable import Budget, ChildEnded, Line
 from . import grade as direct
 from . import rebuild as rebuilding
 from .following import builds_on
-from .grade import UNREADABLE_SOURCE, GradedNotebook, mark_followed, ungraded
+from .grade import UNREADABLE_SOURCE, mark_followed, ungraded
 from .masters import UnknownUnit, master
 from .passing import followed_from, graded_from, packed, rebuilt_from, to_json, verdict_from
 from .rebuild import BadSubmission, Rebuilt
+from .results import GradedNotebook
 from .work import CELLS, NOTEBOOK, PARTS, Followed, Work
 
 BUDGET = Budget()

@@ -19,14 +19,14 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import ROOT
+from autograder.settings import Grading, refused
 
 from . import feedback
 from .database import GradebookError
-from .grade import GradedNotebook
 from .late import PerDay
 from .names import shown
+from .results import GradedNotebook
 from .secret import course_secret
-from .settings import Grading, refused
 from .stamps import SECRET, STAMP
 from .standing import Standing
 from .stored import Attempt

@@ -19,13 +19,14 @@ from autograder.sandbox import SandboxUnavailable
 from .collect import Submission
 from .course import Course
 from .database import GradebookError
-from .grade import GradedNotebook, ungraded
+from .grade import ungraded
 from .gradebook import GradebookWriter
 from .jobs import Graded, GraderFailed, Job, NoWorkers, WorkerLost, make_job
 from .masters import master
 from .names import shown
 from .pool import Nursery, Pool
 from .rebuild import Note
+from .results import GradedNotebook
 from .stamps import parse_stamp
 
 # For so many submissions of a unit it is prepared once for all workers.

@@ -16,10 +16,10 @@ from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
 from . import pictures
-from .grade import GradedNotebook
 from .inert import as_typed
 from .masters import master
 from .rebuild import MARK, is_stub, language_of
+from .results import GradedNotebook
 from .standing import Standing
 from .stored import Attempt, untouched
 from .words import amount, number

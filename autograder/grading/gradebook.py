@@ -17,13 +17,14 @@ from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.orm import Session
 from traitlets.config import Config
 
+from autograder.settings import Grading
+
 from . import extra, handed_out
 from .asking import ask_a_person
 from .database import GradebookError, alone, patient_url, patiently
 from .environment import find_alembic
-from .grade import GradedNotebook
 from .masters import master
-from .settings import Grading
+from .results import GradedNotebook
 from .standing import Standing, standings
 from .stored import (
     ATTEMPTS,

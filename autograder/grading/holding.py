@@ -4,8 +4,7 @@
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import nbformat
 from anatomy.verdict import Mistake, Verdict
@@ -16,29 +15,13 @@ from .absences import never_there
 from .names import cut
 from .reading.calls import UNRESOLVED, Calls, Finding, read_calls
 from .rebuild import MARK, Rebuilt
-
-if TYPE_CHECKING:
-    from .grade import GradedNotebook
+from .results import GradedNotebook, Held
 
 MAX_EVIDENCE = 160  # characters of a line
 
 
-@dataclass(frozen=True)
-class Held:
-    """Computed points of one exercise that do not count until somebody looked.
-
-    name: dotted name of what is called, or "cannot be resolved". evidence: the line. where: cell id and line.
-    """
-
-    exercise: str
-    points: float
-    name: str
-    evidence: str
-    where: str
-
-
 def hold(
-    graded: "GradedNotebook",
+    graded: GradedNotebook,
     rebuilt: Rebuilt,
     exercises: Sequence[Exercise],
     readable: bool = True,

@@ -13,9 +13,10 @@ from autograder.sandbox import SandboxUnavailable
 
 from .collect import Submission
 from .contained import grade_bytes
-from .grade import GradedNotebook, ungraded
+from .grade import ungraded
 from .opening import BadSubmission, Problem, read_below
 from .passing import graded_from, packed, to_json
+from .results import GradedNotebook
 from .sessions import factory
 
 # A worker that is still at one submission after this, on the clock on the wall, has met a mistake of ours, or a machine

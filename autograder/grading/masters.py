@@ -14,9 +14,9 @@ import nbformat
 from anatomy.units import grade_id
 
 from autograder import ROOT, exercises
-from autograder.build import written
-from autograder.build.release import release_notebook
 from autograder.judge.spec import Exercise
+from autograder.notebooks import written
+from autograder.notebooks.release import release_notebook
 
 # Where a score is made. What these modules import, at whatever distance, is what it depends on: a change there means
 # grade again. asked.py, proxies.py and anatomy.runner run in the student's process, where no import leads to them.

@@ -21,7 +21,7 @@ from autograder.judge.drawing import student_key, submission_key
 from . import sessions
 from .contained import grade_rebuilt, rebuild
 from .course import load_course
-from .grade import GradedNotebook, score_outputs, ungraded
+from .grade import score_outputs, ungraded
 from .gradebook import GradebookWriter
 from .locating import locate
 from .masters import master
@@ -30,6 +30,7 @@ from .nbgrader_files import guard
 from .one_secret import require_same
 from .opening import BadSubmission
 from .rebuild import MARK, Note, Rebuilt
+from .results import GradedNotebook
 from .secret import course_secret
 from .stamps import opened, parse_stamp, read_secret, read_stamp
 

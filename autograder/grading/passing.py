@@ -14,9 +14,8 @@ import nbformat
 from anatomy.verdict import CaseResult, Mistake, Verdict
 
 from .execution import Output
-from .grade import GradedNotebook
-from .holding import Held
 from .rebuild import Note, Rebuilt
+from .results import GradedNotebook, Held
 from .signs import Sign
 from .work import Followed
 

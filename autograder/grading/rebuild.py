@@ -16,8 +16,8 @@ import nbformat
 from anatomy import translation
 from nbformat import NotebookNode
 
-from autograder.build import wording
-from autograder.build.first_cell import is_first_cell
+from autograder.notebooks import wording
+from autograder.notebooks.first_cell import is_first_cell
 
 from . import pictures
 from .absences import absences

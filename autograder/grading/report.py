@@ -22,8 +22,7 @@ from anatomy.texts import escaped
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
-from autograder.classes import similar
-
+from . import similar
 from .course import Course, load_course, write_table
 from .database import GradebookError
 from .feedback import END, head

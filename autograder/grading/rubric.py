@@ -9,11 +9,11 @@ from typing import Any
 import nbformat
 from nbconvert.preprocessors import Preprocessor
 
-from autograder.build.written import is_written
+from autograder.notebooks.written import is_written
+from autograder.settings import Grading
 
 from . import pictures
 from .masters import Rubric, rubrics
-from .settings import Grading
 
 Resources = dict[str, Any]
 

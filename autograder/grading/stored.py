@@ -18,9 +18,8 @@ from anatomy.verdict import Verdict
 from nbgrader.utils import compute_checksum
 
 from . import pictures
-from .grade import GradedNotebook
-from .holding import Held
 from .rebuild import Note
+from .results import GradedNotebook, Held
 from .signs import Sign
 from .standing import Standing
 from .words import amount, number

@@ -13,8 +13,8 @@ from .course import Course, load_course
 from .database import GradebookError
 from .due import student_meant
 from .gradebook import GradebookWriter
-from .holding import Held
 from .names import never_fails, shown
+from .results import Held
 from .words import amount
 
 

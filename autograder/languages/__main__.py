@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from anatomy import files
 
 from autograder import ROOT, exercises
-from autograder.build.source import SourceError
+from autograder.notebooks.source import SourceError
 
 from . import catalogues, everything
 

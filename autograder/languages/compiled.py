@@ -12,7 +12,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 
 from autograder import ROOT
-from autograder.build.numbers import fill
+from autograder.notebooks.numbers import fill
 
 from . import catalogues
 from .words import Entry

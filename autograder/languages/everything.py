@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder import exercises
-from autograder.build import wording
+from autograder.notebooks import wording
 
 from . import agree, catalogues, compiled, extract, words
 from .words import Entry

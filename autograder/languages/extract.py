@@ -12,6 +12,7 @@ from anatomy.translation import asked_for
 from anatomy.widgets.tools.words import CONTEXT
 
 from autograder import ROOT
+from autograder.notebooks.gallery import described
 
 from .words import Entry, Found
 
@@ -36,13 +37,11 @@ def of_widgets() -> list[Entry]:
 
 def of_site() -> list[Entry]:
     """Entries of ``site.po``: the site's own words, then the titles of its gallery. The package never asks for them."""
-    from autograder.site.pages import gallery
-
     found = Found()
     for path in _sources(SITE):
         for english, plural in said_in(path) if path.suffix == ".py" else ():
             found.add("", english, _shown(path), "", plural=plural)
-    for widget, texts in gallery.described().items():
+    for widget, texts in described().items():
         for english in texts:
             found.add("", english, f"gallery#{widget}", "")
     return list(found.entries.values())

@@ -19,13 +19,12 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from autograder import ROOT, exercises
-from autograder.build import __main__ as build
-from autograder.build import code_words, wording
-from autograder.build.first_cell import FIRST_CELL
-from autograder.build.gallery import gallery_notebook
-from autograder.build.numbers import fill
-from autograder.build.release import release_notebook
-from autograder.build.source import SourceError, Words, read_words, to_json
+from autograder.notebooks import code_words, generated, wording
+from autograder.notebooks.first_cell import FIRST_CELL
+from autograder.notebooks.gallery import gallery_notebook
+from autograder.notebooks.numbers import fill
+from autograder.notebooks.release import release_notebook
+from autograder.notebooks.source import SourceError, Words, read_words, to_json
 
 from . import catalogues
 
@@ -60,7 +59,7 @@ def notebook(
 ) -> NotebookNode:
     """The released notebook of a unit in another language. spelled: a recorded number may be an English word.
 
-    Raises as ``build.source.read_unit``.
+    Raises as ``source.read_unit``.
     """
     book, _, words = read_words(unit)
     translate(book, words, lookup, spelled)
@@ -131,10 +130,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder = ROOT / "build" / options.language
     try:
         made = {folder / name: content for name, content in outputs(options.language, options.unit).items()}
-        stale = build.stale_files(made)
-        changed = build.changed_by_hand(stale)
+        stale = generated.stale_files(made)
+        changed = generated.changed_by_hand(stale)
         if changed:
-            print(f"what you wrote there is in {build.keep_copies(changed, ROOT).relative_to(ROOT)}")
+            print(f"what you wrote there is in {generated.keep_copies(changed, ROOT).relative_to(ROOT)}")
         for path in stale:
             files.replace(path, made[path])
     except (catalogues.CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName, OSError) as error:

@@ -10,10 +10,10 @@ from anatomy.translation import PICTURE
 from anatomy.units import cell_id
 
 from autograder import ROOT
-from autograder.build import code_words, wording
-from autograder.build.numbers import fill
-from autograder.build.release import release_notebook
-from autograder.build.source import read_words
+from autograder.notebooks import code_words, wording
+from autograder.notebooks.numbers import fill
+from autograder.notebooks.release import release_notebook
+from autograder.notebooks.source import read_words
 
 
 @dataclass
@@ -71,7 +71,7 @@ RUN = {
 
 
 def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
-    """(entries of a unit's catalogue, the build's own phrases in it). Raises as ``build.source.read_unit``."""
+    """(entries of a unit's catalogue, the build's own phrases in it). Raises as ``notebooks.source.read_unit``."""
     book, _, words = read_words(unit)
     found, phrases = Found(), list[wording.Mark]()
     by_cell: dict[str, list[str]] = {}

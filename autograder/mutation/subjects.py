@@ -15,9 +15,9 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from autograder import exercises
-from autograder.build.cells import Cell, read_cells
-from autograder.build.source import source_path
 from autograder.judge.spec import Exercise, Implementation
+from autograder.notebooks.cells import Cell, read_cells
+from autograder.notebooks.source import source_path
 
 from . import helpers
 from .changes import Code, Function, Mutant, mutants

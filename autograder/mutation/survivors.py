@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 
-from autograder.build.cells import shown
 from autograder.judge.spec import Exercise
+from autograder.notebooks.cells import shown
 
 from . import helpers
 from .changes import Mutant

@@ -18,8 +18,8 @@ from anatomy.translation import ENGLISH, said
 from nbformat import NotebookNode
 
 from autograder import ROOT
-from autograder.build.source import SourceError
 from autograder.languages import catalogues, notebooks
+from autograder.notebooks.source import SourceError
 
 from . import executing, neighbors, pages
 from .foreign import English

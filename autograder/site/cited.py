@@ -9,8 +9,9 @@ from typing import Any
 from anatomy import atlas
 
 from autograder import ROOT
+from autograder.notebooks import facts
 
-from . import facts, links
+from . import links
 
 LINK = re.compile(r"\[([^\]]+)\]\((https?://[^)\s]+)\)")
 NUMBER = re.compile(r"(?:arxiv\.org/abs/|arXiv:)(\d{4}\.\d{4,5})")

@@ -74,7 +74,7 @@ def run(path: Path, language: str = ENGLISH) -> NotebookNode:
             client.execute(env={**os.environ, **own, "OMP_NUM_THREADS": "1"})
         except Exception as error:
             raise NotExecuted(f"{path} does not run:\n{error}") from error
-    # Many cells let a run go on after an error: see ``build.source``.
+    # Many cells let a run go on after an error: see ``notebooks.source``.
     for cell in book.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":

@@ -1,6 +1,6 @@
 """Where a unit's notebook can be opened from a page."""
 
-from autograder.build.address import read
+from autograder.notebooks.address import read
 
 
 def links(unit: str) -> list[tuple[str, str]]:

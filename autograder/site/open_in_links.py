@@ -2,7 +2,7 @@
 
 import html
 
-from autograder.build import address
+from autograder.notebooks import address
 
 from . import open_in
 from .words import N_, _

@@ -8,8 +8,7 @@ from functools import cache
 from anatomy.units import cell_id
 
 from autograder import ROOT
-
-from . import facts
+from autograder.notebooks import facts
 
 
 class NoPlace(ValueError):

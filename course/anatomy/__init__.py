@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .predictions import predict as predict
     from .predictions import record_prediction as record_prediction
     from .predictions import reveal as reveal
-    from .progress import progress as progress
+    from .progress_page import progress as progress
     from .quizzes import quiz as quiz
     from .setup import environment_report as environment_report
     from .translation import speak as speak
@@ -37,7 +37,7 @@ _PUBLIC = {
     "environment_report": "setup",
     "evaluate": "checks",
     "predict": "predictions",
-    "progress": "progress",
+    "progress": "progress_page",
     "quiz": "quizzes",
     "record_prediction": "predictions",
     "reveal": "predictions",

@@ -124,7 +124,7 @@ class _Merge:
         return _nbgrader(cell).get("checksum") == checksum(cell) or self._names_itself(cell)
 
     def _names_itself(self, cell):
-        """The id of a released text or demonstration is made from its source (autograder/build/source.py)."""
+        """The id of a released text or demonstration is made from its source (autograder/notebooks/source.py)."""
         whole = f"{unit_of(self.release)}/{cell['cell_type']}/{text_of(cell)}"
         made = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
         return re.fullmatch(rf"c-{made[:12]}(-\d+)?", str(cell.get("id"))) is not None

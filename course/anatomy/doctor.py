@@ -13,11 +13,11 @@ import re
 import subprocess
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from . import __version__, installation
+from .findings import MARKS, Examination, Finding
 from .translation import _, listed, ngettext, sentences
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # Python; newer ones may work, and libraries come late for them
@@ -25,7 +25,6 @@ PATIENCE = 180  # seconds for the libraries' first import, which may compile and
 SLOW = 4.0  # seconds for products that take a tenth of one on an ordinary laptop
 IMPORTS = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "tokenizers", "sympy", "filelock")
 EXTENSIONS = {"anywidget": "anywidget", "@jupyter-widgets/jupyterlab-manager": "jupyterlab_widgets"}
-MARKS = {"good": "✓", "note": "·", "wrong": "✗"}
 
 _TRIAL = """
 import importlib, json, sys, time
@@ -46,20 +45,6 @@ if not found["torch"][0]:
     seconds = time.perf_counter() - begin
 print("\\n" + json.dumps([found, seconds]))
 """
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report. state: "good"; "note", which is worth knowing and keeps nobody from working; "wrong"."""
-
-    state: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{MARKS[self.state]} {self.text}"
-
-
-Examination = Callable[[], Iterator[Finding]]
 
 
 def python() -> Iterator[Finding]:

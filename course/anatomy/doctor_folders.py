@@ -14,7 +14,7 @@ from pathlib import Path
 import filelock
 
 from . import files, installation, workspace
-from .doctor import Examination, Finding
+from .findings import Examination, Finding
 from .fingerprint import NotANotebook, parse, release_of
 from .store import home
 from .translation import N_, _, listed, sentences

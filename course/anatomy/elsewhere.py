@@ -1,6 +1,6 @@
 """The course away from home: which place a notebook runs at, and what that place needs and loses.
 
-The first cell of each notebook (``autograder/build/first_cell.py``) calls ``settle`` on Colab and on Kaggle, where
+The first cell of each notebook (``autograder/notebooks/first_cell.py``) calls ``settle`` on Colab and on Kaggle, where
 a machine is lent for some hours. Everywhere else nothing here does anything but answer questions.
 """
 

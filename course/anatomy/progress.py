@@ -4,6 +4,7 @@ A unit is done when the exercises of its core path are passed. Its extensions co
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,7 +130,7 @@ def views() -> list[UnitView]:
 
 def unit_view(unit: str) -> UnitView:
     """The UnitView of one unit. Raises ValueError for an unknown one."""
-    return _one(views(), unit)
+    return view_in(views(), unit)
 
 
 def whats_next(after: str | None = None) -> dict[str, Any] | None:
@@ -148,10 +149,11 @@ def whats_next(after: str | None = None) -> dict[str, Any] | None:
         that unit tried yet) and ``href``, a relative link: to the exercise's cell, or to the page of a new unit, whose
         first cells an exercise needs.
     """
-    return _next(views(), after)
+    return next_in(views(), after)
 
 
-def _next(all_units, after=None):
+def next_in(all_units: Sequence[UnitView], after: str | None = None) -> dict[str, Any] | None:
+    """As ``whats_next``, in views that are at hand."""
     order = [(u, e, entry) for u in all_units for e, entry in u.exercises]
     if after is None:
         # Older entries have no time; then the place in the course decides.
@@ -179,36 +181,10 @@ def _next(all_units, after=None):
     }
 
 
-def _one(all_units, unit):
+def view_in(all_units: Sequence[UnitView], unit: str) -> UnitView:
+    """The one of a unit. Raises ValueError for an unknown one."""
     for view in all_units:
         if view.name == unit:
             return view
     known = listed(u.name for u in all_units)
     raise ValueError(_("There is no unit {unit!r}. Units: {known}").format(unit=unit, known=known))
-
-
-class Progress:
-    """What ``progress()`` displays."""
-
-    def __init__(self, unit: str | None = None):
-        every = views()
-        self.unit, self.next = unit, _next(every)
-        self.units: list[UnitView] = every if unit is None else [_one(every, unit)]
-
-    def __repr__(self):
-        from .progress_page import text
-
-        return text(self)
-
-    def _repr_html_(self):
-        from .progress_page import page
-
-        return page(self)
-
-
-def progress(unit: str | None = None) -> Progress:
-    """Shows how far you are: over the course, or within one unit such as ``"06-rope"``.
-
-    Raises ValueError for an unknown unit, naming the known ones.
-    """
-    return Progress(unit)

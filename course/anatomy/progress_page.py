@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from . import elsewhere, units
-from .progress import Progress, UnitView, is_extension, passed
+from .progress import UnitView, is_extension, next_in, passed, view_in, views
 from .store import Entry
 from .translation import _, listed, ngettext, said
 from .units import Known
@@ -30,6 +30,29 @@ STYLE = """<style>
 .ta-way details ul { margin: .2em 0 .3em; padding-left: 1.3em; }
 .ta-way details li { padding: 2px 0; }
 </style>"""
+
+
+class Progress:
+    """What ``progress()`` displays."""
+
+    def __init__(self, unit: str | None = None):
+        every = views()
+        self.unit, self.next = unit, next_in(every)
+        self.units: list[UnitView] = every if unit is None else [view_in(every, unit)]
+
+    def __repr__(self):
+        return text(self)
+
+    def _repr_html_(self):
+        return page(self)
+
+
+def progress(unit: str | None = None) -> Progress:
+    """Shows how far you are: over the course, or within one unit such as ``"06-rope"``.
+
+    Raises ValueError for an unknown unit, naming the known ones.
+    """
+    return Progress(unit)
 
 
 def duration(minutes: float) -> str:

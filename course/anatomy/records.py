@@ -4,6 +4,7 @@ Written by ``autograder.recording``, read here. The grader builds the same objec
 one judge (``anatomy.judging``) serves both.
 """
 
+import difflib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,14 +14,11 @@ from typing import Any
 
 from safetensors import safe_open
 
-from . import installation
+from . import installation, units
+from .assets import MissingRecording, assets_dir
 from .codec import Tensors
 from .runner import Outcome, Program
 from .translation import _, listed
-
-
-class MissingRecording(RuntimeError):
-    """No recording for a unit or exercise; the message says what to do."""
 
 
 @dataclass
@@ -66,11 +64,6 @@ class ExerciseRecord:
     cases: list[CaseRecord] = field(default_factory=list)
     extension: bool = False
     edits: Path | None = None
-
-
-def assets_dir() -> Path:
-    """The folder ``assets/``: where ANATOMY_ASSETS says, beside ``course/``, or in the wheel."""
-    return installation.assets()
 
 
 @cache
@@ -189,10 +182,6 @@ def _kept(exercise_id: str, with_mistakes: bool, tensor_file: Path, changed: int
 
 
 def _not_recorded(exercise_id: str, known: list[str]) -> str:
-    import difflib
-
-    from . import units  # at the top it would import this module in turn
-
     try:
         unit = units.exercise(exercise_id)[0]
     except KeyError:

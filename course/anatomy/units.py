@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from . import elsewhere
+from .assets import MissingRecording, assets_dir
 from .installation import how_to_repair
-from .records import MissingRecording, assets_dir
 from .translation import _, listed
 
 Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds

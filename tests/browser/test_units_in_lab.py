@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from autograder import ROOT, exercises
-from autograder.build.first_cell import FIRST_CELL
+from autograder.notebooks.first_cell import FIRST_CELL
 from tests.conftest import every_one
 from tests.widgets.lab import open_notebook, run_all, shut_down_kernel
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from autograder.classes import similar
+from autograder.grading import similar
 from autograder.grading.course import load_course
 from autograder.grading.masters import master
 from benchmarks.similar_answers import copied, drawn

@@ -7,8 +7,8 @@ from anatomy import records
 
 from autograder import exercises
 from autograder.build import __main__ as build
-from autograder.build import cells, order, source
-from autograder.build.cells import read_cells
+from autograder.notebooks import cells, order, source
+from autograder.notebooks.cells import read_cells
 
 UNITS = exercises.units()
 

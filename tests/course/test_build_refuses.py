@@ -8,7 +8,7 @@ from anatomy.fingerprint import is_as_built, parse, sign, to_bytes
 from autograder import exercises
 from autograder.build import __main__ as build
 from autograder.build import package, preview
-from autograder.build.source import SourceError
+from autograder.notebooks.source import SourceError
 
 from .toy import FIRST, SECOND, UNIT, book, cell, course, edit, text
 

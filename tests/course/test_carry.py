@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.build import __main__ as build
-from autograder.build.source import to_json
+from autograder.notebooks.source import to_json
 
 from .toy import UNIT, answer, book, cell, check, demo, edit, exercise, sources, text, written
 

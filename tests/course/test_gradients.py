@@ -188,7 +188,7 @@ def test_the_gradient_that_a_case_asks_for_is_not_held_against_the_answer():
 
 @pytest.mark.parametrize("unit", exercises.units())
 def test_what_is_forbidden_stands_in_the_text(unit):
-    from autograder.build.source import source_notebook
+    from autograder.notebooks.source import source_notebook
 
     cells = source_notebook(unit).cells
     for exercise in (e for e in exercises.of_unit(unit) if e.forbidden):

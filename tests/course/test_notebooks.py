@@ -10,8 +10,9 @@ from anatomy import units
 from anatomy.units import cell_id
 
 from autograder import ROOT, exercises
-from autograder.authoring.review import core_minutes, words
-from autograder.build.first_cell import FIRST_CELL
+from autograder.authoring.review import words
+from autograder.notebooks.first_cell import FIRST_CELL
+from autograder.notebooks.paths import core_minutes
 
 UNITS = exercises.units()
 

@@ -6,7 +6,7 @@ import pytest
 
 from autograder import course_table
 from autograder.course_uses import REFERENCE, closure, uses, vocabulary
-from autograder.site import facts
+from autograder.notebooks import facts
 
 UNITS = facts.names()
 # Named for comparison only: nothing of that unit has to be known. Each with the words that are true of its place.

@@ -10,7 +10,11 @@ import pytest
 from anatomy import evaluate
 
 from autograder import ROOT, exercises
+from tests.imports import Imports
 
+# Each room imports only rooms that stand before it.
+ORDER = """anatomy sandbox judge reference exercises settings notebooks messages mutation recording grading classes
+    languages build authoring course_table site course_uses""".split()
 RELEASED = sorted((ROOT / "course").glob("*/*.ipynb"))
 SOURCES = sorted((ROOT / "solutions").glob("*/*.ipynb"))
 
@@ -30,6 +34,33 @@ def solution_lines(path):
         for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", text_of(cell), re.S):
             lines |= {line.strip() for line in region.split("\n") if len(line.strip()) >= 30}
     return lines
+
+
+@pytest.fixture(scope="module")
+def stated():
+    """File → files that it imports by a statement; what learners and staff have, without their tests."""
+    read = Imports(ROOT)
+    return {path: read.stated(path) for path in read.files if path.startswith(("autograder/", "course/"))}
+
+
+def room_of(path):
+    """``judge`` of ``autograder/judge/spec.py``; None of ``autograder/__init__.py``."""
+    if path.startswith("course/"):
+        return "anatomy"
+    name = path.split("/")[1].removesuffix(".py")
+    return None if name == "__init__" else name
+
+
+def test_imports_point_one_way(stated):
+    place = {room: at for at, room in enumerate(ORDER)} | {None: -1}
+    assert set(map(room_of, stated)) == set(place)
+    assert all(stated[f"autograder/{name}"] for name in ("notebooks/source.py", "site/build.py"))
+    back = [(a, b) for a in stated for b in stated[a] if b in stated and place[room_of(b)] > place[room_of(a)]]
+    assert not back
+
+
+def test_no_two_files_import_each_other(stated):
+    assert not [(a, b) for a in stated for b in stated[a] if b > a and a in stated.get(b, ())]
 
 
 def test_there_is_something_to_guard():

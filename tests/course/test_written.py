@@ -13,8 +13,9 @@ from traitlets.utils.importstring import import_item
 from autograder import ROOT, exercises
 from autograder.authoring.review import words
 from autograder.build import __main__ as build
-from autograder.build import package, source, written
-from autograder.build.release import release_notebook
+from autograder.build import package
+from autograder.notebooks import source, written
+from autograder.notebooks.release import release_notebook
 
 UNITS = exercises.units()
 BEGIN = "### BEGIN MARK SCHEME"

@@ -170,7 +170,7 @@ def _configurable(name):
     from nbgrader.preprocessors import AssignLatePenalties
 
     from autograder.grading.late import PerDay
-    from autograder.grading.settings import Grading
+    from autograder.settings import Grading
 
     return {c.__name__: c for c in (AssignLatePenalties, PerDay, Grading)}[name]
 

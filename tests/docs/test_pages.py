@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 
 from autograder import ROOT
-from autograder.site import cited, facts, graph, links
+from autograder.notebooks import facts
+from autograder.site import cited, graph, links
 from autograder.site.pages import atlas as atlas_page
 from autograder.site.pages import claims as claims_page
 from autograder.site.pages import compared, glossary, guides, notation, references

@@ -11,8 +11,9 @@ from anatomy import elsewhere
 
 from autograder import ROOT, exercises
 from autograder.build import __main__ as build
-from autograder.build import address, badges
-from autograder.build.cells import SourceError
+from autograder.build import badges
+from autograder.notebooks import address
+from autograder.notebooks.cells import SourceError
 from autograder.site.open_in import links
 
 VERSION = address.read().version

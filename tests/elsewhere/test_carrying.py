@@ -9,9 +9,9 @@ from anatomy import carry
 from anatomy.fingerprint import mark, parse, plain, sign, text_of
 
 from autograder import ROOT
-from autograder.build.address import Address
-from autograder.build.first_cell import FIRST_CELL, first_cell, is_first_cell
 from autograder.grading import rebuild
+from autograder.notebooks.address import Address
+from autograder.notebooks.first_cell import FIRST_CELL, first_cell, is_first_cell
 
 UNIT = "00-start-here"
 RELEASE = parse((ROOT / "course" / UNIT / f"{UNIT}.ipynb").read_bytes())

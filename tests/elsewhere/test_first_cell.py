@@ -8,8 +8,8 @@ import nbformat
 import pytest
 
 from autograder import ROOT, exercises
-from autograder.build.address import Address, read
-from autograder.build.first_cell import FIRST_CELL, first_cell
+from autograder.notebooks.address import Address, read
+from autograder.notebooks.first_cell import FIRST_CELL, first_cell
 
 from .host import COLAB, KAGGLE, Host
 

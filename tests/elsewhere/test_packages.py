@@ -11,8 +11,8 @@ import pytest
 from anatomy import elsewhere
 
 from autograder import ROOT
-from autograder.build.first_cell import PACKAGES
 from autograder.build.lock import LEARNER, closure
+from autograder.notebooks.first_cell import PACKAGES
 
 THEIRS = ("torch", "ipykernel", "ipywidgets", "matplotlib")  # what Colab and Kaggle have, with all that these need
 # An extra of course/pyproject.toml, and what opens JupyterLab at home.

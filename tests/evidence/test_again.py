@@ -9,7 +9,7 @@ import pytest
 from anatomy.experiments import recorded
 
 from autograder import ROOT
-from autograder.build import numbers
+from autograder.notebooks import numbers
 
 HERE = Path(__file__).with_name("again")
 PLACES = defaultdict(set)

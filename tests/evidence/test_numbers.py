@@ -7,10 +7,10 @@ import pytest
 from anatomy.experiments import recorded
 
 from autograder import ROOT, exercises
-from autograder.build import numbers
-from autograder.build.cells import read_cells
-from autograder.build.source import source_path
-from autograder.build.unit_text import TextError
+from autograder.notebooks import numbers
+from autograder.notebooks.cells import read_cells
+from autograder.notebooks.source import source_path
+from autograder.notebooks.unit_text import TextError
 
 UNITS = exercises.units()
 NUMBER = re.compile(r"(?<![\w.\\/^_{-])\d[\d,]*(?:\.\d+)?(?![\w/])")

@@ -8,10 +8,10 @@ from anatomy import units
 from anatomy.experiments import recorded
 
 from autograder import ROOT, exercises
-from autograder.build import evidence, numbers
-from autograder.build.cells import read_cells
-from autograder.build.source import source_path
-from autograder.build.unit_text import TextError
+from autograder.notebooks import evidence, numbers
+from autograder.notebooks.cells import read_cells
+from autograder.notebooks.source import source_path
+from autograder.notebooks.unit_text import TextError
 
 from ..selection import full_name
 from .claims import CLAIMS

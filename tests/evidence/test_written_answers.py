@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from autograder import ROOT, exercises
-from autograder.build import written
+from autograder.notebooks import written
 from autograder.reference import masks, norms, rope, sparse
 from autograder.reference.attention import scaled_dot_product_attention
 

@@ -3,18 +3,16 @@
 from anatomy.units import grade_id
 from anatomy.verdict import CaseResult, Mistake, Verdict
 
-from autograder.build import written
-from autograder.classes import similar
-from autograder.grading import feedback, report
-from autograder.grading.grade import GradedNotebook
+from autograder.grading import feedback, report, similar
 from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.holding import Held
 from autograder.grading.inert import as_text
 from autograder.grading.masters import master
 from autograder.grading.notes import Note
 from autograder.grading.rebuild import MARK
+from autograder.grading.results import GradedNotebook, Held
 from autograder.grading.signs import Sign
 from autograder.grading.standing import Standing
+from autograder.notebooks import written
 
 from .cheats.base import ATTENTION
 

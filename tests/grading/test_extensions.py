@@ -13,9 +13,10 @@ from anatomy.verdict import Verdict
 from autograder.grading import feedback, gradebook, masters, report, tables
 from autograder.grading import grade as grading
 from autograder.grading.extra import settle
-from autograder.grading.grade import GradedNotebook, score_outputs
+from autograder.grading.grade import score_outputs
 from autograder.grading.gradebook import GradebookWriter
 from autograder.grading.rebuild import rebuild
+from autograder.grading.results import GradedNotebook
 from autograder.grading.tables import write_grades
 
 from .cheats.base import ATTENTION, find, released

@@ -6,13 +6,13 @@ from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 from bs4 import BeautifulSoup
 
-from autograder.build import wording, written
 from autograder.grading import feedback
-from autograder.grading.grade import GradedNotebook
 from autograder.grading.inert import as_text, as_typed
 from autograder.grading.masters import master
 from autograder.grading.rebuild import MARK
+from autograder.grading.results import GradedNotebook
 from autograder.grading.standing import Standing
+from autograder.notebooks import wording, written
 
 from .cheats.base import START
 

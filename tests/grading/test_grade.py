@@ -13,15 +13,16 @@ import torch
 from nbgrader.utils import determine_grade
 
 from autograder import ROOT, exercises
-from autograder.build.first_cell import FIRST_CELL
 from autograder.grading import contained, feedback
 from autograder.grading.execution import order_matters
-from autograder.grading.grade import GradedNotebook, grade_bytes, grade_notebook
+from autograder.grading.grade import grade_bytes, grade_notebook
 from autograder.grading.masters import gradable_units, master
+from autograder.grading.results import GradedNotebook
 from autograder.grading.signs import evades_ban, signs_of
 from autograder.grading.standing import Standing
 from autograder.judge import examples, trusted
 from autograder.judge.drawing import draw_record, student_key
+from autograder.notebooks.first_cell import FIRST_CELL
 from autograder.sandbox.disposable import Budget
 
 from .cheats.base import ATTENTION, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released

@@ -10,9 +10,9 @@ from autograder import ROOT
 from autograder.grading import feedback, holding, waiting
 from autograder.grading.grade import grade_bytes
 from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.holding import Held
 from autograder.grading.passing import graded_from, to_json
 from autograder.grading.report import page, summarize
+from autograder.grading.results import Held
 from autograder.judge.drawing import student_key
 
 from .cheats.base import ATTENTION, SOLVE_SOFTMAX, code_cell, find, insert_before, released

@@ -12,11 +12,11 @@ from PIL import Image
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import ROOT
-from autograder.build import written
 from autograder.grading import feedback, pictures
-from autograder.grading.grade import GradedNotebook
 from autograder.grading.rebuild import rebuild
+from autograder.grading.results import GradedNotebook
 from autograder.grading.stored import packed
+from autograder.notebooks import written
 
 from .cheats.base import START
 from .classroom import released

@@ -42,8 +42,8 @@ NO_MATTER = [
     "autograder/grading/feedback.py",
     "autograder/grading/engine.py",
     "autograder/grading/gradebook.py",
-    "autograder/build/source.py",
-    "autograder/build/gallery.py",
+    "autograder/notebooks/source.py",
+    "autograder/notebooks/gallery.py",
     "autograder/recording/**/*",
 ]
 

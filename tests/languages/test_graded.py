@@ -9,12 +9,12 @@ from anatomy import carry, fingerprint
 from nbclient import NotebookClient
 
 from autograder import ROOT
-from autograder.build.source import read_unit, to_json
-from autograder.grading import feedback, grade
+from autograder.grading import feedback, grade, results
 from autograder.grading.rebuild import language_of, rebuild
 from autograder.grading.stored import untouched
 from autograder.judge.drawing import student_key
 from autograder.languages import notebooks
+from autograder.notebooks.source import read_unit, to_json
 from autograder.sandbox import Limits, LocalSession
 
 from .conftest import LANGUAGE, bracketed
@@ -74,7 +74,7 @@ def test_an_answer_that_nobody_wrote_is_none_in_any_language(brackets, language)
     blank = rebuild(json.dumps(released(language)).encode(), UNIT)
     cell = next(c for c in blank.notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == name)
     assert cell.source.startswith("Write your answer here")
-    assert name in untouched(grade.GradedNotebook("ada", UNIT, [], notebook=blank.notebook))
+    assert name in untouched(results.GradedNotebook("ada", UNIT, [], notebook=blank.notebook))
     answered = rebuild(json.dumps(written(released(language), "written-", WRITTEN)).encode(), UNIT)
     assert WRITTEN in "".join(c.source for c in answered.notebook.cells)
 

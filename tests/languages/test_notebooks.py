@@ -8,10 +8,10 @@ from anatomy import claims, units
 from anatomy.fingerprint import is_as_built, sign
 
 from autograder import ROOT, exercises
-from autograder.build import wording
-from autograder.build.first_cell import FIRST_CELL
-from autograder.build.source import read_words, to_json
 from autograder.languages import catalogues, notebooks
+from autograder.notebooks import wording
+from autograder.notebooks.first_cell import FIRST_CELL
+from autograder.notebooks.source import read_words, to_json
 
 from .conftest import LANGUAGE, bracketed
 
@@ -95,7 +95,7 @@ def test_a_learners_catalogue_has_nothing_of_the_staffs(entries):
 def test_numbers_of_recordings_are_filled_in_and_not_spelled():
     words = "{{loss_spike.clipping.better:word}} of {{loss_spike.seeds}}"
     marked = wording.line("u", words, "")
-    from autograder.build.numbers import fill
+    from autograder.notebooks.numbers import fill
 
     spelled, counted = (
         wording.translated(marked, lambda m: m.says, lambda t, s=s: fill(t, spelled=s)) for s in (True, False)

@@ -13,7 +13,7 @@ from anatomy.translation import _, ngettext, said, speak, speaking
 from anatomy.verdict import Verdict
 
 from autograder import ROOT, exercises
-from autograder.build import code_words
+from autograder.notebooks import code_words
 
 RIGHT = lambda values, weights: weights @ values / weights.sum()
 EXERCISE = "start.weighted_average"

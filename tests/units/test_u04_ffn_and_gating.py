@@ -9,7 +9,7 @@ from anatomy import evaluate
 from anatomy.experiments import ffn_variants, recorded, unit_health, where
 from anatomy.records import MissingRecording
 
-from autograder.build.numbers import script
+from autograder.notebooks.numbers import script
 from autograder.reference import activations as act
 from autograder.reference.ffn import FeedForward, GatedFeedForward, dead_units, gate_saturation, matched_hidden_size
 

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder import exercises
-from autograder.build import numbers
 from autograder.judge.drawing import draw_record
+from autograder.notebooks import numbers
 from autograder.recording.experiments.austen import shipped_model
 from autograder.reference.language import bpe, generating
 from autograder.reference.language import induction as induction_reference

@@ -2,7 +2,8 @@
 
 import re
 
-from autograder.site import facts, links
+from autograder.notebooks import facts
+from autograder.site import links
 
 HERE = "claims"
 KINDS = {

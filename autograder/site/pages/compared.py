@@ -1,7 +1,8 @@
 """All units side by side, for who keeps them even."""
 
 from autograder import course_table
-from autograder.site import facts, links
+from autograder.notebooks import facts
+from autograder.site import links
 
 HERE = "compared"
 

@@ -9,11 +9,9 @@ from anatomy.translation import said, sentences
 from anatomy.widgets import REGISTERED
 
 from autograder import ROOT
+from autograder.notebooks.gallery import described
 
 from ..words import _, lang
-
-_CALL = re.compile(r"^widgets\.(\w+)\(\)$", re.M)
-_WHERE = re.compile(r" *\(units? [^)]*\)$")
 
 
 def pages() -> dict[str, str]:
@@ -35,20 +33,6 @@ def pages() -> dict[str, str]:
         f'<ul class="ta-cards">\n{cards}</ul>\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n'
     )
     return {"gallery/index": index, **{f"gallery/{name}": _page(name, *about[name]) for name in about}}
-
-
-@cache
-def described() -> dict[str, tuple[str, str]]:
-    """dict widget's folder → (title, what to try in Markdown), in English, from the gallery's notebook."""
-    cells = nbformat.read(ROOT / "course" / "gallery" / "gallery.ipynb", as_version=4).cells
-    by_class = {kind.__name__: name for name, kind in REGISTERED.items()}
-    found, heading, says = {}, "", ""
-    for cell in cells:
-        if cell.cell_type == "markdown" and cell.source.startswith("## "):
-            heading, _blank, says = cell.source.removeprefix("## ").partition("\n")
-        elif call := _CALL.search(cell.source):
-            found[by_class[call[1]]] = (_WHERE.sub("", heading), says.strip())
-    return found
 
 
 @cache

@@ -3,7 +3,8 @@
 import re
 
 from autograder import ROOT
-from autograder.site import facts, graph, links
+from autograder.notebooks import facts
+from autograder.site import graph, links
 
 HERE = "map"
 

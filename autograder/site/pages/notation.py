@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from autograder.site import facts, links
+from autograder.notebooks import facts
+from autograder.site import links
 
 HERE = "notation"
 

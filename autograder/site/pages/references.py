@@ -1,6 +1,7 @@
 """Every paper that the course cites, once, with the units that cite it."""
 
-from autograder.site import cited, facts, links
+from autograder.notebooks import facts
+from autograder.site import cited, links
 
 HERE = "references"
 

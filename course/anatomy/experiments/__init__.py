@@ -4,21 +4,16 @@
 ``show_large("ffn_variants")`` shows the figure of the size that needs a GPU, where that has been recorded.
 """
 
-import functools
 import json
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
-
-import torch
+from typing import Any
 
 from .. import figures
 from ..installation import how_to_repair
 from ..records import MissingRecording, assets_dir
+from ..torch_settings import one_thread as one_thread
 from ..translation import _
 
 Recorded = dict[str, Any]  # what a file under assets/experiments holds
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def recorded(name: str) -> Recorded:
@@ -60,22 +55,3 @@ def show_large(name: str) -> None:
     caption = _("The same experiment, larger. Recorded on {where}.").format(where=where(recorded(f"large/{name}")))
     shown = figures.page(path.read_bytes(), alt, [figures.Table.read(t) for t in tables], caption)
     display({"text/plain": f"{caption} {alt}", "text/html": shown}, raw=True)
-
-
-def one_thread(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator: ``function`` computes with one thread.
-
-    The course's models are so small that two threads mostly wait for each other (18 to 37 times the time of one at 96
-    columns), and they add up in another order.
-    """
-
-    @functools.wraps(function)
-    def pinned(*args, **kwargs):
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            torch.set_num_threads(threads)
-
-    return pinned

@@ -1,15 +1,12 @@
 """The still picture of AnatomyView: parts with their signs, the river of streams, one head, and what layers say."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
 
 from ..tools.drawing import BLUE, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, plain
 from .places import PLACES
-
-if TYPE_CHECKING:
-    from . import AnatomyView  # which imports this
 
 SIGNS = {0: "", 1: "✓", 2: "", 3: "✓", 4: "✗", 5: "✗", 6: "✗"}
 
@@ -19,8 +16,8 @@ def shown(token: str) -> str:
     return token.replace("\n", "⏎").replace(" ", "␣") if not token.strip() or token[0] != " " else token[1:]
 
 
-def picture(view: "AnatomyView") -> Figure:
-    """The present state."""
+def picture(view: Any) -> Figure:
+    """The present state of an AnatomyView."""
     fig = new_figure(8.4, 4.6)
     parts, river, right = np.ravel(fig.subfigures(1, 3, squeeze=False, width_ratios=[0.8, 1.75, 1.5]))
     _parts(parts.subplots(), view)

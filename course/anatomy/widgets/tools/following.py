@@ -10,7 +10,6 @@ import os
 import textwrap
 import weakref
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -18,23 +17,20 @@ from ... import records
 from ...translation import listed
 from ...translation import said as unit_said
 from ...verdict import Verdict
-from .types import Function
+from .types import Function, Widget
 from .words import _
-
-if TYPE_CHECKING:
-    from .base import TableWidget  # which imports this
 
 MOST = 3  # mistakes that a widget spells out; the others are named
 LONGEST = 360  # characters of a message: a generic one may quote an error
 
 # widget → (cell, run) that made it
-_live: weakref.WeakKeyDictionary["TableWidget", tuple[str | None, str | None]] = weakref.WeakKeyDictionary()
+_live: weakref.WeakKeyDictionary[Widget, tuple[str | None, str | None]] = weakref.WeakKeyDictionary()
 # (id of a function, target) → (weak reference to it, what its last check said; "" where it passed)
 _verdicts: dict[tuple[int, str], tuple[weakref.ref[Function], str]] = {}
 _checked: dict[str, Function] = {}  # target → function, of checks whose widgets are not refreshed yet
 
 
-def register(widget: "TableWidget") -> None:
+def register(widget: Widget) -> None:
     """From now on the widget follows the checks. One that the same cell made in an earlier run is left behind: its
     picture is gone from the page, but ipywidgets keeps it alive."""
     cell, run = _place()
@@ -69,7 +65,7 @@ def after_check(verdict: Verdict, functions: Mapping[str, Function]) -> None:
             shell.events.register("post_run_cell", _cell_done)  # a second time in one cell does nothing
 
 
-def what_checks_say(widget: "TableWidget") -> dict[str, str]:
+def what_checks_say(widget: Widget) -> dict[str, str]:
     """target → what its check says, for the learner's functions on show that do not pass.
 
     The check runs now where the widget holds all functions of the exercise; no try is counted. Else what the last check
@@ -89,7 +85,7 @@ def what_checks_say(widget: "TableWidget") -> dict[str, str]:
         return {}
 
 
-def targets_in(widget: "TableWidget") -> dict[str, str]:
+def targets_in(widget: Widget) -> dict[str, str]:
     """slot → target, for the functions of the widget that an exercise asks for."""
     slots = {slot: target_of(fn, slot if widget.keyed else None) for slot, fn in widget.given().items()}
     return {slot: target for slot, target in slots.items() if target}

@@ -8,14 +8,12 @@ import asyncio
 import base64
 import html
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image
 
+from .types import Widget
 from .words import _
-
-if TYPE_CHECKING:
-    from .base import TableWidget  # which imports this
 
 NAME = "ta-next-day"
 REST = 2.0  # seconds without a change, after which the picture is drawn again
@@ -31,7 +29,7 @@ STYLE = f"""<style>
 </style>"""
 
 
-def picture(widget: "TableWidget", png: bytes) -> dict[str, str]:
+def picture(widget: Widget, png: bytes) -> dict[str, str]:
     """MIME bundle: the widget's picture, hidden but where its view has died."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(png)) as drawn:
@@ -51,7 +49,7 @@ class LastPicture:
     png: the first picture, which exists already.
     """
 
-    def __init__(self, widget: "TableWidget", png: bytes) -> None:
+    def __init__(self, widget: Widget, png: bytes) -> None:
         from IPython.display import display
 
         self.widget = widget

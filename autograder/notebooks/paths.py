@@ -94,3 +94,9 @@ def _reading(cell: NotebookNode) -> float:
         )
     # What learners write themselves is counted in their exercise's minutes.
     return 0 if name.startswith(("solve-", "check-")) else len(cell.source.splitlines()) / LINES_PER_MINUTE
+
+
+def core_minutes(text: dict[str, Any]) -> int:
+    """How long a unit's core path takes, reading included, to five minutes. text: as ``read_unit`` gives it."""
+    writing: int = sum(e["minutes"] for e in text["exercises"] if not e["extension"])
+    return to_five(writing + text["reading"]["core"])

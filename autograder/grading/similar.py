@@ -26,10 +26,10 @@ from anatomy.units import grade_id
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from autograder.grading.course import Course
-from autograder.grading.masters import UnknownUnit, master
-from autograder.grading.names import shown
-from autograder.grading.opening import BadSubmission, read_submission
+from .course import Course
+from .masters import UnknownUnit, master
+from .names import shown
+from .opening import BadSubmission, read_submission
 
 ALIKE = 0.93  # of the tokens in the same order; what different people write reaches it in 1 to 4 % of exercises
 MIN_TOKENS = 25  # of an answer, the stub's aside; in shorter ones there is nothing to choose

@@ -18,7 +18,7 @@ from nbgrader.preprocessors import (
 from traitlets import Unicode
 from traitlets.config import Config
 
-from autograder.grading.settings import Grading
+from autograder.settings import Grading
 
 from . import written
 

@@ -9,10 +9,10 @@ from typing import Any
 from anatomy import units
 
 from autograder import ROOT
-from autograder.authoring.review import core_minutes
-from autograder.build.evidence import line
-from autograder.build.paths import to_five
-from autograder.build.unit_text import CLAIM
+
+from .evidence import line
+from .paths import core_minutes, to_five
+from .unit_text import CLAIM
 
 PREREQUISITES = re.compile(r"\*\*Prerequisites:\*\* (.*?) \*\*Time:\*\*", re.S)
 NUMBERS = re.compile(r"\b(\d\d)(?: to (\d\d))?\b")

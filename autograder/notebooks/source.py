@@ -213,7 +213,7 @@ class _Reader:
             self.verdicts.append((made, parts))
             made["source"] += f"\n\n{evidence.marked_line(parts, self.unit)}"
         elif "**Verdict" in source:
-            raise TextError('a verdict says what it rests on: # %% [markdown] evidence="…" (see build/evidence.py)')
+            raise TextError('a verdict says what it rests on: # %% [markdown] evidence="…" (see notebooks/evidence.py)')
         return made
 
     def _written(self, part: str, text: str, points: int) -> list[NotebookNode]:
