@@ -12,7 +12,10 @@ _MATRIX = N_(
     "In a @ b the last axis of a must be as long as the second to last axis of b. Print both shapes just before "
     "this line; often a transpose is missing."
 )
-_DTYPE = N_("Tensors of different dtypes meet here. Convert one of them first, for example with y.to(x.dtype).")
+_DTYPE = N_(
+    "Tensors of different dtypes meet here. Convert one of them first, for example with y.to(x.dtype); a tensor that "
+    "you make yourself gets x's dtype by dtype=x.dtype."
+)
 
 # (pattern found in "Type: message", advice; {1}, {2} are what the pattern caught). The first that fits is used.
 _ADVICE = [
@@ -40,7 +43,7 @@ _ADVICE = [
                 "shapes: keepdim=True in a sum or mean, unsqueeze or transpose puts an axis where it belongs."
             ),
         ),
-        (r"expected scalar type|to have the same dtype|Found dtype|expected m1 and m2|same dtype, but got", _DTYPE),
+        (r"expected scalar type|mixed dtype|to have the same dtype|Found dtype|expected m1 and m2|same dtype, but got", _DTYPE),
         (
             r"shape '(\[.*?\])' is invalid for input of size (\d+)",
             N_(

@@ -121,6 +121,7 @@ def test_an_ignored_argument_is_named():
         (lambda: torch.zeros(2, 3, 4) @ torch.zeros(2, 5, 6), "a @ b"),
         (lambda: torch.zeros(3) + torch.zeros(4), "One tensor has 3 entries along axis 0, the other 4"),
         (lambda: torch.zeros(2, 3) @ torch.zeros(3, 2).half(), "different dtypes"),
+        (lambda: torch.nn.LayerNorm(3)(torch.zeros(2, 3).double()), "dtype=x.dtype"),
         (lambda: torch.zeros(2, 3).reshape(4, 2), "6 numbers do not fit into the shape [4, 2]"),
         (lambda: torch.zeros(2, 3).T.view(6), "use reshape instead of view"),
         (lambda: torch.zeros(3)[5], "Index 5 was asked of axis 0, which has 3 entries"),
