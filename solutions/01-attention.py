@@ -721,7 +721,7 @@ drawings.split_and_merge(d_model=12, n_heads=3, batch=2, length=5)
 # In **cross-attention** the queries come from one sequence $x$ of length $T$, keys and values from another, the *context*, of length $S$. A translator's decoder reads the source sentence this way. The result has one row per query: $(B, T, d_{model})$.
 
 # %% [markdown] statement="attention.multi_head"
-# Write the module with four `nn.Linear` layers named as above, each with a bias if `bias` is True. Weights are loaded by these names.
+# Write the module with four `nn.Linear` layers named as above, each with a bias if `bias` is True. Weights are loaded by these names. The result has the dtype of `x`.
 #
 # `context=None` means self-attention. Pass `mask` to your attention function as it is: a sentence without words then gives `o_proj`'s bias in every row, and no NaN. The constructor raises a `ValueError` when `n_heads` does not divide `d_model`.
 

@@ -130,7 +130,7 @@ reveal("placement.p1",
 # Each norm has weights of its own.
 
 # %% [markdown] statement="placement.block"
-# Finish the Pre-LN block. Its norms are two `nn.LayerNorm(d_model)` named `attention_norm` and `ffn_norm`; weights are loaded by these names. `attention` and `ffn` are any functions or modules $(B, T, d) \to (B, T, d)$.
+# Finish the Pre-LN block. Its norms are two `nn.LayerNorm(d_model)` named `attention_norm` and `ffn_norm`; weights are loaded by these names. `attention` and `ffn` are any functions or modules $(B, T, d) \to (B, T, d)$. The result has the dtype of `x`.
 
 # %% exercise="placement.block"
 class PreLNBlock(nn.Module):
@@ -187,7 +187,7 @@ drawings.block(config(kind="encoder", d_model=16, n_heads=4, d_ff=32, norm="laye
 # The last block hands on a stream that no norm has touched. So a Pre-LN stack ends with one more: `ln_f` in GPT-2, `norm` in LLaMA. In the example above one block (squares, then ReLU) makes $(2, 5)$ of $(1, 3)$; the final norm makes it $(-1, 1)$.
 
 # %% [markdown] statement="placement.final_norm"
-# Write the whole stack: one `PreLNBlock` per pair in an `nn.ModuleList` named `blocks`, then an `nn.LayerNorm(d_model)` named `final_norm`. Weights are loaded by these names.
+# Write the whole stack: one `PreLNBlock` per pair in an `nn.ModuleList` named `blocks`, then an `nn.LayerNorm(d_model)` named `final_norm`. Weights are loaded by these names, and the dtype of `x` is kept.
 
 # %% exercise="placement.final_norm"
 class PreLNStack(nn.Module):

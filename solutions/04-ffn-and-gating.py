@@ -453,7 +453,7 @@ softmax_jacobian(p).abs().amax((-1, -2))
 # %% [markdown] statement="ffn.gated"
 # Complete the layer for any activation. Weights are loaded by name, so the three linear layers must be called `gate_proj`, `up_proj` and `down_proj`, without biases. The first is made already.
 #
-# Shapes: `x` $(\ldots, d_{model})$, inside $(\ldots, d_{ff})$, result $(\ldots, d_{model})$.
+# Shapes: `x` $(\ldots, d_{model})$, inside $(\ldots, d_{ff})$, result $(\ldots, d_{model})$ in the dtype of `x`.
 
 # %% exercise="ffn.gated"
 class GatedFeedForward(nn.Module):

@@ -311,7 +311,7 @@ with described("Score against relative position: without projection a symmetric 
 # %% [markdown] statement="position.learned"
 # Write the module. Its only parameter is `weight`, shape `(max_positions, d_model)`, drawn from $\mathcal N(0, 0.02^2)$.
 #
-# `forward` reads the rows of `position_ids`. A position outside the table, *negative ones too*, raises a `ValueError`.
+# `forward` reads the rows of `position_ids`, in the dtype of the table. A position outside the table, *negative ones too*, raises a `ValueError`.
 
 # %% exercise="position.learned"
 class LearnedPositions(nn.Module):

@@ -294,7 +294,7 @@ CacheStepper(cached_attention, rotary_step, view=1, chunk=2, step=4)
 # %% [markdown] statement="cache.cross"
 # Write one head of cross-attention with three `nn.Linear` without bias: `q_proj`, `k_proj`, `v_proj`. Keys and values are projected from `memory` at the first call and kept; later calls neither project again nor read the memory's contents. The check counts how often the two weights are read.
 #
-# No mask. A later memory of another shape raises a `ValueError`. In training, gradients of a first call reach `x`, `memory` and all three weights.
+# No mask, and the dtype of `x` is kept. A later memory of another shape raises a `ValueError`. In training, gradients of a first call reach `x`, `memory` and all three weights.
 
 # %% exercise="cache.cross"
 class CrossAttention(nn.Module):

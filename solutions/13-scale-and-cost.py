@@ -368,7 +368,7 @@ for name, fit in fits.items():
 # The matrix $BA$ was never made. At width 4,096 it would have 16.8 million numbers; $A$ and $B$ of rank 8 have 65,536.
 
 # %% [markdown] statement="lora.forward"
-# Write the difference alone, $\frac{\alpha}{r} B (A x)$, for inputs of any leading shape, without forming $BA$; the check counts operations. Then the layer: freeze all of `base`, and add the difference to what it gives. Gradients must still reach `x` through the base.
+# Write the difference alone, $\frac{\alpha}{r} B (A x)$, for inputs of any leading shape, without forming $BA$; the check counts operations. Then the layer: freeze all of `base`, and add the difference to what it gives. Gradients must still reach `x` through the base, and the dtype of `x` is kept.
 
 # %% exercise="lora.forward"
 def low_rank(x, A, B, alpha):
