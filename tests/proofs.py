@@ -158,8 +158,11 @@ def of_exercise(unit: str, root: Path = ROOT) -> str:
         f"autograder/mutation/equivalent/{module}.toml",
     ]
     text = (root / f"solutions/{unit}.py").read_text(encoding="utf-8")
-    modules = [f"autograder.exercises.{module}", *_imported_by_cells(text)]
-    return _hash({*_imported(root), *imported(modules, root), *_files([*COMMON, *own, HERE], root)}, root)
+    specs = [f"autograder.exercises.{module}.{p.stem}" for p in exercises.spec_files(module)]
+    return _hash(
+        {*_imported(root), *imported([*specs, *_imported_by_cells(text)], root), *_files([*COMMON, *own, HERE], root)},
+        root,
+    )
 
 
 def _imported_by_cells(text: str) -> Iterator[str]:

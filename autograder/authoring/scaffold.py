@@ -1,4 +1,4 @@
-"""Begins an exercise: writes its spec, lists it, and puts its text into the unit's source.
+"""Begins an exercise: writes its spec, and puts its text into the unit's source.
 
 Nothing is written unless all of it can be. What is there already stays: of spec and text, only what is missing is made.
 """
@@ -7,21 +7,17 @@ import ast
 import builtins
 import keyword
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anatomy import files
 
 from autograder import exercises
-from autograder.judge.spec import Exercise
 from autograder.notebooks.cells import Cell, SourceError, read_cells, shown
 from autograder.notebooks.paths import Paths
 from autograder.notebooks.source import source_path
 
 from . import templates
-from .registration import NotUnderstood, with_entry, with_import
 
 ID = re.compile(r"[a-z_]+\.[a-z][a-z0-9_]*")
 LONGEST_ID = 50  # cells are named after it, and a cell's name has 64 characters
@@ -74,11 +70,10 @@ def _named_in(unit: str) -> set[str]:
 def plan(exercise_id: str, unit: str, after: str | None = None) -> Plan:
     """What is to be written for an exercise; an empty plan where it has spec and text.
 
-    after: the exercise that it follows, in the text and in the list; None puts it into an extension of its own before
-    the recap. Raises Refused, SourceError.
+    after: the exercise that it follows in the text; None puts it into an extension of its own before the recap.
+    Raises Refused, SourceError.
     """
-    listed = exercises.of_unit(unit)
-    spec = next((e for e in listed if e.id == exercise_id), None)
+    spec = next((e for e in exercises.of_unit(unit) if e.id == exercise_id), None)
     path = source_path(unit)
     cells, _ = read_cells(path)
     has_text = any(c.exercise == exercise_id for c in cells)
@@ -98,7 +93,7 @@ def plan(exercise_id: str, unit: str, after: str | None = None) -> Plan:
         _add_text(made, path, cells, at, exercise_id, target, after)
     if spec is None:
         extension = _extension_at(cells, at) or (after is None and not has_text)
-        _add_spec(made, exercise_id, unit, target, extension, _position(cells[:at], listed))
+        _add_spec(made, exercise_id, unit, target, extension)
     return made
 
 
@@ -149,12 +144,6 @@ def _extension_at(cells: list[Cell], at: int) -> bool:
     return paths.extension
 
 
-def _position(before: list[Cell], listed: list[Exercise]) -> int:
-    """How many exercises of the list stand before the new one: up to the last that the text has before it."""
-    ids = [e.id for e in listed]
-    return max((ids.index(c.exercise) + 1 for c in before if c.exercise in ids), default=0)
-
-
 def _add_text(
     made: Plan, path: Path, cells: list[Cell], at: int, exercise_id: str, target: str, after: str | None
 ) -> None:
@@ -175,32 +164,17 @@ def _add_text(
     made.changed[path] = "".join([*lines[:line], text, gap, *lines[line:]])
 
 
-def _add_spec(made: Plan, exercise_id: str, unit: str, target: str, extension: bool, position: int) -> None:
-    module = exercises.unit_module(unit)
-    contents = exercises.list_path(module)
-    if contents.name != "__init__.py":
-        raise Refused(f"{shown(contents)} is one module; make it a package with a module for each exercise")
-    name = next((n for n in (target, exercise_id.replace(".", "_")) if not (contents.parent / f"{n}.py").exists()), "")
+def _add_spec(made: Plan, exercise_id: str, unit: str, target: str, extension: bool) -> None:
+    folder = exercises.HERE / exercises.unit_module(unit)
+    name = next((n for n in (target, exercise_id.replace(".", "_")) if not (folder / f"{n}.py").exists()), "")
     if not name:
-        raise Refused(f"{shown(contents.parent)}/{target}.py is there already, and has no exercise {exercise_id}")
-    try:
-        listing = with_import(with_entry(contents.read_text(encoding="utf-8"), f"{name}.EXERCISE", position), name)
-    except NotUnderstood as error:
-        raise Refused(f"{shown(contents)}: {error}") from None
+        raise Refused(f"{shown(folder)}/{target}.py is there already, and has no exercise {exercise_id}")
     flag = "    extension=True,\n" if extension else ""
-    filled = {"{id}": exercise_id, "{unit}": unit, "{target}": target, "{extension}": flag}
+    filled = {"{id}": exercise_id, "{target}": target, "{extension}": flag}
     spec = templates.SPEC
     for place, value in filled.items():
         spec = spec.replace(place, value)
-    made.new[contents.with_name(f"{name}.py")] = spec
-    made.changed[contents] = formatted(listing)
-
-
-def formatted(code: str) -> str:
-    """The same code as the formatter lays it out."""
-    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", "code.py", "-"]
-    done = subprocess.run(command, input=code, capture_output=True, text=True, cwd=exercises.HERE)
-    return code if done.returncode else done.stdout
+    made.new[folder / f"{name}.py"] = spec
 
 
 def write(made: Plan) -> list[Path]:

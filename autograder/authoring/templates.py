@@ -19,7 +19,6 @@ def {target}(x):
 
 EXERCISE = Exercise(
     id="{id}",
-    unit="{unit}",
     title="TODO(author): a title of a few words",
     points=1,
     difficulty=1,

@@ -1,6 +1,6 @@
-"""The specs of all exercises: each module (or package) ``uNN_name`` holds a list ``EXERCISES``, in course order.
+"""The specs of all exercises: a package ``uNN_name`` for each unit, and in it a module for each exercise.
 
-The order of the list is the order of the text. A spec that no list names is refused, for nobody would see it.
+The folder says to which unit an exercise belongs, and the unit's text in which order they come.
 """
 
 import importlib
@@ -54,44 +54,46 @@ def unit_module(unit: str) -> str:
     return module
 
 
-def list_path(module: str) -> Path:
-    """The file that holds a unit's ``EXERCISES``."""
-    package = HERE / module / "__init__.py"
-    return package if package.exists() else HERE / f"{module}.py"
-
-
 def spec_files(module: str) -> list[Path]:
     """All files with a unit's specs."""
-    return sorted((HERE / module).glob("*.py")) or [HERE / f"{module}.py"]
+    return sorted((HERE / module).glob("*.py"))
+
+
+def spec_modules(unit: str) -> list[str]:
+    """Full names of the modules that hold a unit's specs. Raises UnknownName."""
+    module = unit_module(unit)
+    return [f"{__name__}.{module}.{p.stem}" for p in spec_files(module) if p.stem != "__init__"]
 
 
 @cache
 def of_unit(unit: str) -> list["Exercise"]:
-    """Exercises of one unit, in order. Only that unit's module is imported.
+    """Exercises of one unit, in the order of its text; one without a text comes last. Only that unit is imported.
 
-    Raises UnknownName for an unknown unit; SpecError where its specs cannot be imported, where one says another unit,
-    and where one is defined that ``EXERCISES`` lacks.
+    Raises UnknownName for an unknown unit; SpecError where its specs cannot be imported, or two have the same id.
     """
-    module = unit_module(unit)
-    listed = list(_imported(module).EXERCISES)
-    problems = [f"{e.id} says unit {e.unit!r}, and it stands with {unit}'s" for e in listed if e.unit != unit]
-    ids = [e.id for e in listed]
-    problems += [f"{i} stands twice in EXERCISES" for i in dict.fromkeys(ids) if ids.count(i) > 1]
-    problems += [
-        f"{e.id} is not in EXERCISES of {_shown(list_path(module))}, so nobody sees it; add it there, at its place in "
-        f"solutions/{unit}.py"
-        for e in _defined(module)
-        if e.id not in ids
-    ]
-    if problems:
-        raise SpecError("\n".join(f"{_place(module, p.split()[0])}: {p}" for p in problems))
-    return listed
+    found = list(_defined(unit))
+    ids = [e.id for e in found]
+    twice = [i for i in dict.fromkeys(ids) if ids.count(i) > 1]
+    if twice:
+        module = unit_module(unit)
+        raise SpecError("\n".join(f"{_place(module, i)}: {i} is the id of two exercises" for i in twice))
+    for exercise in found:
+        exercise.unit = unit
+    written = _written(unit)
+    return sorted(found, key=lambda e: written.index(e.id) if e.id in written else len(written))
 
 
-def _imported(module: str) -> ModuleType:
+def _written(unit: str) -> list[str]:
+    """Ids of the exercises that a unit's text has, in its order."""
+    source = ROOT / "solutions" / f"{unit}.py"
+    text = source.read_text(encoding="utf-8") if source.exists() else ""
+    return re.findall(r'^# %%.*\bexercise="([^"]+)"', text, re.M)
+
+
+def _imported(name: str) -> ModuleType:
     """The module, or a SpecError that says where it could not be imported."""
     try:
-        return importlib.import_module(f"{__name__}.{module}")
+        return importlib.import_module(name)
     except SyntaxError as error:
         raise SpecError(f"{_shown(Path(error.filename or ''))}:{error.lineno}: {error.msg}") from error
     except Exception as error:  # whatever a spec's own lines raise
@@ -103,17 +105,16 @@ def _imported(module: str) -> ModuleType:
         raise SpecError(f"{_shown(Path(place.filename))}:{place.lineno}: {said}") from error
 
 
-def _defined(module: str) -> Iterator["Exercise"]:
+def _defined(unit: str) -> Iterator["Exercise"]:
     """Every exercise that a unit's modules hold under a name or in a list, each once."""
     from autograder.judge.spec import Exercise
 
-    names = [module, *(f"{module}.{p.stem}" for p in spec_files(module) if p.stem not in ("__init__", module))]
-    seen = set()
-    for name in names:
+    seen: list[Exercise] = []
+    for name in spec_modules(unit):
         for value in vars(_imported(name)).values():
             for item in value if isinstance(value, list | tuple) else [value]:
-                if isinstance(item, Exercise) and item.id not in seen:
-                    seen.add(item.id)
+                if isinstance(item, Exercise) and not any(item is other for other in seen):
+                    seen.append(item)
                     yield item
 
 
@@ -138,7 +139,7 @@ def _place_of(module: str, exercise_id: str) -> tuple[Path, int]:
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
             if re.search(rf"""\bid=["']{re.escape(exercise_id)}["']""", line):
                 return path, number
-    return list_path(module), 1  # an id that is put together
+    return HERE / module / "__init__.py", 1  # an id that is put together
 
 
 def _place(module: str, exercise_id: str) -> str:

@@ -60,7 +60,7 @@ class Master:
 
         Rubrics can be changed while a class is being graded: no computed score hangs on them.
         """
-        files = scoring_files() | imported([f"autograder.exercises.u{self.unit.replace('-', '_')}"])
+        files = scoring_files() | imported(exercises.spec_modules(self.unit))
         digest = hashlib.sha256(_without_rubrics(source_notebook_path(self.unit).read_bytes()))
         for path in sorted(files):
             digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())

@@ -270,14 +270,14 @@ class Mutant:
 class Exercise:
     """Everything the judge knows about one exercise.
 
-    id: semantic, frozen after release, e.g. ``rope.rotate_half``. unit: folder name. reference: the right function
-    or class (a tuple for several targets). alternatives: correct solutions written differently; they must pass.
+    id: semantic, frozen after release, e.g. ``rope.rotate_half``. reference: the right function or class (a tuple for
+    several targets). alternatives: correct solutions written differently; they must pass.
     targets: names in the learner's notebook; signature: of the first target. forbidden: names of torch functions
-    that would do it, with one sentence why. extension: not on the unit's core path; its points count extra.
+    that would do it, with one sentence why. extension: not on the unit's core path; its points count extra. unit: the
+    folder that the spec lies in (``autograder.exercises`` sets it).
     """
 
     id: str
-    unit: str
     title: str
     points: float
     difficulty: int
@@ -291,6 +291,7 @@ class Exercise:
     forbidden: tuple[str, ...] = ()
     forbidden_message: str = ""
     extension: bool = False
+    unit: str = ""
 
     def __post_init__(self):
         if not self.targets:

@@ -1,19 +1,17 @@
-"""Whether a unit's source has each part of each exercise once, in the order in which EXERCISES lists the exercises."""
+"""Whether a unit's source has each part of each exercise once, and the parts of one together."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from autograder import exercises
-
-from .cells import PARTS, Cell, Problem, shown
+from .cells import PARTS, Cell, Problem
 
 
 def problems(path: Path, cells: Sequence[Cell], listed: Sequence[str]) -> list[Problem]:
-    """What an author has to mend. listed: ids in the order of EXERCISES; ids that the specs don't know are left out."""
+    """What an author has to mend. listed: ids that the specs know; others are left out."""
     places = {part: [(c.exercise, c.line) for c in cells if c.part == part and c.exercise in listed] for part in PARTS}
     found = [Problem(path, line, says) for line, says in _not_once(places, listed)]
-    return found or [Problem(path, line, says) for line, says in _moved(path, places, listed)]
+    return found or [Problem(path, line, says) for line, says in _moved(places)]
 
 
 def _not_once(places: dict[str, list[tuple[str, int]]], listed: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -31,17 +29,9 @@ def _not_once(places: dict[str, list[tuple[str, int]]], listed: Sequence[str]) -
                 yield again, f"{exercise} needs exactly one {part} cell; there is another in line {found[0]}"
 
 
-def _moved(path: Path, places: dict[str, list[tuple[str, int]]], listed: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The exercises that stand elsewhere than in EXERCISES, and the parts that stand elsewhere than their exercise."""
+def _moved(places: dict[str, list[tuple[str, int]]]) -> Iterator[tuple[int, str]]:
+    """The parts that stand elsewhere than their exercise."""
     written = [name for name, _ in places["exercise"]]
-    lines = dict(places["exercise"])
-    for name in out_of_place(written, listed):
-        where = exercises.list_path(exercises.unit_module(exercises.get(name).unit))
-        yield (
-            lines[name],
-            f"{name} stands {nth(written.index(name) + 1)} in {shown(path)} and {nth(listed.index(name) + 1)} in "
-            f"EXERCISES ({shown(where)}); give it the same place in both",
-        )
     for part in ("statement", "hints", "worth"):
         names, lines = [name for name, _ in places[part]], dict(places[part])
         for name in out_of_place(names, written):

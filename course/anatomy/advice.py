@@ -43,7 +43,11 @@ _ADVICE = [
                 "shapes: keepdim=True in a sum or mean, unsqueeze or transpose puts an axis where it belongs."
             ),
         ),
-        (r"expected scalar type|mixed dtype|to have the same dtype|Found dtype|expected m1 and m2|same dtype, but got", _DTYPE),
+        (
+            r"expected scalar type|mixed dtype|to have the same dtype|Found dtype|expected m1 and m2|"
+            r"same dtype, but got",
+            _DTYPE,
+        ),
         (
             r"shape '(\[.*?\])' is invalid for input of size (\d+)",
             N_(

@@ -8,7 +8,6 @@ import pytest
 
 from autograder import ROOT, exercises
 from autograder.authoring import scaffold
-from autograder.authoring.registration import NotUnderstood, with_entry, with_import
 from autograder.authoring.templates import MARK
 from tests.once import made_once
 
@@ -18,7 +17,6 @@ ID, UNIT = "activation.hard_swish", "04-ffn-and-gating"
 GIVEN = f'id="{ID}"'
 EXAMPLE = ROOT / "docs" / "examples" / "exercise"
 SPEC = "autograder/exercises/u04_ffn_and_gating/hard_swish.py"
-LIST = "autograder/exercises/u04_ffn_and_gating/__init__.py"
 TEXT = f"solutions/{UNIT}.py"
 COMMAND = ("-m", "autograder.authoring", ID)
 
@@ -66,9 +64,8 @@ def state(clone):
 def test_the_first_run_writes_spec_and_text_and_the_next_says_what_is_missing(begun, tmp_path):
     clone, said = begun, begun.said
     before, after = state(Clone(tmp_path / "untouched")), state(clone)
-    assert {name for name in before | after if after.get(name) != before.get(name)} == {SPEC, LIST, TEXT}
+    assert {name for name in before | after if after.get(name) != before.get(name)} == {SPEC, TEXT}
     assert f"wrote {SPEC}" in said and f"added {ID} to {TEXT}" in said and f"make exercise ID={ID}" in said
-    assert (clone / LIST).read_text().rstrip().endswith("    hard_swish.EXERCISE,\n]")
     text = (clone / TEXT).read_text()
     assert re.findall(rf'^# %%.* (\w+)="{ID}"', text, re.M) == ["statement", "exercise", "hints", "worth"]
     assert text.index(f'worth="{ID}"') < text.index("## Recap")
@@ -111,14 +108,15 @@ def test_everything_that_is_wrong_is_said_in_one_run(begun):
     assert state(clone) == before
 
 
-def test_a_spec_that_no_list_names_and_one_that_python_cannot_read(begun):
-    clone = begun
-    (clone / LIST).write_text((ROOT / LIST).read_text())
-    sentence = f"{SPEC}:{line_of(clone / SPEC, GIVEN)}: {ID} is not in EXERCISES of {LIST}, so nobody sees it"
+def test_an_id_of_two_specs_and_a_spec_that_python_cannot_read(begun):
+    clone, second = begun, Path(SPEC).with_name("swish_again.py")
+    (clone / second).write_text((clone / SPEC).read_text())
+    sentence = f"{SPEC}:{line_of(clone / SPEC, GIVEN)}: {ID} is the id of two exercises"
     for module in ("build", "recording", "authoring"):
         arguments = [ID] if module == "authoring" else ["--unit", UNIT]
         said = clone.python("-m", f"autograder.{module}", *arguments, fails=True)
         assert sentence in said and "Traceback" not in said, said
+    (clone / second).unlink()
     (clone / SPEC).write_text((EXAMPLE / "spec.py").read_text().replace("points=1,", "points=1 1,"))
     said = clone.python(*COMMAND, fails=True)
     assert f"{SPEC}:{line_of(clone / SPEC, 'points=')}: invalid syntax" in said and "Traceback" not in said
@@ -167,30 +165,13 @@ def test_an_unknown_unit_is_told_the_known_ones():
         scaffold.unit_of(ID, "99-nothing")
 
 
-def test_after_another_exercise_it_stands_there_in_text_and_list():
+def test_after_another_exercise_it_stands_there():
     made = scaffold.plan(ID, UNIT, "activation.swish")
-    text, listing = made.changed[ROOT / TEXT], made.changed[ROOT / LIST]
+    text = made.changed[ROOT / TEXT]
     order = re.findall(r'^# %% exercise="(.*)"', text, re.M)
-    assert order.index(ID) == order.index("activation.swish") + 1
-    assert "    swish.EXERCISE,\n    hard_swish.EXERCISE,\n" in listing and "Extension: TODO" not in text
+    assert order.index(ID) == order.index("activation.swish") + 1 and "Extension: TODO" not in text
     assert "extension=True" not in made.new[ROOT / SPEC]
     assert not (ROOT / SPEC).exists(), "a plan writes nothing"
-
-
-@pytest.mark.parametrize("unit", exercises.units())
-def test_every_units_list_takes_an_exercise_at_every_place(unit):
-    text = exercises.list_path(exercises.unit_module(unit)).read_text()
-    count = len(exercises.of_unit(unit))
-    for position in range(count + 1):
-        names = re.findall(r"[\w.]+(?=,|\])", with_entry(text, "new.EXERCISE", position).split("EXERCISES = [")[1])
-        assert len(names) == count + 1 and names[position] == "new.EXERCISE"
-    assert "new" in re.search(r"^from \. import (.*)$", with_import(text, "new"), re.M)[1].split(", ")
-
-
-def test_a_list_of_another_form_is_not_touched():
-    for text in ("EXERCISES = a + b", "EXERCISES = [*a]", "EXERCISES = []", "LIST = [a]"):
-        with pytest.raises(NotUnderstood, match="by hand"):
-            with_entry(text, "c", 1)
 
 
 def test_nothing_unfinished_is_left_in_the_course():

@@ -1,14 +1,14 @@
 """make build: the same bytes every time, stale files found, authors' mistakes named."""
 
 import json
+import re
 
 import pytest
 from anatomy import records
 
 from autograder import exercises
 from autograder.build import __main__ as build
-from autograder.notebooks import cells, order, source
-from autograder.notebooks.cells import read_cells
+from autograder.notebooks import cells, source
 
 UNITS = exercises.units()
 
@@ -107,18 +107,12 @@ def test_magics_and_await_are_code_of_a_notebook(edit):
     assert "%time 1 + 1\n!true\nawait anything" in [c.source for c in made.cells]
 
 
-def test_another_order_than_the_lists_is_told_with_both_places(monkeypatch):
-    unit = "04-ffn-and-gating"
-    first, second, third, *others = exercises.of_unit(unit)
-    monkeypatch.setattr(exercises, "of_unit", lambda name: [second, third, first, *others])
-    path = source.source_path(unit)
-    found = order.problems(path, read_cells(path)[0], [second.id, third.id, first.id, *(e.id for e in others)])
-    (said,) = map(str, found)
-    line = next(n for n, text in enumerate(path.read_text().split("\n"), 1) if f'# %% exercise="{first.id}"' in text)
-    assert said.startswith(
-        f"solutions/{unit}.py:{line}: {first.id} stands 1st in solutions/{unit}.py and 3rd in EXERCISES "
-        "(autograder/exercises/u04_ffn_and_gating/__init__.py)"
-    )
+def test_exercises_come_in_the_order_of_the_text_and_say_their_unit():
+    for unit in exercises.units():
+        text = source.source_path(unit).read_text()
+        found = exercises.of_unit(unit)
+        assert [e.id for e in found] == re.findall(r'^# %% exercise="([^"]+)"', text, re.M)
+        assert {e.unit for e in found} == {unit}
 
 
 def test_everything_is_told_at_once_and_each_line_with_its_place(edit):

@@ -22,7 +22,6 @@ def by_einsum(values, weights):
 
 EXERCISE = Exercise(
     id="start.weighted_average",
-    unit="00-start-here",
     title="A weighted average",
     points=1,
     difficulty=1,

@@ -56,7 +56,6 @@ def _parameters(matrices=4, biases=4):
 
 EXERCISE = Exercise(
     id="attention.cost",
-    unit="01-attention",
     title="What one block costs",
     points=2,
     difficulty=2,

@@ -112,7 +112,6 @@ def _in_both(decoder):
 
 EXERCISE = Exercise(
     id="attention.families",
-    unit="01-attention",
     title="Three families in numbers",
     points=2,
     difficulty=3,

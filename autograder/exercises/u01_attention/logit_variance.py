@@ -63,7 +63,6 @@ def sample_first(q, k):
 
 EXERCISE = Exercise(
     id="attention.logit_variance",
-    unit="01-attention",
     title="How far scores spread",
     points=2,
     difficulty=2,

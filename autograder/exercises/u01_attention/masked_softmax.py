@@ -139,7 +139,6 @@ def exp_of_masked_guarded(scores, mask):
 
 EXERCISE = Exercise(
     id="attention.masked_softmax",
-    unit="01-attention",
     title="Rows that may look at nothing",
     points=2,
     difficulty=3,

@@ -92,7 +92,6 @@ def _per_head(g: Source, *shape: int) -> Tensor:
 
 EXERCISE = Exercise(
     id="attention.multi_head",
-    unit="01-attention",
     title="Multi-head attention",
     points=4,
     difficulty=3,

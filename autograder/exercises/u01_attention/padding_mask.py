@@ -53,7 +53,6 @@ def own_pairs(lengths, S):
 
 EXERCISE = Exercise(
     id="attention.padding_mask",
-    unit="01-attention",
     title="A mask for padded sentences",
     points=1,
     difficulty=2,

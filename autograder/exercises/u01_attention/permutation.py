@@ -42,7 +42,6 @@ def _detached(scores, out, perm):
 
 EXERCISE = Exercise(
     id="attention.permutation",
-    unit="01-attention",
     title="What a new word order does",
     points=2,
     difficulty=2,

@@ -54,7 +54,6 @@ def _with_gradients(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="attention.scaled_dot_product",
-    unit="01-attention",
     title="Scaled dot-product attention",
     points=3,
     difficulty=3,

@@ -168,7 +168,6 @@ def base_two(x, dim=-1):
 
 EXERCISE = Exercise(
     id="attention.softmax",
-    unit="01-attention",
     title="A softmax that survives large scores",
     points=2,
     difficulty=2,

@@ -103,7 +103,6 @@ def merge_along_words(x):
 
 EXERCISE = Exercise(
     id="attention.split_heads",
-    unit="01-attention",
     title="Split and merge heads",
     points=2,
     difficulty=2,

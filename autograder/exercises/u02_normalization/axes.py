@@ -97,7 +97,6 @@ def instead(position, wrong):
 
 EXERCISE = Exercise(
     id="norm.axes",
-    unit="02-normalization",
     title="Batch, instance and group norm differ by axes alone",
     points=3,
     difficulty=3,

@@ -84,7 +84,6 @@ def last_step(wrong_dx):
 
 EXERCISE = Exercise(
     id="norm.backward",
-    unit="02-normalization",
     title="The gradient of LayerNorm by hand",
     points=3,
     difficulty=4,

@@ -59,7 +59,6 @@ def random_sizes(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="norm.cost",
-    unit="02-normalization",
     title="What a norm costs",
     points=2,
     difficulty=2,

@@ -24,7 +24,6 @@ def difference_of_norms(x, eps=1e-5):
 
 EXERCISE = Exercise(
     id="norm.from_rms",
-    unit="02-normalization",
     title="LayerNorm is RMSNorm of the centered vector",
     points=1,
     difficulty=1,

@@ -109,7 +109,6 @@ def back(y, x, weight):
 
 EXERCISE = Exercise(
     id="norm.half_precision",
-    unit="02-normalization",
     title="RMSNorm that survives half precision",
     points=2,
     difficulty=2,

@@ -39,7 +39,6 @@ def in_place(norm, x, scale, shift):
 
 EXERCISE = Exercise(
     id="norm.invariance",
-    unit="02-normalization",
     title="Invariance as a number",
     points=1,
     difficulty=1,

@@ -85,7 +85,6 @@ def eps_in_result(x, weight, bias, eps=1e-5):
 
 EXERCISE = Exercise(
     id="norm.layer_norm",
-    unit="02-normalization",
     title="LayerNorm",
     points=2,
     difficulty=2,

@@ -40,7 +40,6 @@ def eps_in_result(x, weight, eps=1e-6):
 
 EXERCISE = Exercise(
     id="norm.rms_norm",
-    unit="02-normalization",
     title="RMSNorm",
     points=2,
     difficulty=2,

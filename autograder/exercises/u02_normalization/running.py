@@ -202,7 +202,6 @@ def deviation_kept(x, mean, variance, training, momentum, eps, right):
 
 EXERCISE = Exercise(
     id="norm.running",
-    unit="02-normalization",
     title="What batch norm remembers",
     points=2,
     difficulty=3,

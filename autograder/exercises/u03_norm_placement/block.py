@@ -193,7 +193,6 @@ class OneModule(ref.PreLN):
 
 EXERCISE = Exercise(
     id="placement.block",
-    unit="03-norm-placement",
     title="A whole block",
     points=2,
     difficulty=2,

@@ -72,7 +72,6 @@ _grouped = lambda n, m: tuple(zip(right_encoder(n, m), right_decoder(n, m), stri
 
 EXERCISE = Exercise(
     id="placement.deepnorm",
-    unit="03-norm-placement",
     title="DeepNorm",
     points=3,
     difficulty=2,

@@ -52,7 +52,6 @@ LAYER = [
 
 EXERCISE = Exercise(
     id="placement.deepnorm_init",
-    unit="03-norm-placement",
     title="Which weights start smaller?",
     points=1,
     difficulty=2,

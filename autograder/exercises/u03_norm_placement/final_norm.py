@@ -179,7 +179,6 @@ class LastPair(WrongPairs):
 
 EXERCISE = Exercise(
     id="placement.final_norm",
-    unit="03-norm-placement",
     title="The norm at the end",
     points=2,
     difficulty=2,

@@ -153,7 +153,6 @@ def _kept(keep):
 # Sums over many numbers in another order differ by more than a few rounding steps.
 EXERCISE = Exercise(
     id="placement.hooks",
-    unit="03-norm-placement",
     title="Listen to the gradient",
     points=2,
     difficulty=3,

@@ -77,7 +77,6 @@ def ratios(streams):
 
 EXERCISE = Exercise(
     id="placement.layer_changes",
-    unit="03-norm-placement",
     title="How much does a layer change?",
     points=2,
     difficulty=2,

@@ -54,7 +54,6 @@ _in = lambda q, k, v, up: torch.cat([q, k, v, up])
 
 EXERCISE = Exercise(
     id="placement.parallel",
-    unit="03-norm-placement",
     title="Both sublayers at once",
     points=3,
     difficulty=3,

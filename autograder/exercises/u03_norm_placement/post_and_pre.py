@@ -40,7 +40,6 @@ def own_norm(x):
 
 EXERCISE = Exercise(
     id="placement.post_and_pre",
-    unit="03-norm-placement",
     title="Two places for one norm",
     points=1,
     difficulty=1,

@@ -114,7 +114,6 @@ def mean_of_ratios(depths, norms):
 
 EXERCISE = Exercise(
     id="placement.trend",
-    unit="03-norm-placement",
     title="What is the trend?",
     points=2,
     difficulty=2,

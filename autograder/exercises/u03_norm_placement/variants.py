@@ -30,7 +30,6 @@ def own_norm(x):
 
 EXERCISE = Exercise(
     id="placement.variants",
-    unit="03-norm-placement",
     title="A norm on the branch",
     points=2,
     difficulty=2,

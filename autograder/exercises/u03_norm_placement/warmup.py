@@ -36,7 +36,6 @@ def at_the_top(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="placement.warmup",
-    unit="03-norm-placement",
     title="Warm-up",
     points=1,
     difficulty=1,

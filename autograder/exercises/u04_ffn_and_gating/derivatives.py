@@ -29,7 +29,6 @@ def tanh_form_prime(x):
 
 EXERCISE = Exercise(
     id="activation.derivatives",
-    unit="04-ffn-and-gating",
     title="Three slopes by hand",
     points=3,
     difficulty=3,

@@ -70,7 +70,6 @@ def family_gradients(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="activation.family",
-    unit="04-ffn-and-gating",
     title="Four activations with a corner",
     points=2,
     difficulty=2,

@@ -120,7 +120,6 @@ def exchanged_sizes(self, d_model, d_ff, activation):
 
 EXERCISE = Exercise(
     id="ffn.gated",
-    unit="04-ffn-and-gating",
     title="One gated layer for every activation",
     points=3,
     difficulty=3,

@@ -19,7 +19,6 @@ def tanh_form(x, constant=SQRT_2_OVER_PI, inner=lambda x: x + 0.044715 * x**3):
 
 EXERCISE = Exercise(
     id="activation.gelu",
-    unit="04-ffn-and-gating",
     title="GELU, exact and by tanh",
     points=2,
     difficulty=2,

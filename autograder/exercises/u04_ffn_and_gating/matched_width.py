@@ -40,7 +40,6 @@ def unchecked(width):
 
 EXERCISE = Exercise(
     id="ffn.matched_width",
-    unit="04-ffn-and-gating",
     title="Where 11008 comes from",
     points=2,
     difficulty=2,

@@ -57,7 +57,6 @@ def from_pairs(difference):
 
 EXERCISE = Exercise(
     id="ffn.paired_difference",
-    unit="04-ffn-and-gating",
     title="A difference with its error bar",
     points=2,
     difficulty=2,

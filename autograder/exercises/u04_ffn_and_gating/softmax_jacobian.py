@@ -33,7 +33,6 @@ def probabilities(g: Source, *shape: int) -> Tensor:
 
 EXERCISE = Exercise(
     id="activation.softmax_jacobian",
-    unit="04-ffn-and-gating",
     title="The slope of softmax is a matrix",
     points=2,
     difficulty=3,

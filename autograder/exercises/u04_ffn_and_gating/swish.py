@@ -15,7 +15,6 @@ def formula(z):
 
 EXERCISE = Exercise(
     id="activation.swish",
-    unit="04-ffn-and-gating",
     title="Swish and its slider β",
     points=1,
     difficulty=1,

@@ -42,7 +42,6 @@ def at_the_margin(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="ffn.unit_health",
-    unit="04-ffn-and-gating",
     title="Dead units and stuck gates",
     points=2,
     difficulty=2,

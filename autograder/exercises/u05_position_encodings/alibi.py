@@ -107,7 +107,6 @@ def future_hidden(slopes, T, S, offset=0):
 
 EXERCISE = Exercise(
     id="position.alibi",
-    unit="05-position-encodings",
     title="ALiBi: a slope per head",
     points=2,
     difficulty=3,

@@ -76,7 +76,6 @@ def _scaled_apart(third):
 
 EXERCISE = Exercise(
     id="position.disentangled",
-    unit="05-position-encodings",
     title="DeBERTa's three terms",
     points=3,
     difficulty=4,

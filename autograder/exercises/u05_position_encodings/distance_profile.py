@@ -62,7 +62,6 @@ def by_row(scores):
 
 EXERCISE = Exercise(
     id="position.distance_profile",
-    unit="05-position-encodings",
     title="Score against distance",
     points=2,
     difficulty=2,

@@ -61,7 +61,6 @@ def _four(for_words, k, for_distances, r):
 
 EXERCISE = Exercise(
     id="position.four_terms",
-    unit="05-position-encodings",
     title="Transformer-XL's four terms",
     points=2,
     difficulty=3,

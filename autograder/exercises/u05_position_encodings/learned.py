@@ -179,7 +179,6 @@ class Squared(ByEmbedding):
 
 EXERCISE = Exercise(
     id="position.learned",
-    unit="05-position-encodings",
     title="A learned table, and its end",
     points=2,
     difficulty=2,

@@ -40,7 +40,6 @@ def halves(back, d_model, base=10000.0):
 
 EXERCISE = Exercise(
     id="position.looking_back",
-    unit="05-position-encodings",
     title="A head that looks back",
     points=2,
     difficulty=3,

@@ -104,7 +104,6 @@ def transposed(x):
 
 EXERCISE = Exercise(
     id="position.relative_shift",
-    unit="05-position-encodings",
     title="Each row moves by one more",
     points=2,
     difficulty=4,

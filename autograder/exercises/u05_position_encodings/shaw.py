@@ -128,7 +128,6 @@ doubled = _index(lambda r, k: (r + k).clamp(-2 * k, 2 * k))
 
 EXERCISE = Exercise(
     id="position.shaw",
-    unit="05-position-encodings",
     title="Clipped relative positions",
     points=3,
     difficulty=3,

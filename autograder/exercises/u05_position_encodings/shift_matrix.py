@@ -79,7 +79,6 @@ def _blocks(block):
 
 EXERCISE = Exercise(
     id="position.shift_matrix",
-    unit="05-position-encodings",
     title="A shift is one matrix",
     points=2,
     difficulty=3,

@@ -98,7 +98,6 @@ def refused_by_half(positions, d_model, base=10000.0):
 
 EXERCISE = Exercise(
     id="position.sinusoidal",
-    unit="05-position-encodings",
     title="The sinusoidal table",
     points=2,
     difficulty=2,

@@ -111,7 +111,6 @@ def absolute(weight, T, S, bidirectional=True):
 
 EXERCISE = Exercise(
     id="position.t5_bias",
-    unit="05-position-encodings",
     title="A number per bucket and head",
     points=2,
     difficulty=2,

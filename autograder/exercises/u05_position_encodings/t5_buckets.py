@@ -103,7 +103,6 @@ def last_side_capped(relative_position, bidirectional=True, num_buckets=32, max_
 
 EXERCISE = Exercise(
     id="position.t5_buckets",
-    unit="05-position-encodings",
     title="T5's buckets",
     points=3,
     difficulty=4,

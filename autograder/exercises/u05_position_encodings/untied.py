@@ -41,7 +41,6 @@ def _tupe(content, position, tied=False):
 
 EXERCISE = Exercise(
     id="position.untied",
-    unit="05-position-encodings",
     title="TUPE: untied positions",
     points=1,
     difficulty=1,

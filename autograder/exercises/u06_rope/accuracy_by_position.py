@@ -182,7 +182,6 @@ def one_number(logits, targets, width):
 
 EXERCISE = Exercise(
     id="rope.accuracy_by_position",
-    unit="06-rope",
     title="Accuracy, stretch by stretch",
     points=2,
     difficulty=2,

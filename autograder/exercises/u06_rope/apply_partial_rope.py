@@ -107,7 +107,6 @@ def counted(x, position_ids, rotary_dim, base=10000.0):
 
 EXERCISE = Exercise(
     id="rope.apply_partial_rope",
-    unit="06-rope",
     title="Partial RoPE",
     points=2,
     difficulty=2,

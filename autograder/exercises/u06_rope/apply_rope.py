@@ -105,7 +105,6 @@ def two_pairs(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="rope.apply_rope",
-    unit="06-rope",
     title="RoPE",
     points=4,
     difficulty=3,

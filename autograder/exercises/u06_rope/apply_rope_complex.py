@@ -81,7 +81,6 @@ def angles_in_input_dtype(x, position_ids, base=10000.0):
 
 EXERCISE = Exercise(
     id="rope.apply_rope_complex",
-    unit="06-rope",
     title="RoPE in one complex product",
     points=2,
     difficulty=3,

@@ -77,7 +77,6 @@ def without_head_axis(x, position_ids, base=10000.0):
 
 EXERCISE = Exercise(
     id="rope.apply_rope_half",
-    unit="06-rope",
     title="RoPE as LLaMA code writes it",
     points=2,
     difficulty=3,

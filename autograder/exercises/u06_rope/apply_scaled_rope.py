@@ -90,7 +90,6 @@ def counted(x, position_ids, frequencies, temperature=1.0):
 
 EXERCISE = Exercise(
     id="rope.apply_scaled_rope",
-    unit="06-rope",
     title="RoPE with any frequencies",
     points=2,
     difficulty=2,

@@ -76,7 +76,6 @@ def own_symbols(d):
 
 EXERCISE = Exercise(
     id="rope.expanded_score",
-    unit="06-rope",
     title="Proof, step 2: the score, written out",
     points=2,
     difficulty=3,

@@ -28,7 +28,6 @@ def halves_of_odd(D):
 
 EXERCISE = Exercise(
     id="rope.interleaved_to_half_permutation",
-    unit="06-rope",
     title="From one layout to the other",
     points=2,
     difficulty=3,

@@ -129,7 +129,6 @@ def neighbors_in_distance(A):
 
 EXERCISE = Exercise(
     id="rope.relative_gap",
-    unit="06-rope",
     title="Proof, step 4: which matrices see only the distance",
     points=3,
     difficulty=3,

@@ -49,7 +49,6 @@ def places_left(d):
 
 EXERCISE = Exercise(
     id="rope.relative_rotation",
-    unit="06-rope",
     title="Proof, step 1: two turns become one",
     points=2,
     difficulty=2,

@@ -111,7 +111,6 @@ def _of_waves(wave):
 
 EXERCISE = Exercise(
     id="rope.rope_frequencies",
-    unit="06-rope",
     title="Frequencies and wavelengths",
     points=2,
     difficulty=2,

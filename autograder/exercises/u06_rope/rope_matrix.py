@@ -63,7 +63,6 @@ def overlapping(position, D, base=10000.0):
 
 EXERCISE = Exercise(
     id="rope.rope_matrix",
-    unit="06-rope",
     title="Proof, step 5: all planes at once",
     points=2,
     difficulty=2,

@@ -92,7 +92,6 @@ def added(x, angle):
 
 EXERCISE = Exercise(
     id="rope.rotate_complex",
-    unit="06-rope",
     title="The same turn as a complex product",
     points=1,
     difficulty=2,

@@ -56,7 +56,6 @@ def odd_chunked(x):
 
 EXERCISE = Exercise(
     id="rope.rotate_half",
-    unit="06-rope",
     title="A quarter turn of every pair",
     points=1,
     difficulty=1,

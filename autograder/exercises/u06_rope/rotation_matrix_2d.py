@@ -81,7 +81,6 @@ def one_angle(angle):
 
 EXERCISE = Exercise(
     id="rope.rotation_matrix_2d",
-    unit="06-rope",
     title="The matrix that turns a plane",
     points=1,
     difficulty=1,

@@ -60,7 +60,6 @@ _LETTERS = sp.symbols("x1 x2", real=True)
 
 EXERCISE = Exercise(
     id="rope.squared_lengths",
-    unit="06-rope",
     title="Proof, step 3: lengths",
     points=2,
     difficulty=2,

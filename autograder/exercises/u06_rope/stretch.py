@@ -78,7 +78,6 @@ def _dynamic_of(ratio):
 
 EXERCISE = Exercise(
     id="rope.stretch",
-    unit="06-rope",
     title="Three ways to stretch",
     points=3,
     difficulty=3,

@@ -63,7 +63,6 @@ def base_not_handed_on(D, base, s, original_max, beta_fast=32, beta_slow=1):
 
 EXERCISE = Exercise(
     id="rope.yarn_frequencies",
-    unit="06-rope",
     title="YaRN",
     points=2,
     difficulty=3,

@@ -65,7 +65,6 @@ def _ended(f):
 
 EXERCISE = Exercise(
     id="rope.yarn_ramp",
-    unit="06-rope",
     title="YaRN's ramp",
     points=3,
     difficulty=4,

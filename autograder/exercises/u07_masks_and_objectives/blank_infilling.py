@@ -77,7 +77,6 @@ def _whole_or_nothing(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="objective.blank_infilling",
-    unit="07-masks-and-objectives",
     title="GLM's blank infilling",
     points=4,
     difficulty=4,

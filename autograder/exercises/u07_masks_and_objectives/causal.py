@@ -94,7 +94,6 @@ def zero_times_infinity(q, k, v):
 
 EXERCISE = Exercise(
     id="mask.causal",
-    unit="07-masks-and-objectives",
     title="Attention that cannot see ahead",
     points=3,
     difficulty=2,

@@ -93,7 +93,6 @@ def keys_cut(real, T=None):
 
 EXERCISE = Exercise(
     id="mask.causal_padding",
-    unit="07-masks-and-objectives",
     title="Causal, with padding on either side",
     points=3,
     difficulty=3,

@@ -110,7 +110,6 @@ def _checked(wrong):
 
 EXERCISE = Exercise(
     id="objective.info_nce",
-    unit="07-masks-and-objectives",
     title="InfoNCE",
     points=3,
     difficulty=3,

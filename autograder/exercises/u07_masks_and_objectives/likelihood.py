@@ -101,7 +101,6 @@ def empty_batch_refused(losses, counts):
 
 EXERCISE = Exercise(
     id="objective.likelihood",
-    unit="07-masks-and-objectives",
     title="The probability of a text",
     points=3,
     difficulty=3,

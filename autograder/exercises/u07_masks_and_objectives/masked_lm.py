@@ -146,7 +146,6 @@ HAND = dict(
 
 EXERCISE = Exercise(
     id="objective.masked_lm",
-    unit="07-masks-and-objectives",
     title="BERT's masked tokens",
     points=3,
     difficulty=3,

@@ -101,7 +101,6 @@ def _lone_words(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="objective.next_token",
-    unit="07-masks-and-objectives",
     title="The shift by one",
     points=3,
     difficulty=3,

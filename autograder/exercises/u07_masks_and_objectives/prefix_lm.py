@@ -44,7 +44,6 @@ def _checked(refused):
 
 EXERCISE = Exercise(
     id="mask.prefix_lm",
-    unit="07-masks-and-objectives",
     title="A prefix that sees itself in full",
     points=2,
     difficulty=2,

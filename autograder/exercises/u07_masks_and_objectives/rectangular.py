@@ -44,7 +44,6 @@ RIGHT = _tril(lambda T, S: S - T)
 
 EXERCISE = Exercise(
     id="mask.rectangular",
-    unit="07-masks-and-objectives",
     title="Fewer queries than keys",
     points=2,
     difficulty=2,

@@ -123,7 +123,6 @@ def _mismatch(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="objective.restore_spans",
-    unit="07-masks-and-objectives",
     title="Nothing is lost",
     points=2,
     difficulty=3,

@@ -112,7 +112,6 @@ def _nsp_follow(step):
 
 EXERCISE = Exercise(
     id="objective.sentence_pairs",
-    unit="07-masks-and-objectives",
     title="Next sentence or sentence order",
     points=2,
     difficulty=2,

@@ -155,7 +155,6 @@ def counts_up_checked(ids, noise, first_sentinel):
 
 EXERCISE = Exercise(
     id="objective.span_corruption",
-    unit="07-masks-and-objectives",
     title="T5's span corruption",
     points=4,
     difficulty=3,

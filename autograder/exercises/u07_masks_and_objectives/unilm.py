@@ -84,7 +84,6 @@ NAMES = ref.UNILM_OBJECTIVES
 
 EXERCISE = Exercise(
     id="mask.unilm",
-    unit="07-masks-and-objectives",
     title="UniLM's four masks",
     points=3,
     difficulty=2,

@@ -212,7 +212,6 @@ def _plan(g: Source, plan: Sequence[int], B: int = 2, G: int = 3, D: int = 4, ca
 
 EXERCISE = Exercise(
     id="cache.append",
-    unit="08-kv-cache-and-gqa",
     title="A cache for one layer",
     points=2,
     difficulty=2,

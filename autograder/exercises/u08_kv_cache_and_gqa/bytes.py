@@ -53,7 +53,6 @@ divided = _kv(lambda N, G, D, b: 2 * N * G * D // b)
 
 EXERCISE = Exercise(
     id="cache.bytes",
-    unit="08-kv-cache-and-gqa",
     title="Bytes per token",
     points=2,
     difficulty=2,

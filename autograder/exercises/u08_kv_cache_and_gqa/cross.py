@@ -213,7 +213,6 @@ def _cross_by_hand(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="cache.cross",
-    unit="08-kv-cache-and-gqa",
     title="The cache of cross-attention",
     points=2,
     difficulty=3,

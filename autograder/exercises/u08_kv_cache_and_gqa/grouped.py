@@ -163,7 +163,6 @@ def _with_gradients(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="cache.grouped",
-    unit="08-kv-cache-and-gqa",
     title="Grouped-query attention",
     points=3,
     difficulty=3,

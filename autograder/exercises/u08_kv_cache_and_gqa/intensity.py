@@ -65,7 +65,6 @@ AC, RS = attention_cost, roofline_seconds
 
 EXERCISE = Exercise(
     id="cache.intensity",
-    unit="08-kv-cache-and-gqa",
     title="FLOPs per byte",
     points=3,
     difficulty=3,

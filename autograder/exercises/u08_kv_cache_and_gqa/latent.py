@@ -132,7 +132,6 @@ def _long(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="cache.latent",
-    unit="08-kv-cache-and-gqa",
     title="Attention on latents",
     points=3,
     difficulty=4,

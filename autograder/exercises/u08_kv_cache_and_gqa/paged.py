@@ -67,7 +67,6 @@ def _not_joined(pool, table, length):
 
 EXERCISE = Exercise(
     id="cache.paged",
-    unit="08-kv-cache-and-gqa",
     title="Pages",
     points=3,
     difficulty=3,

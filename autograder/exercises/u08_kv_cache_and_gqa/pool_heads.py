@@ -80,7 +80,6 @@ def _flat(weight, n_heads, n_kv_heads):
 
 EXERCISE = Exercise(
     id="cache.pool_heads",
-    unit="08-kv-cache-and-gqa",
     title="From multi-head to grouped-query",
     points=2,
     difficulty=2,

@@ -125,7 +125,6 @@ DQ = dequantize_float
 
 EXERCISE = Exercise(
     id="cache.quantize",
-    unit="08-kv-cache-and-gqa",
     title="A cache in integers",
     points=2,
     difficulty=3,

@@ -199,7 +199,6 @@ def _rolling_by_hand(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="cache.rolling",
-    unit="08-kv-cache-and-gqa",
     title="A rolling window",
     points=3,
     difficulty=4,

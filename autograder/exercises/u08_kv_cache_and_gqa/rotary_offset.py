@@ -109,7 +109,6 @@ def _tail(q, k, v):
 
 EXERCISE = Exercise(
     id="cache.rotary_offset",
-    unit="08-kv-cache-and-gqa",
     title="Rotated keys stay rotated",
     points=2,
     difficulty=3,

@@ -133,7 +133,6 @@ def _last_only(q, k, v, past=None):
 
 EXERCISE = Exercise(
     id="cache.step",
-    unit="08-kv-cache-and-gqa",
     title="A chunk of tokens with a past",
     points=3,
     difficulty=3,

@@ -70,7 +70,6 @@ GB = 10**9
 
 EXERCISE = Exercise(
     id="cache.users",
-    unit="08-kv-cache-and-gqa",
     title="How many users fit",
     points=1,
     difficulty=2,

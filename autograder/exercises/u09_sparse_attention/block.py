@@ -51,7 +51,6 @@ def _without_torch(T, block):
 
 EXERCISE = Exercise(
     id="sparse.block",
-    unit="09-sparse-attention",
     title="Blocks",
     points=1,
     difficulty=1,

@@ -55,7 +55,6 @@ _ENDS = lambda i, j, s, c=1: (j <= i) & (j % s >= s - c)
 
 EXERCISE = Exercise(
     id="sparse.fixed",
-    unit="09-sparse-attention",
     title="Fixed: the own block, and summaries of the others",
     points=2,
     difficulty=3,

@@ -101,7 +101,6 @@ def _turned(index, valid):
 
 EXERCISE = Exercise(
     id="sparse.gather",
-    unit="09-sparse-attention",
     title="Gather the keys, then attend",
     points=3,
     difficulty=4,

@@ -99,7 +99,6 @@ def _only_negative_refused(T, w, tokens):
 
 EXERCISE = Exercise(
     id="sparse.global_local",
-    unit="09-sparse-attention",
     title="A window and a few global tokens",
     points=2,
     difficulty=2,

@@ -81,7 +81,6 @@ _WINDOW = ref.local_causal_mask
 
 EXERCISE = Exercise(
     id="sparse.gradient_reach",
-    unit="09-sparse-attention",
     title="Reach, measured by gradients",
     points=2,
     difficulty=3,

@@ -52,7 +52,6 @@ def _stored(T, n_layers, full, w):
 
 EXERCISE = Exercise(
     id="sparse.hybrid",
-    unit="09-sparse-attention",
     title="Three local layers, one full",
     points=3,
     difficulty=3,

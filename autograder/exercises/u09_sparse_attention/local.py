@@ -135,7 +135,6 @@ def _shifted(T, w):
 
 EXERCISE = Exercise(
     id="sparse.local",
-    unit="09-sparse-attention",
     title="Windows",
     points=2,
     difficulty=2,

@@ -174,7 +174,6 @@ def _next_block_first(q, k, v, w):
 
 EXERCISE = Exercise(
     id="sparse.local_attention",
-    unit="09-sparse-attention",
     title="A window in blocks",
     points=4,
     difficulty=5,

@@ -61,7 +61,6 @@ def _of_radius(T, w, missing):
 
 EXERCISE = Exercise(
     id="sparse.pairs",
-    unit="09-sparse-attention",
     title="Pairs to be scored",
     points=2,
     difficulty=3,

@@ -66,7 +66,6 @@ def _in_place(draws, keys, allowed):
 
 EXERCISE = Exercise(
     id="sparse.random",
-    unit="09-sparse-attention",
     title="Random keys",
     points=2,
     difficulty=3,

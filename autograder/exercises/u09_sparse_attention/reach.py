@@ -104,7 +104,6 @@ def _opened_in_place(layers):
 
 EXERCISE = Exercise(
     id="sparse.reach",
-    unit="09-sparse-attention",
     title="What a stack of masks reaches",
     points=3,
     difficulty=3,

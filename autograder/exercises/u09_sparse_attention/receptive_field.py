@@ -90,7 +90,6 @@ def _in_all_ways(name, rule, message):
 
 EXERCISE = Exercise(
     id="sparse.receptive_field",
-    unit="09-sparse-attention",
     title="Receptive field",
     points=2,
     difficulty=2,

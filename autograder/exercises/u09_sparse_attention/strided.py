@@ -39,7 +39,6 @@ def _without_torch(T, stride):
 
 EXERCISE = Exercise(
     id="sparse.strided",
-    unit="09-sparse-attention",
     title="Strided: near ones, and every stride-th",
     points=2,
     difficulty=2,

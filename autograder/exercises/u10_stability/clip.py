@@ -44,7 +44,6 @@ def _of_length(length: float, *gradients: Tensor) -> list[Tensor]:
 
 EXERCISE = Exercise(
     id="stability.clip",
-    unit="10-stability",
     title="Clipping by the global norm",
     points=2,
     difficulty=2,

@@ -91,7 +91,6 @@ def asserted(p):
 
 EXERCISE = Exercise(
     id="stability.dropout",
-    unit="10-stability",
     title="Inverted dropout",
     points=2,
     difficulty=2,

@@ -91,7 +91,6 @@ def _names(given, change):
 
 EXERCISE = Exercise(
     id="stability.parameter_groups",
-    unit="10-stability",
     title="Which parameters decay",
     points=2,
     difficulty=2,

@@ -70,7 +70,6 @@ def _limit(q_gain: Tensor, k_gain: Tensor) -> Program:
 
 EXERCISE = Exercise(
     id="stability.qk_norm",
-    unit="10-stability",
     title="QK-norm and the bound it gives",
     points=3,
     difficulty=3,

@@ -109,7 +109,6 @@ def _asserted(x, cap):
 
 EXERCISE = Exercise(
     id="stability.soft_cap",
-    unit="10-stability",
     title="Soft caps, before the mask",
     points=3,
     difficulty=2,

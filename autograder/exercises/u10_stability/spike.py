@@ -52,7 +52,6 @@ def one_climb(losses):
 
 EXERCISE = Exercise(
     id="stability.spike",
-    unit="10-stability",
     title="How high is a spike",
     points=1,
     difficulty=2,

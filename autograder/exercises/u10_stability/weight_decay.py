@@ -130,7 +130,6 @@ def _l2_by_gradient(theta, gradient, m, v, step, lr, weight_decay):
 
 EXERCISE = Exercise(
     id="stability.weight_decay",
-    unit="10-stability",
     title="AdamW, and L2 inside Adam",
     points=3,
     difficulty=3,

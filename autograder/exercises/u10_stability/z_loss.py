@@ -59,7 +59,6 @@ _TWO_ROWS = torch.tensor([[-3.0, -4.0, -5.0], [2.0, 1.0, 4.0]])
 
 EXERCISE = Exercise(
     id="stability.z_loss",
-    unit="10-stability",
     title="z-loss and its gradient",
     points=3,
     difficulty=3,

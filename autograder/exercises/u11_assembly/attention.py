@@ -163,7 +163,6 @@ def _past_gradients(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.attention",
-    unit="11-assembly",
     title="One attention layer",
     points=2,
     difficulty=3,

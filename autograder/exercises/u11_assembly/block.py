@@ -200,7 +200,6 @@ def _gradients(*placements: str, position: str = "rope") -> Callable[[Source], P
 
 EXERCISE = Exercise(
     id="assembly.block",
-    unit="11-assembly",
     title="A block in any wiring",
     points=2,
     difficulty=3,

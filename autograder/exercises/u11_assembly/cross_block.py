@@ -104,7 +104,6 @@ def _attention_gradients(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.cross_block",
-    unit="11-assembly",
     title="A block that reads another text",
     points=4,
     difficulty=4,

@@ -165,7 +165,6 @@ WINDOWS = llama(**SLIM_LLAMA | {"n_layers": 3}, window=2, window_every=2, max_po
 
 EXERCISE = Exercise(
     id="assembly.decoder",
-    unit="11-assembly",
     title="A decoder",
     points=3,
     difficulty=4,

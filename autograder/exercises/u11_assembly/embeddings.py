@@ -166,7 +166,6 @@ def _long_text(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.embeddings",
-    unit="11-assembly",
     title="From ids to vectors, and back",
     points=1,
     difficulty=2,

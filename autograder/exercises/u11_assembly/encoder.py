@@ -206,7 +206,6 @@ def _gradient(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.encoder",
-    unit="11-assembly",
     title="An encoder",
     points=2,
     difficulty=3,

@@ -132,7 +132,6 @@ def _gradients_of_memory(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.encoder_decoder",
-    unit="11-assembly",
     title="T5",
     points=5,
     difficulty=5,

@@ -248,7 +248,6 @@ def _large(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.experts",
-    unit="11-assembly",
     title="A choice of experts",
     points=3,
     difficulty=4,

@@ -131,7 +131,6 @@ def _model(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.fused",
-    unit="11-assembly",
     title="GPT-2's matrices",
     points=2,
     difficulty=3,

@@ -134,7 +134,6 @@ def _nothing_real(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.masks",
-    unit="11-assembly",
     title="Places and masks of a decoder",
     points=1,
     difficulty=2,

@@ -225,7 +225,6 @@ def _left_out(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.names",
-    unit="11-assembly",
     title="Other names, same weights",
     points=2,
     difficulty=3,

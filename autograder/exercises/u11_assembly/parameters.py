@@ -117,7 +117,6 @@ def _by_hand(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.parameters",
-    unit="11-assembly",
     title="Count without building",
     points=1,
     difficulty=2,

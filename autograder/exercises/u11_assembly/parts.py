@@ -17,7 +17,6 @@ WORDS = {
 }
 EXERCISE = Exercise(
     id="assembly.parts",
-    unit="11-assembly",
     title="Bring your parts",
     points=1,
     difficulty=1,

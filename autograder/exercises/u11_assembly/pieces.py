@@ -138,7 +138,6 @@ def _ffn_gradients(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.pieces",
-    unit="11-assembly",
     title="Parts that a configuration chooses",
     points=1,
     difficulty=2,

@@ -127,7 +127,6 @@ def _back(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.rotary_rows",
-    unit="11-assembly",
     title="Rows in the other order",
     points=3,
     difficulty=4,

@@ -20,7 +20,6 @@ def _three_rows(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="assembly.t5_parts",
-    unit="11-assembly",
     title="Bring T5's bias",
     points=1,
     difficulty=1,

@@ -8,7 +8,6 @@ from .shared import again, alternatives_again, cases_again, mutants_again, toget
 PARTS = again(post_and_pre, variants)
 EXERCISE = Exercise(
     id="assembly.wirings",
-    unit="11-assembly",
     title="Bring your wirings",
     points=1,
     difficulty=1,

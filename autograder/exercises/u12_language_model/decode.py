@@ -101,7 +101,6 @@ def _broken(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="bpe.decode",
-    unit="12-language-model",
     title="Bytes, then text",
     points=1,
     difficulty=2,

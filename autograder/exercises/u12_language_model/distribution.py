@@ -99,7 +99,6 @@ SHARES = (0.5, 0.25, 0.125, 0.125)
 
 EXERCISE = Exercise(
     id="generate.distribution",
-    unit="12-language-model",
     title="Temperature, top-k, top-p",
     points=3,
     difficulty=3,

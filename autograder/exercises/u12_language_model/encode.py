@@ -148,7 +148,6 @@ def _in_a_row(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="bpe.encode",
-    unit="12-language-model",
     title="The oldest merge first",
     points=2,
     difficulty=3,

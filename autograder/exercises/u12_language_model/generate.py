@@ -176,7 +176,6 @@ def _both(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="generate.generate",
-    unit="12-language-model",
     title="The loop that writes",
     points=4,
     difficulty=4,

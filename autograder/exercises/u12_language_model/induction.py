@@ -112,7 +112,6 @@ BY_HAND = torch.tensor([[[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.1, 0.7, 0.2, 0], [
 
 EXERCISE = Exercise(
     id="induction.score",
-    unit="12-language-model",
     title="What came next the last time",
     points=2,
     difficulty=3,

@@ -96,7 +96,6 @@ def _bit(name: str, fn: Target, message: str) -> Mutant:
 
 EXERCISE = Exercise(
     id="ngram.probability",
-    unit="12-language-model",
     title="A model that counts",
     points=3,
     difficulty=3,

@@ -117,7 +117,6 @@ ABRA = {(0, 1, 4, 0): 2, (2, 0): 1, (3, 0): 1}
 
 EXERCISE = Exercise(
     id="bpe.train",
-    unit="12-language-model",
     title="Pairs become tokens",
     points=3,
     difficulty=3,

@@ -160,7 +160,6 @@ def _exact(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="scale.allocation",
-    unit="13-scale-and-cost",
     title="A budget divided",
     points=2,
     difficulty=2,

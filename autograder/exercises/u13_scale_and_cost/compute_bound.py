@@ -102,7 +102,6 @@ SMALL = {"weights": 100, "n_layers": 1, "n_heads": 2, "n_kv_heads": 1, "head_dim
 
 EXERCISE = Exercise(
     id="serve.compute_bound",
-    unit="13-scale-and-cost",
     title="Enough users to compute",
     points=2,
     difficulty=3,

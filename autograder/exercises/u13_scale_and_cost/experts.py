@@ -42,7 +42,6 @@ def _mixture(g: Source) -> tuple[int, int]:
 
 EXERCISE = Exercise(
     id="serve.experts",
-    unit="13-scale-and-cost",
     title="Experts that sleep",
     points=2,
     difficulty=3,

@@ -47,7 +47,6 @@ def _cluster(g: Source) -> tuple[float, int, float]:
 
 EXERCISE = Exercise(
     id="scale.flops",
-    unit="13-scale-and-cost",
     title="FLOPs and days of a training",
     points=1,
     difficulty=1,

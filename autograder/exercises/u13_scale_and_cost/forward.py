@@ -160,7 +160,6 @@ def _wide(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="lora.forward",
-    unit="13-scale-and-cost",
     title="A low-rank difference",
     points=3,
     difficulty=2,

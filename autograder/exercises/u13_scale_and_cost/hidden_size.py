@@ -89,7 +89,6 @@ def _counts(g: Source, program: Program) -> None:
 
 EXERCISE = Exercise(
     id="scale.hidden_size",
-    unit="13-scale-and-cost",
     title="A width read off a count",
     points=2,
     difficulty=2,

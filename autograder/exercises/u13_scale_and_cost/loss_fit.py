@@ -50,7 +50,6 @@ def _fit(g: Source) -> tuple[float, ...]:
 
 EXERCISE = Exercise(
     id="scale.loss_fit",
-    unit="13-scale-and-cost",
     title="Where a fitted loss is smallest",
     points=3,
     difficulty=4,

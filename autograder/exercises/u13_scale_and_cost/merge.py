@@ -71,7 +71,6 @@ def _undone(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="lora.merge",
-    unit="13-scale-and-cost",
     title="Merge, and count",
     points=2,
     difficulty=2,

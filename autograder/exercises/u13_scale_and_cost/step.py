@@ -115,7 +115,6 @@ def _two_models(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="serve.step_seconds",
-    unit="13-scale-and-cost",
     title="A decoding step of a whole model",
     points=3,
     difficulty=3,

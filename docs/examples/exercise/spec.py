@@ -16,7 +16,6 @@ def gate(x, shift=3.0, width=6.0):
 
 EXERCISE = Exercise(
     id="activation.hard_swish",
-    unit="04-ffn-and-gating",
     title="Swish from straight lines",
     points=1,
     difficulty=1,

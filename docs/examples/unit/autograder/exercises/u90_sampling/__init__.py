@@ -1,5 +1,1 @@
 """Specs of unit 90: sampling."""
-
-from . import tempered
-
-EXERCISES = [tempered.EXERCISE]

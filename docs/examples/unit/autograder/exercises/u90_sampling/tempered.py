@@ -38,7 +38,6 @@ def large(g: Source) -> Program:
 
 EXERCISE = Exercise(
     id="sampling.tempered",
-    unit="90-sampling",
     title="Probabilities at a temperature",
     points=1,
     difficulty=1,
