@@ -76,7 +76,12 @@ def texts() -> Iterator[tuple[str, str]]:
         elif path.suffix == ".js":
             strings = (a or b for a, b in JS_STRING.findall(path.read_text(encoding="utf-8")))
             yield from ((where, text) for text in strings if " " in text)
-    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    documents = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs" / "contributing").glob("*.md")),
+    ]
     yield from ((str(p.relative_to(ROOT)), p.read_text(encoding="utf-8")) for p in documents)
     glossary = tomllib.loads((ROOT / "docs" / "glossary.toml").read_text(encoding="utf-8"))
     yield from ((f"glossary {term}", f"{term}\n{entry['says']}") for term, entry in glossary.items())

@@ -133,6 +133,6 @@ def to_bytes(catalog: Catalog) -> bytes:
     write_po(made, catalog, width=0, include_lineno=False)
     lines = made.getvalue().decode().split("\n")
     start = next(n for n, line in enumerate(lines) if line.startswith('msgid ""'))
-    header = [f"# {catalog.locale_identifier}: see CONTRIBUTING.md, A language."]
+    header = [f"# {catalog.locale_identifier}: see docs/contributing/language.md."]
     kept = [line for line in lines[start:] if not line.startswith(tuple(f'"{name}:' for name in _LEFT_OUT))]
     return "\n".join([*header, *kept]).rstrip("\n").encode() + b"\n"

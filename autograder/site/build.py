@@ -44,7 +44,7 @@ class Site:
     Args:
         out: folder for the pages; what is in it goes.
         source: folder with ``course`` and ``solutions``, in English.
-        language: of all that has a catalog (CONTRIBUTING, A language), and of the search.
+        language: of all that has a catalog (docs/contributing/language.md), and of the search.
         run: units whose outputs are shown; None: all. The others' pages have their text and no output.
     """
 

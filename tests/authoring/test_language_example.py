@@ -1,4 +1,4 @@
-"""CONTRIBUTING's section "A language", done: a catalogue filled in, two commands, and a unit is in Chinese."""
+"""docs/contributing/language.md, done: a catalogue filled in, two commands, and a unit is in Chinese."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's section "A unit", done: the example's three files go to their places, two commands do the rest."""
+"""docs/contributing/unit.md, done: the example's three files go to their places, two commands do the rest."""
 
 import json
 import re

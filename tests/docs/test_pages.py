@@ -191,7 +191,7 @@ def test_a_letter_is_used_where_the_notation_says(letter):
 
 def test_contributors_page_has_no_link_out_of_the_site():
     page = pages()["contributors"]
-    assert "examples/widget/README.md" in page and not re.search(r"\]\((?!#|https:|docs/)", page)
+    assert "(docs/contributing/widget.md)" in page and not re.search(r"\]\((?!#|https:|docs/)", page)
 
 
 def test_what_learners_get_links_to_what_they_have():

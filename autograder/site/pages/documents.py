@@ -1,8 +1,7 @@
-"""docs/*.md as they are; links between them, and to CONTRIBUTING.md, become links between pages."""
+"""The pages in ``docs/`` as they are; links between them, and to CONTRIBUTING.md, become links between pages."""
 
 import posixpath
 import re
-from pathlib import Path
 
 from autograder import ROOT
 
@@ -14,8 +13,9 @@ _FENCE = re.compile(r"^ *(```+|~~~+)", re.M)
 
 def pages() -> dict[str, str]:
     """``docs/x.md`` is the page ``docs/x``. CONTRIBUTING.md has a page already, ``contributors``."""
-    sources = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").glob("*.md"))}
-    names = {source: f"docs/{Path(source).stem.lower()}" for source in sources} | {"CONTRIBUTING.md": "contributors"}
+    folders = ROOT / "docs", ROOT / "docs" / "contributing"
+    sources = {path.relative_to(ROOT).as_posix(): path for folder in folders for path in sorted(folder.glob("*.md"))}
+    names = {source: source.removesuffix(".md").lower() for source in sources} | {"CONTRIBUTING.md": "contributors"}
     return {names[source]: _linked(path.read_text(encoding="utf-8"), source, names) for source, path in sources.items()}
 
 
@@ -29,7 +29,7 @@ def _linked(text: str, source: str, names: dict[str, str]) -> str:
         path, _, anchor = target.partition("#")
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
         if path in names:
-            there = posixpath.relpath(f"{names[path]}.md", "docs")
+            there = posixpath.relpath(f"{names[path]}.md", posixpath.dirname(source))
             return f"[{label}]({there}{f'#{anchor}' if anchor else ''})"
         if repository():
             return f"[{label}]({repository()}/blob/main/{path}{f'#{anchor}' if anchor else ''})"

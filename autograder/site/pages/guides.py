@@ -58,13 +58,12 @@ def title(name: str) -> str:
 def contributing() -> str:
     """CONTRIBUTING.md as a page: what it links to and the site does not have is shown as code."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    text = re.sub(r"^<!--.*?-->\n", "", text, flags=re.M)
     return re.sub(r"\[([^\]]+)\]\((?!#|https?:)([^)]+)\)", _to_page, text)
 
 
 def _to_page(link: re.Match[str]) -> str:
     words, path = link[1], link[2]
-    found = re.fullmatch(r"docs/([\w-]+)\.md(#.*)?", posixpath.normpath(path))
+    found = re.fullmatch(r"docs/((?:contributing/)?[\w-]+)\.md(#.*)?", posixpath.normpath(path))
     if found:
         return f"[{words}]({links.page('contributors', f'docs/{found[1]}', (found[2] or '#')[1:])})"
     return words if words.startswith("`") else f"{words} (`{path}`)"
