@@ -292,9 +292,9 @@ CacheStepper(cached_attention, rotary_step, view=1, chunk=2, step=4)
 # A decoder layer of T5 has two attentions. Self-attention's cache grows with each written token. Cross-attention asks the encoder's output, the *memory*: $S$ source tokens that never change while the answer is written. Its keys and values are computed at the first step.
 
 # %% [markdown] statement="cache.cross"
-# Write one head of cross-attention with three `nn.Linear` without bias: `q_proj`, `k_proj`, `v_proj`. Keys and values are projected from `memory` at the first call and kept; later calls neither project again nor read the memory's contents. The check counts how often the two weights are read.
+# Write one head of cross-attention with three `nn.Linear` without bias: `q_proj`, `k_proj`, `v_proj`. Keys and values are projected from `memory` at the first call and kept; later calls neither project again nor read the memory's contents. The check counts reads of the two weights.
 #
-# No mask, and the dtype of `x` is kept. A later memory of another shape raises a `ValueError`. In training, gradients of a first call reach `x`, `memory` and all three weights.
+# No mask; the result has `x`'s dtype. A later memory of another shape raises a `ValueError`. Gradients of a first call reach `x`, `memory` and all weights.
 
 # %% exercise="cache.cross"
 class CrossAttention(nn.Module):

@@ -191,7 +191,7 @@ class FeedForward(nn.Module):
 # - `make_norm(c)`: the class that `NORMS` has for `c["norm"]`, over `c["d_model"]` numbers with `c["eps"]`.
 # - `make_ffn(c)`: a `GatedFeedForward` where `c["gated"]` is true, else a `FeedForward` with biases or not, as `c["ffn_bias"]` says. Both get `c["d_model"]`, `c["d_ff"]` and the function that `ACTIVATIONS` has for `c["activation"]`.
 #
-# These and all later modules keep the dtype of their weights: a model in float64 gives float64.
+# As all later modules, they keep the dtype of their weights.
 
 # %% exercise="assembly.pieces"
 class RMSNorm(nn.Module):

@@ -124,6 +124,35 @@ def mutants(exercise: str, subject: str, code: Code, operators: Sequence[Operato
                         )
 
 
+class Composer:
+    """Two changes of one subject at once."""
+
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        self._operators = {operator.name: operator for operator in operators}
+        self._after: dict[tuple[str, str], dict[str, set[str]]] = {}  # (changed text, operator) → says → results
+
+    def both(self, a: Mutant, b: Mutant) -> dict[int, CodeType] | None:
+        """Statement → its code with both changes; None where they stand in each other's way.
+
+        They are made one after the other, in either order: what comes out both times is the answer with both.
+        """
+        if a.at != b.at:
+            return {a.at: a.code, b.at: b.code}
+        found = self._changed(a.after, b) & self._changed(b.after, a)
+        compiled = _compiled(found.pop()) if len(found) == 1 else None
+        return {a.at: compiled} if compiled else None
+
+    def _changed(self, text: str, mutant: Mutant) -> set[str]:
+        key = text, mutant.operator
+        if key not in self._after:
+            results = self._after[key] = {}
+            body = ast.parse(text).body
+            if len(body) == 1:
+                for made in mutants("", "", Code(body, lambda node, code: True), [self._operators[mutant.operator]]):
+                    results.setdefault(made.says, set()).add(made.after)
+        return self._after[key].get(mutant.says, set())
+
+
 def _around(node: ast.AST, code: Code) -> list[ast.ClassDef | ast.FunctionDef]:
     """The class and the function on the top level in which a node stands: what a key depends on."""
     path = [n for n in (node, *code.above(node)) if isinstance(n, ast.ClassDef | ast.FunctionDef)][::-1]

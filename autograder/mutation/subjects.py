@@ -7,7 +7,7 @@ import io
 import operator
 import symtable
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -54,9 +54,13 @@ class Subject:
 
     def implementation(self, mutant: Mutant | None = None) -> Implementation:
         """The answer, or a mutant of it, run afresh. Raises whatever the code raises."""
+        return self.with_codes({mutant.at: mutant.code} if mutant else {})
+
+    def with_codes(self, codes: Mapping[int, CodeType]) -> Implementation:
+        """The answer with other code in the place of some statements, run afresh. Raises whatever the code raises."""
         space = {**self.space, "mutation": helpers}
         for at, code in enumerate(self.compiled):
-            exec(mutant.code if mutant and mutant.at == at else code, space)
+            exec(codes.get(at, code), space)
         return self.answer(space)
 
 

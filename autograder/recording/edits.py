@@ -1,7 +1,8 @@
 """Writes ``assets/recordings/edits``: what single changes of right answers give, as prints (``anatomy.edits``).
 
 ``python -m autograder.recording.edits --unit 06-rope``. The changes are the mutants of ``autograder.mutation``; those
-that pass, that a listed mistake names, or that end in an error are left out. A file is written anew where code, cases
+that pass, that a listed mistake names, or that end in an error are left out. Two changes of the solution that listed
+mistakes name are also made at once: whoever makes both mistakes is told both. A file is written anew where code, cases
 or operators have changed (``--fresh``: in any case).
 """
 
@@ -10,12 +11,14 @@ import ast
 import contextlib
 import hashlib
 import inspect
+import itertools
 import json
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import torch
@@ -28,7 +31,9 @@ from safetensors.torch import save
 from autograder import ROOT, exercises
 from autograder.judge.drawing import PUBLIC_SEED
 from autograder.judge.spec import Exercise
-from autograder.mutation.changes import Mutant
+from autograder.mutation.changes import Composer, Mutant
+from autograder.mutation.field import OF_FIELD
+from autograder.mutation.operators import USUAL
 from autograder.mutation.processes import gathered
 from autograder.mutation.subjects import Subject, subjects
 from autograder.mutation.survivors import KILLED
@@ -38,6 +43,8 @@ from autograder.recording.references import made
 SECONDS = 2.0  # of processor time for a change on all cases; what takes longer is left out
 MOST = 64  # characters of a piece of code
 LEAST = 8
+MOST_NAMED = 14  # changes of a solution that are made two at a time
+NAMED, SOLUTION = "named", "solution"
 # What says by itself what is wrong (an error, a dtype, a write into an input), or is told by other means (an argument
 # that is ignored, results in another order).
 LEFT_OUT = {"error", "result", "in_place", "ignored", "results", "default"}
@@ -115,9 +122,16 @@ def _same_otherwise(old: ast.AST, new: ast.AST) -> bool:
 def prints(record: records.ExerciseRecord, subject: Subject, mutant: Mutant) -> list[Print] | None:
     """What a change gives in each case; None where it passes, fails in another way than by its numbers, or has a
     name."""
+    found = tried(record, subject, {mutant.at: mutant.code})
+    return found if isinstance(found, list) else None
+
+
+def tried(record: records.ExerciseRecord, subject: Subject, codes: Mapping[int, CodeType]) -> list[Print] | str | None:
+    """What an answer with other code gives in each case, or the listed mistake that names it; None where it passes, or
+    fails in another way than by its numbers."""
     with limited(SECONDS), quiet():
         torch.manual_seed(0)
-        functions = subject.exercise.functions(subject.implementation(mutant))
+        functions = subject.exercise.functions(subject.with_codes(codes))
         if runner.calling_problem(functions, record.signature):
             return None
         outcomes = [runner.run_program(c.program, c.tensors, functions, record.forbidden) for c in record.cases]
@@ -126,8 +140,8 @@ def prints(record: records.ExerciseRecord, subject: Subject, mutant: Mutant) -> 
         first = next((p for p in problems if p is not None), None)
         if first is None or first.kind not in edits.KINDS_OF_PROBLEM or any(o["used"] for o, _ in outcomes):
             return None
-        if naming.named(record, outcomes, problems, memory) is not None:
-            return None
+        if known := naming.named(record, outcomes, problems, memory):
+            return known.name
         return [RIGHT if p is None else edits.printed(*o, memory) for o, p in zip(outcomes, problems, strict=True)]
 
 
@@ -139,13 +153,37 @@ class _Series:
         self._record = records.load(exercise.id)
         self._mutants = [(s, m) for s in subjects(exercise) for m in s.mutants()]
 
-    def run(self, start: int) -> Iterator[tuple[Change, list[Print]] | None]:
+    def run(self, start: int) -> Iterator[tuple[Change, list[Print] | str] | None]:
         for subject, mutant in self._mutants[start:]:
-            change, printed = described(mutant) if is_steady(mutant) else None, None
-            if change is not None:
+            change, found = described(mutant) if is_steady(mutant) else None, None
+            if is_steady(mutant) and (change is not None or subject.name == SOLUTION):
                 with contextlib.suppress(OutOfTime, Exception, SystemExit):
-                    printed = prints(self._record, subject, mutant)
-            yield None if change is None or printed is None else (change, printed)
+                    found = tried(self._record, subject, {mutant.at: mutant.code})
+            if isinstance(found, str):
+                yield (NAMED, mutant.key), found if subject.name == SOLUTION else ""
+            else:
+                yield None if change is None or found is None else (change, found)
+
+
+class _Pairs:
+    """Two changes of the solution at once, each of which a listed mistake names: (names, prints) or None."""
+
+    def __init__(self, named: Mapping[str, dict[str, str]], exercise: Exercise) -> None:
+        self.problems: list[str] = []
+        self._record, self._solution = records.load(exercise.id), subjects(exercise)[0]
+        keys = named[exercise.id]
+        made = {m.key: m for m in self._solution.mutants() if m.key in keys}
+        mine = [(keys[k], made[k]) for k in keys]
+        self._pairs = list(itertools.combinations(mine, 2))
+        self._composer = Composer([*USUAL, *OF_FIELD])
+
+    def run(self, start: int) -> Iterator[tuple[Change, list[Print]] | None]:
+        for (one, a), (other, b) in self._pairs[start:]:
+            found = None
+            with contextlib.suppress(OutOfTime, Exception, SystemExit):
+                codes = self._composer.both(a, b)
+                found = tried(self._record, self._solution, codes) if codes else None
+            yield (("both", f"{one} {other}"), found) if isinstance(found, list) else None
 
 
 class _Kept:
@@ -156,18 +194,31 @@ class _Kept:
         self.problems: list[str] = []
         self.changes: list[Change] = []
         self.prints: list[list[Print]] = []
-        self._seen = set[Any]()
+        self.named: dict[str, str] = {}  # key of a change of the solution → the listed mistake that names it
+        self._seen: dict[Any, Change] = {}
 
     def add(self, result: Any) -> None:
         self.mutants += 1
         if result is None or result == KILLED:
             return
         change, printed = result
+        if change[0] == NAMED:
+            if printed and printed not in self.named.values() and len(self.named) < MOST_NAMED:
+                self.named[change[1]] = printed
+            return
         rounded = tuple((form, *(round(v, 3) for v in rest)) for form, *rest in printed)
-        if rounded not in self._seen:
-            self._seen.add(rounded)
+        first = self._seen.setdefault(rounded, change)
+        if first is change:
             self.changes.append(change)
             self.prints.append(printed)
+        elif first[0] == "both" and first in self.changes:  # two pairs give the same: nobody can tell which it is
+            at = self.changes.index(first)
+            del self.changes[at], self.prints[at]
+
+    def for_pairs(self) -> "_Kept":
+        """The same, ready for a second series."""
+        self.mutants = 0
+        return self
 
 
 def digest(exercise: Exercise) -> str:
@@ -184,7 +235,7 @@ def _own_code() -> str:
     """What makes changes, words and prints, without its comments and docstrings."""
     of_mutation = ROOT / "autograder" / "mutation"
     files_of_changes = [of_mutation / f"{name}.py" for name in ("operators", "field", "helpers")]
-    of_words: list[Callable[..., Any]] = [described, _cut, _different, _children, _same_otherwise, prints]
+    of_words: list[Callable[..., Any]] = [described, _cut, _different, _children, _same_otherwise, tried, Composer]
     of_prints: list[Callable[..., Any]] = [edits.printed, edits._read, edits._weights.__wrapped__]
     sources = [p.read_text(encoding="utf-8") for p in files_of_changes]
     sources += [inspect.getsource(f) for f in (*of_words, *of_prints)]
@@ -204,7 +255,9 @@ def write_unit(unit: str, out: Path, workers: int = 2, fresh: bool = False) -> i
     told, tensors = _read(path) if path.exists() and not fresh else ({}, {})
     wanted = exercises.of_unit(unit)
     todo = [e for e in wanted if told.get(e.id) != digest(e)]
-    for kept in gathered(todo, _Series, _Kept, workers):
+    singles = {kept.exercise.id: kept for kept in gathered(todo, _Series, _Kept, workers)}
+    named = {name: kept.named for name, kept in singles.items()}
+    for kept in gathered(todo, partial(_Pairs, named), lambda e: singles[e.id].for_pairs(), workers):
         if kept.problems:
             raise RuntimeError("\n".join(kept.problems))
         name = kept.exercise.id

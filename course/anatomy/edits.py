@@ -1,7 +1,8 @@
 """Which single change of a right answer gives just what a wrong answer gives: "in which `a // b` stands".
 
-The changes are made by a machine and recorded by ``autograder.recording.edits``. There are thousands, so of what each
-of them gives only a print is kept: for every public case its form and three numbers.
+The changes are made by a machine and recorded by ``autograder.recording.edits``, some of them two at a time, where each
+is a known mistake. There are thousands, so of what each of them gives only a print is kept: for every public case its
+form and three numbers.
 """
 
 import json
@@ -21,7 +22,7 @@ from .compare import Difference
 from .naming import Weight, weight_of, wrong_numbers
 from .records import ExerciseRecord
 from .runner import Outcome, Outcomes
-from .translation import N_, _
+from .translation import N_, _, said
 from .verdict import Mistake
 
 Print = tuple[int, float, float, float]  # form, size, and two weighted sums of the numbers over their sizes
@@ -46,42 +47,50 @@ _CLOSE, _CLOSE_IN_HALF = 3e-5, 1e-2
 def found(
     record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None], memory: Memory
 ) -> list[Mistake]:
-    """The Mistake that tells the change, or nothing. Never raises.
+    """The Mistake that tells the change, the two known mistakes that were made at once, or nothing. Never raises.
 
     Arguments as for ``naming.named``, which knows no mistake that gives this.
     """
     if record.edits is None:
         return []
     try:
-        said = _said(record, record.edits, outcomes, problems, memory)
+        change = _change(record, record.edits, outcomes, problems, memory)
+        return _told(record, *change) if change else []
     except Exception:  # an outcome of a hostile process that only fails when looked at closely
         return []
-    return [Mistake("generic.edit", said)] if said else []
 
 
-def _said(
+def _told(record: ExerciseRecord, kind: str, code: str) -> list[Mistake]:
+    if kind == "both":
+        one, other = code.split()
+        first, second = (said(record.id, record.mistakes[name]) for name in (one, other))
+        return [
+            Mistake(one, _("Two things are wrong at once. One: {mistake}").format(mistake=first)),
+            Mistake(other, _("The other: {mistake}").format(mistake=second)),
+        ]
+    told = _("Your results are exactly those of an otherwise right answer in which {change}. Look at that part.")
+    return [Mistake("generic.edit", told.format(change=_(KINDS[kind]).format(code=code)))]
+
+
+def _change(
     record: ExerciseRecord,
     file: Path,
     outcomes: Outcomes,
     problems: Sequence[Difference | None],
     memory: Memory,
-) -> str:
+) -> tuple[str, str] | None:
     first = next(p for p in problems if p is not None)
     if first.kind not in KINDS_OF_PROBLEM or not _is_evidence(record, outcomes, problems, memory):
-        return ""
+        return None
     changes, forms, numbers = known(file, record.id)
     mine = [RIGHT if p is None else printed(*o, memory) for o, p in zip(outcomes, problems, strict=True)]
     if not changes or forms.shape[1] != len(mine):
-        return ""
+        return None
     is_half = torch.tensor([_has_half(o[1]) for o in outcomes])
     close = torch.where(is_half, _CLOSE_IN_HALF, _CLOSE)[:, None]
     same = (forms == torch.tensor([m[0] for m in mine])).all(1)
     same &= ((numbers - torch.tensor([m[1:] for m in mine])).abs() <= close).all(2).all(1)
-    for i in same.nonzero().flatten().tolist():
-        kind, code = changes[i]
-        told = _("Your results are exactly those of an otherwise right answer in which {change}. Look at that part.")
-        return told.format(change=_(KINDS[kind]).format(code=code))
-    return ""
+    return next((changes[i] for i in same.nonzero().flatten().tolist()), None)
 
 
 def _is_evidence(

@@ -39,7 +39,7 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
         told = [] if known else edits.found(record, outcomes, problems, memory)
         if not told and (known := known or naming.in_part(record, outcomes, problems, memory)):
             told = [known]
-        if known is None:
+        if known is None and not any(m.name in record.mistakes for m in told):
             more = diagnosis.generic(record, outcomes, problems, memory)
             told += [m for m in more if not (told and m.name in _UNTOLD)]
         return replace(verdict, mistakes=verdict.mistakes + told)  # a new one: its texts have a bound together

@@ -68,6 +68,24 @@ def test_a_change_is_told_and_its_code_shown():
     assert verdict.mistakes[0].name == "generic.edit" and "`alpha * len(A)`" in verdict.mistakes[0].message
 
 
+def _unweighed(x, weight, bias, eps=1e-5):
+    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) + bias
+
+
+def _summed(x, weight, bias, eps=1e-5):
+    x = x - x.mean(-1, keepdim=True)
+    return weight * x / torch.sqrt(x.square().sum(-1, keepdim=True)) + bias
+
+
+@pytest.mark.parametrize("wrong, names", [(_unweighed, ["no_weight", "unbiased"]), (_summed, ["sum", "no_eps"])])
+def test_two_mistakes_that_both_show_everywhere_are_both_told(wrong, names):
+    mistakes = verdict_on("norm.layer_norm", [wrong]).mistakes
+    assert [m.name for m in mistakes] == names
+    listed = records.load("norm.layer_norm").mistakes
+    assert mistakes[0].message == f"Two things are wrong at once. One: {listed[names[0]]}"
+    assert mistakes[1].message == f"The other: {listed[names[1]]}"
+
+
 def test_a_result_that_is_nearly_that_of_a_change_is_not_told_it():
     def nearly(x, A, B, alpha):
         return 1.0002 * (x @ A.T @ B.T) * (alpha * A.shape[0])

@@ -21,6 +21,12 @@ def test_the_recorded_changes_are_those_of_the_present_code(exercise, drawn):
     assert recorded[exercise.id] == recorder.digest(exercise), "run: python -m autograder.recording.edits"
 
 
+def test_of_two_changes_at_once_each_is_a_known_mistake(drawn):
+    changes = edits.known(drawn.recorded.edits, drawn.recorded.id)[0]
+    pairs = [code.split() for kind, code in changes if kind == "both"]
+    assert all(one != other and {one, other} <= set(drawn.recorded.mistakes) for one, other in pairs)
+
+
 def test_whoever_makes_a_change_is_told_it(exercise, drawn):
     changes, forms, numbers = edits.known(drawn.recorded.edits, exercise.id)
     for subject, mutant, made in itertools.islice(_made_again(exercise, drawn.recorded), 1):
