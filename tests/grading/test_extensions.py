@@ -10,7 +10,7 @@ import pytest
 from anatomy.units import grade_id
 from anatomy.verdict import Verdict
 
-from autograder.grading import feedback, gradebook, masters, report, tables
+from autograder.grading import feedback, gradebook, masters, report, results, tables
 from autograder.grading import grade as grading
 from autograder.grading.extra import settle
 from autograder.grading.grade import score_outputs
@@ -43,7 +43,7 @@ def extension(monkeypatch):
             cell = find(book, grade_id(e.id))
             cell["metadata"]["nbgrader"]["points"] = 0 if e.extension else e.points
         made = dataclasses.replace(plain, notebook=book, exercises=specs, checks={grade_id(e.id): e for e in specs})
-        for module in (grading, gradebook, feedback, report, tables):
+        for module in (grading, gradebook, feedback, report, results, tables):
             monkeypatch.setattr(module, "master", lambda unit: made)
 
     choose(True)
