@@ -84,6 +84,19 @@ def test_commands_that_a_page_names_exist(page):
         assert importlib.util.find_spec(module), module
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_to_headings_in_them(page):
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
+    for target in re.findall(r"(?<!!)\]\((?!https?:|mailto:)([^()\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        there = (ROOT / page).parent / path if path else ROOT / page
+        assert there.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", there.read_text(encoding="utf-8"), re.M)
+            slugs = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
+            assert anchor in slugs, (target, slugs)
+
+
 def test_the_house_is_read_in_ten_minutes():
     assert len(PAGE.split()) <= 2000
 

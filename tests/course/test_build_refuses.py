@@ -8,6 +8,7 @@ from anatomy.fingerprint import is_as_built, parse, sign, to_bytes
 from autograder import exercises
 from autograder.build import __main__ as build
 from autograder.build import package, preview
+from autograder.notebooks import generated
 from autograder.notebooks.source import SourceError
 
 from .toy import FIRST, SECOND, UNIT, book, cell, course, edit, text
@@ -105,6 +106,16 @@ def test_the_preview_is_beside_the_course_and_keeps_what_was_tried_in_it(root, c
     preview.write(files, root)
     assert tried.read_bytes() == to_bytes(FIRST) and "what you wrote into the last preview" in capsys.readouterr().out
     assert len(list((root / "build" / "replaced").rglob("*.ipynb"))) == 1
+
+
+def test_two_copies_of_the_same_second_are_both_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(generated.time, "strftime", lambda *_: "20260101T000000Z")
+    notebook = tmp_path / "a.ipynb"
+    for answer in (b"first", b"second", b"third"):
+        notebook.write_bytes(answer)
+        generated.keep_copies([notebook], tmp_path)
+    kept = (tmp_path / "build" / "replaced").rglob("a.ipynb")
+    assert sorted(p.read_bytes() for p in kept) == [b"first", b"second", b"third"]
 
 
 def test_a_preview_of_an_unknown_unit_is_one_sentence(capsys):

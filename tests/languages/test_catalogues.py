@@ -61,6 +61,14 @@ def test_translations_stay_with_their_english_and_nothing_is_guessed(tmp_path):
     assert catalogues.to_bytes(back).count(b"Du.") == 1
 
 
+def test_what_a_translator_doubts_is_shown_to_nobody(tmp_path):
+    old = saved(catalog_of(("The first sentence.", "Unu."), ("The second sentence.", "Du.")), tmp_path)
+    next(catalogues.messages(old)).flags.add("fuzzy")
+    entries = [Entry("u", "The first sentence."), Entry("u", "The second sentence.")]
+    new = catalogues.updated(entries, saved(old, tmp_path), LANGUAGE)
+    assert [m.string or "" for m in catalogues.messages(new)] == ["", "Du."] and catalogues.count(new).translated == 1
+
+
 def test_a_file_that_is_no_catalogue_is_named(tmp_path):
     path = tmp_path / LANGUAGE / "messages.po"
     path.parent.mkdir()
