@@ -37,6 +37,14 @@ def answers():
     return SimpleNamespace(**space)
 
 
+def test_shares_of_the_tables_that_the_text_names():
+    share = lambda d, layers, positions: (
+        (tables := (50_257 + positions) * d) / (tables + layers * (12 * d * d + 13 * d))
+    )
+    assert says(f"two tables hold {100 * share(12_288, 96, 2048):.1f} % of its parameters")
+    assert says(f"those of the smallest GPT-2 hold {100 * share(768, 12, 1024):.0f} %")
+
+
 def test_counts_decode_to_the_configured_widths(answers):
     models = named_models.recorded()
     for name, vocab, places in (("gpt1", 40478, 512), ("gpt2", 50257, 1024), ("gpt2-xl", 50257, 1024)):
