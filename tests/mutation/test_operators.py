@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.mutation import helpers
-from autograder.mutation.changes import Code, mutants
+from autograder.mutation.changes import Code, Composer, mutants
 from autograder.mutation.field import OF_FIELD
 from autograder.mutation.operators import USUAL
 from autograder.mutation.subjects import solution_lines
@@ -123,6 +123,20 @@ def test_the_tree_is_as_before():
     before = ast.dump(tree)
     assert len(list(mutants("toy.x", "solution", Code(tree.body, lambda *_: True), [*USUAL, *OF_FIELD]))) > 30
     assert ast.dump(tree) == before
+
+
+def test_two_changes_at_once_are_both_made_or_refused():
+    source = function("y = x - 3\nreturn y * 2")
+    code = Code(ast.parse(source).body, lambda node, _: True)
+    made = {m.after: m for m in mutants("toy.x", "solution", code, [*USUAL, *OF_FIELD])}
+    change = lambda old, new: made[ast.unparse(ast.parse(source.replace(old, new)))]
+    plus, thrice = change("x - 3", "x + 3"), change("y * 2", "y * 3")
+    composer, space = Composer([*USUAL, *OF_FIELD]), {}
+    (both,) = composer.both(plus, thrice).values()
+    exec(both, space)
+    assert space["f"](5, 0) == (5 + 3) * 3
+    for same_place in ("3 - x", "x - 4"):
+        assert composer.both(plus, change("x - 3", same_place)) is None
 
 
 def keys(source, **changed):
