@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from anatomy import judging, probing, records, runner
-from anatomy.translation import ENGLISH, speaking
-from anatomy.verdict import Verdict
+from anatomy.judge import judging, probing
+from anatomy.judge.verdict import Verdict
+from anatomy.program import records, runner
+from anatomy.system.translation import ENGLISH, speaking
 
 from autograder import ROOT, exercises
 from autograder.judge.spec import Exercise

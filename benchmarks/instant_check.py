@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 os.environ["ANATOMY_HOME"] = tempfile.mkdtemp()
 
 from anatomy import evaluate  # noqa: E402
-from anatomy.progress import note  # noqa: E402
+from anatomy.progress.standing import note  # noqa: E402
 
 from autograder import exercises  # noqa: E402
 from autograder.judge.spec import Exercise, Implementation  # noqa: E402

@@ -18,9 +18,10 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch  # noqa: E402
-from anatomy import judging, probing, runner  # noqa: E402
-from anatomy.records import ExerciseRecord  # noqa: E402
-from anatomy.verdict import Verdict  # noqa: E402
+from anatomy.judge import judging, probing
+from anatomy.judge.verdict import Verdict  # noqa: E402
+from anatomy.program import runner  # noqa: E402
+from anatomy.program.records import ExerciseRecord  # noqa: E402
 
 from autograder import ROOT, exercises  # noqa: E402
 from autograder.judge.drawing import draw_record  # noqa: E402

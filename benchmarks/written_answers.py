@@ -24,8 +24,8 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch  # noqa: E402
-from anatomy import records  # noqa: E402
-from anatomy.records import ExerciseRecord  # noqa: E402
+from anatomy.program import records  # noqa: E402
+from anatomy.program.records import ExerciseRecord  # noqa: E402
 
 from autograder import ROOT, exercises  # noqa: E402
 from autograder.judge.drawing import draw_record  # noqa: E402

@@ -22,7 +22,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
-from anatomy import files
+from anatomy.system import files
 
 from autograder import ROOT, exercises
 

@@ -99,13 +99,13 @@ def test_what_all_widgets_share_asks_for_all_of_them(chosen):
 
 
 def test_what_every_notebook_uses_asks_for_every_unit(chosen):
-    assert chosen("course/anatomy/checks.py").units == set(exercises.units())
+    assert chosen("course/anatomy/notebook/checks.py").units == set(exercises.units())
 
 
 def test_an_export_is_not_an_import_of_all_that_is_exported_besides(chosen):
     """Everyone imports ``anatomy``, whose __init__ imports the progress page; not everyone uses that."""
-    assert "tests/reference/test_rope.py" not in chosen("course/anatomy/progress_page.py").files
-    assert "tests/course/test_progress.py" in chosen("course/anatomy/progress_page.py").files
+    assert "tests/reference/test_rope.py" not in chosen("course/anatomy/progress/page.py").files
+    assert "tests/course/test_progress.py" in chosen("course/anatomy/progress/page.py").files
 
 
 @pytest.mark.parametrize("path", ["pyproject.toml", "requirements.lock", "Makefile", "tests/conftest.py", ".ci/run"])

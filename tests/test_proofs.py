@@ -52,9 +52,9 @@ def with_a_line_more(root, path):
 @pytest.mark.parametrize(
     "path",
     [
-        "course/anatomy/judging.py",
-        "course/anatomy/likeness.py",
-        "course/anatomy/runner.py",
+        "course/anatomy/judge/judging.py",
+        "course/anatomy/judge/fingerprint_match.py",
+        "course/anatomy/program/runner.py",
         "autograder/judge/asked.py",
         "autograder/judge/trusted.py",
         "autograder/reference/norms.py",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from anatomy.records import ExerciseRecord
+from anatomy.program.records import ExerciseRecord
 
 from autograder.judge.drawing import draw_record
 from autograder.judge.examples import is_drawn

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anatomy import files
+from anatomy.system import files
 
 from autograder import exercises
 from autograder.notebooks.cells import Cell, SourceError, read_cells, shown

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from anatomy import judging, runner
-from anatomy.records import ExerciseRecord
-from anatomy.verdict import Verdict
+from anatomy.judge import judging
+from anatomy.judge.verdict import Verdict
+from anatomy.program import runner
+from anatomy.program.records import ExerciseRecord
 
 from autograder import exercises
 from autograder.judge.drawing import draw_record, student_key

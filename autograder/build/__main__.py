@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from anatomy import files
-from anatomy.fingerprint import sign
+from anatomy.app.build_stamp import sign
+from anatomy.system import files
 
 from autograder import ROOT, exercises
 from autograder.notebooks import address

@@ -8,7 +8,7 @@ import importlib.metadata
 import re
 from collections.abc import Iterable
 
-from anatomy import files
+from anatomy.system import files
 from packaging.requirements import Requirement
 
 from autograder import ROOT

@@ -13,8 +13,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from anatomy import files
-from anatomy.fingerprint import file_is_as_built
+from anatomy.app.build_stamp import file_is_as_built
+from anatomy.system import files
 
 from autograder import ROOT, exercises
 from autograder.notebooks.generated import stale_files

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from anatomy import files, lab
+from anatomy.app import lab
+from anatomy.system import files
 
 from autograder import ROOT, exercises
 from autograder.notebooks import generated

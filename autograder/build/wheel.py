@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from anatomy import files
+from anatomy.system import files
 
 from autograder import ROOT, exercises
 from autograder.languages import catalogues, notebooks

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from anatomy import files
+from anatomy.system import files
 
 from autograder.grading.course import Course
 from autograder.grading.names import NoName, identifier, is_archive, shown

@@ -120,7 +120,7 @@ def _defined(unit: str) -> Iterator["Exercise"]:
 
 def not_recorded(chosen: Iterable["Exercise"]) -> list[str]:
     """Sentences on the exercises that no recording holds: their checks have nothing to compare with."""
-    from anatomy import records
+    from anatomy.program import records
 
     try:
         known = set(records.known_exercises())

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import torch
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
 
 from autograder.judge.drawing import submission_key
 from autograder.judge.trusted import warm, zero

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import nbformat
-from anatomy.files import replace
+from anatomy.system.files import replace
 from nbgrader.coursedir import CourseDirectory
 from traitlets import TraitError
 from traitlets.config import Config

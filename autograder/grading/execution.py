@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import nbformat
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
 
 from autograder.judge.spec import Exercise
 from autograder.judge.trusted import ASKED, judge_exercise, judge_exercises

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import nbformat
-from anatomy import translation
-from anatomy.texts import escaped, printable, short, with_code
-from anatomy.translation import _, said
-from anatomy.units import grade_id
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.program.units import grade_id
+from anatomy.system import translation
+from anatomy.system.texts import escaped, printable, short, with_code
+from anatomy.system.translation import _, said
 
 from . import pictures
 from .inert import as_typed

@@ -19,12 +19,12 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from anatomy import judging
-from anatomy.codec import Tensors
-from anatomy.records import CaseRecord, ExerciseRecord
-from anatomy.runner import Outcome, Outcomes
-from anatomy.units import grade_id
-from anatomy.verdict import Mistake, Verdict
+from anatomy.judge import judging
+from anatomy.judge.verdict import Mistake, Verdict
+from anatomy.program.codec import Tensors
+from anatomy.program.records import CaseRecord, ExerciseRecord
+from anatomy.program.runner import Outcome, Outcomes
+from anatomy.program.units import grade_id
 from safetensors.torch import save
 
 from autograder.judge import trusted

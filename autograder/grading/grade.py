@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 import nbformat
-from anatomy.texts import escaped
-from anatomy.translation import _, speaking
-from anatomy.verdict import Mistake, Verdict
+from anatomy.judge.verdict import Mistake, Verdict
+from anatomy.system.texts import escaped
+from anatomy.system.translation import _, speaking
 
 from autograder.judge.drawing import student_key, submission_key
 from autograder.judge.trusted import zero

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import nbformat
 import sqlalchemy as sa
-from anatomy.units import grade_id
+from anatomy.program.units import grade_id
 from nbgrader.api import Assignment, Gradebook, Notebook, Student, SubmittedAssignment, SubmittedNotebook
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.orm import Session

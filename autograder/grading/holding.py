@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import nbformat
-from anatomy.verdict import Mistake, Verdict
+from anatomy.judge.verdict import Mistake, Verdict
 
 from autograder.judge.spec import Exercise
 

@@ -3,7 +3,7 @@
 import re
 import textwrap
 
-from anatomy.texts import printable
+from anatomy.system.texts import printable
 
 WIDTH = 100  # characters of a line: preformatted text is not wrapped by the page
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 import nbformat
-from anatomy.units import grade_id
+from anatomy.program.units import grade_id
 
 from autograder import ROOT, exercises
 from autograder.judge.spec import Exercise
@@ -19,7 +19,7 @@ from autograder.notebooks import written
 from autograder.notebooks.release import release_notebook
 
 # Where a score is made. What these modules import, at whatever distance, is what it depends on: a change there means
-# grade again. asked.py, proxies.py and anatomy.runner run in the student's process, where no import leads to them.
+# grade again. asked.py, proxies.py and runner.py run in the student's process, where no import leads to them.
 SCORING = (
     "autograder.grading.contained",
     "autograder.grading.grade",
@@ -29,7 +29,7 @@ SCORING = (
     "autograder.judge.trusted",
     "autograder.judge.asked",
     "autograder.judge.proxies",
-    "anatomy.runner",
+    "anatomy.program.runner",
 )
 
 

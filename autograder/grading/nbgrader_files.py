@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from anatomy.files import replace
+from anatomy.system.files import replace
 from nbgrader.converters import base
 
 from .masters import gradable_units

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import nbformat
-from anatomy.texts import printable
+from anatomy.system.texts import printable
 from bs4 import BeautifulSoup
 from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbconvert.preprocessors import Preprocessor

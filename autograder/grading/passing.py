@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 import nbformat
-from anatomy.verdict import CaseResult, Mistake, Verdict
+from anatomy.judge.verdict import CaseResult, Mistake, Verdict
 
 from .execution import Output
 from .rebuild import Note, Rebuilt

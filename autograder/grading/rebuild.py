@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import nbformat
-from anatomy import translation
+from anatomy.system import translation
 from nbformat import NotebookNode
 
 from autograder.notebooks import wording

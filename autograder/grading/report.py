@@ -17,10 +17,10 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
-from anatomy.files import replace
-from anatomy.texts import escaped
-from anatomy.units import grade_id
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.program.units import grade_id
+from anatomy.system.files import replace
+from anatomy.system.texts import escaped
 
 from . import similar
 from .course import Course, load_course, write_table

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import nbformat
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
 
 from .execution import Output
 from .masters import UnknownUnit, master

@@ -33,7 +33,7 @@ WARM = (
     "ipywidgets",
     "anywidget",
     "sympy",
-    "anatomy.runner",
+    "anatomy.program.runner",
     "anatomy.widgets",
     "torch._dynamo",
 )

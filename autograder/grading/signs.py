@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from anatomy.moved import MOVED
+
 from .reading.allowed import HARMLESS_DUNDERS
 from .reading.mentions import gather
 from .reading.scopes import Scope, bind
@@ -53,19 +55,16 @@ WORDS = {
     "reply": "answered the grader in a form that no honest answer has",
 }
 
+_JUDGE = (
+    "anatomy.judge",
+    "anatomy.moved",
+    "anatomy.notebook.checks",
+    "anatomy.program.codec",
+    "anatomy.program.records",
+    "anatomy.program.runner",
+)
 _MODULES = {
-    "judge": {
-        "anatomy.runner",
-        "anatomy.judging",
-        "anatomy.records",
-        "anatomy.checks",
-        "anatomy.codec",
-        "anatomy.compare",
-        "anatomy.verdict",
-        "anatomy.diagnosis",
-        "autograder",
-        "nbgrader",
-    },
+    "judge": {*_JUDGE, *(old for old, new in MOVED.items() if new.startswith(_JUDGE)), "autograder", "nbgrader"},
     "ban": {
         "torch.library",
         "torch.overrides",

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from anatomy.texts import escaped
-from anatomy.units import grade_id
+from anatomy.program.units import grade_id
+from anatomy.system.texts import escaped
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 

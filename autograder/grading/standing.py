@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 @dataclass
 class Standing:
-    """One submission in the gradebook. Keys are names of cells, as ``anatomy.units.grade_id`` makes them.
+    """One submission in the gradebook. Keys are names of cells, as ``anatomy.program.units.grade_id`` makes them.
 
     points: what counts, an instructor's where one was given, extra credit included. most: the cell's part of the
     maximum, 0 for an extension. decided: cells whose points an instructor gave. waiting: cells that wait for one.

@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 
 import nbformat
 import sqlalchemy as sa
-from anatomy.units import grade_id
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.program.units import grade_id
 from nbgrader.utils import compute_checksum
 
 from . import pictures

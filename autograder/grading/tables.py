@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from anatomy.units import grade_id
+from anatomy.program.units import grade_id
 
 from .course import write_table
 from .gradebook import GradebookWriter

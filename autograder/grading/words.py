@@ -1,6 +1,6 @@
 """Numbers in sentences for people."""
 
-from anatomy.translation import ngettext, one_or_many
+from anatomy.system.translation import ngettext, one_or_many
 
 _KNOWN = {  # what students read; other words are for the staff alone
     "point": one_or_many("{n} point", "{n} points"),

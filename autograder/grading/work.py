@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
 
 from .words import amount, number
 

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def answer(payload: bytes, student_ns: Mapping[str, Any], bans: Sequence[Mapping[str, Sequence[str]] | None]) -> bytes:
-    """Replies of ``anatomy.runner.serve`` to several requests, one after the other.
+    """Replies of ``anatomy.program.runner.serve`` to several requests, one after the other.
 
     payload: for each request 8 bytes of length and its bytes. bans: for each request the operators that must refuse
     meanwhile, as ``refuse_operators`` takes them. Each reply is 8 bytes of length, then ``+`` and serve's bytes, or
     ``-`` and the name of the exception that kept it from answering.
     """
     import torch
-    from anatomy.runner import serve
+    from anatomy.program.runner import serve
 
     torch.set_default_device(None)  # one that a cell has chosen is not what the inputs lie on
     replies, at = [], 0

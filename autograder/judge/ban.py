@@ -1,6 +1,6 @@
 """Which kernels stand behind a forbidden built-in, whatever name or wrapper calls them.
 
-``anatomy.runner`` watches torch's Python functions. That misses compiled code (``torch.jit``) and calls that go
+``anatomy.program.runner`` watches torch's Python functions. That misses compiled code (``torch.jit``) and calls that go
 straight to an operator (``torch.ops``, ``torch._C``). The operator itself is out of their reach: during a question
 it refuses (see asked.py).
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 
 import torch
-from anatomy.runner import Outcome, forbidden_names
+from anatomy.program.runner import Outcome, forbidden_names
 
 
 @cache

@@ -4,10 +4,10 @@ import hashlib
 import hmac
 
 import torch
-from anatomy import runner
-from anatomy.codec import Tensors
-from anatomy.records import CaseRecord, ExerciseRecord
-from anatomy.runner import Outcome, Program
+from anatomy.program import runner
+from anatomy.program.codec import Tensors
+from anatomy.program.records import CaseRecord, ExerciseRecord
+from anatomy.program.runner import Outcome, Program
 
 from .spec import Exercise, Implementation, Source
 

@@ -7,8 +7,8 @@ recorded, so that a known mistake of a whole model costs nothing to name.
 from dataclasses import replace
 
 import torch
-from anatomy import judging
-from anatomy.records import CaseRecord, ExerciseRecord, MissingRecording, load
+from anatomy.judge import judging
+from anatomy.program.records import CaseRecord, ExerciseRecord, MissingRecording, load
 
 from autograder.judge.drawing import draw_record
 from autograder.judge.spec import Exercise

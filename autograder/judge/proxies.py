@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from anatomy import codec, runner
+from anatomy.program import codec, runner
 from safetensors.torch import load, save
 from torch import nn
 from torch.autograd.function import once_differentiable

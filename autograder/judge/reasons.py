@@ -1,6 +1,6 @@
 """Why a question to a student's process has no answer that can be judged, in a student's words."""
 
-from anatomy.translation import _
+from anatomy.system.translation import _
 
 from autograder.sandbox import AskDied, AskFailed, AskTimeout, DeadSession, ReplyTooLarge, StudentError
 

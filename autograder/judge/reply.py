@@ -1,6 +1,6 @@
 """Bytes that a student's process sent → outcomes for the judge. Everything in them is a claim by a possible enemy.
 
-The form is the one of ``anatomy.runner.serve``: safetensors whose header carries a JSON list of outcomes. Sizes and
+The form is the one of ``runner.serve``: safetensors whose header carries a JSON list of outcomes. Sizes and
 counts are checked before anything is built from them, nothing is unpickled, and what does not follow the grammar
 becomes an outcome that no expectation equals.
 """
@@ -9,8 +9,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from anatomy.codec import Tensors
-from anatomy.runner import Outcome, Program
+from anatomy.program.codec import Tensors
+from anatomy.program.runner import Outcome, Program
 from safetensors.torch import load
 
 from autograder.sandbox import StudentError
@@ -19,7 +19,7 @@ from autograder.sandbox.printable import printable
 MAX_HEADER = 1 << 20  # bytes of JSON; an honest reply has a few kilobytes, and Python makes 20 times as many of them
 MAX_TENSORS = 4_000
 MAX_DIMS = 12
-_DIGITS = 20  # of an integer in JSON: larger ones travel as text, see anatomy.codec
+_DIGITS = 20  # of an integer in JSON: larger ones travel as text, see anatomy.program.codec
 _UNREADABLE = {"value": {"opaque": "result that cannot be read"}}
 
 
@@ -45,7 +45,7 @@ def split_replies(data: bytes, count: int) -> list[bytes | StudentError | Malfor
 
 
 def parse_reply(data: bytes, programs: Sequence[Program]) -> list[tuple[Outcome, Tensors]]:
-    """``[(outcome, tensors)]``, one for each program, as ``anatomy.judging.judge`` wants them.
+    """``[(outcome, tensors)]``, one for each program, as ``anatomy.judge.judging.judge`` wants them.
 
     Args:
         data: the reply's bytes; the caller has bounded their number.

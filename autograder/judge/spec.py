@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import torch
-from anatomy import codec, cost, runner
-from anatomy.codec import Fn, Ref, Tensors, Tree
-from anatomy.laws import Law
+from anatomy.program import codec, cost, runner
+from anatomy.program.codec import Fn, Ref, Tensors, Tree
+from anatomy.program.distributions import Law
 from torch import Tensor
 
 __all__ = ["Case", "Exercise", "Fn", "Implementation", "Mutant", "Program", "Ref", "Source", "call"]
@@ -80,7 +80,7 @@ def _drawn_as(dtype: torch.dtype) -> torch.dtype:
 
 
 class Program:
-    """Steps to run on the learner's functions; see ``anatomy.runner`` for what they become.
+    """Steps to run on the learner's functions; see ``anatomy.program.runner`` for what they become.
 
     ``Program().new("Attention", 8, 2, state={...}).call(x)`` builds a module, loads weights by name (strict) and
     calls it. ``Program().call(a).call(b, cache=Ref(0, 1))`` makes two calls, the second with a part of the first's
@@ -155,7 +155,7 @@ class Program:
     def drawn_from(self, law: Law) -> Self:
         """The numbers of the last step are judged by the law they come from; nobody's can be the reference's.
 
-        law: from ``anatomy.laws``.
+        law: from ``anatomy.program.distributions``.
         """
         self.steps[-1]["law"] = law
         return self
@@ -169,7 +169,7 @@ class Program:
     ) -> Self:
         """States what the last step may cost; judged where its value is right.
 
-        limits: measure of ``anatomy.cost`` → the largest count that passes, e.g. ``work=190_000``. because: why that is
+        limits: measure of ``cost`` → the largest count that passes, e.g. ``work=190_000``. because: why that is
         enough, as the end of a sentence. of: for ``reads``: names of parameters, and positions of arguments.
         Raises ValueError for an unknown measure, ``reads`` without ``of``, or a step that was not called.
         """

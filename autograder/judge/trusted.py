@@ -14,12 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from anatomy import judging, runner
-from anatomy.codec import Tensors
-from anatomy.naming import functions_of
-from anatomy.records import CaseRecord, ExerciseRecord
-from anatomy.runner import Outcome, Outcomes
-from anatomy.verdict import CaseResult, Mistake, Verdict
+from anatomy.judge import judging
+from anatomy.judge.naming import functions_of
+from anatomy.judge.verdict import CaseResult, Mistake, Verdict
+from anatomy.program import runner
+from anatomy.program.codec import Tensors
+from anatomy.program.records import CaseRecord, ExerciseRecord
+from anatomy.program.runner import Outcome, Outcomes
 from safetensors.torch import save
 
 from autograder.judge.ban import ban_of, note_refusals
@@ -273,7 +274,7 @@ def _verdict(
 
 
 def payload_of(record: ExerciseRecord) -> bytes:
-    """The bytes that ask ``anatomy.runner.serve`` for all cases of a record."""
+    """The bytes that ask ``anatomy.program.runner.serve`` for all cases of a record."""
     tensors, request = {"_": torch.zeros(1)}, []
     for i, case in enumerate(record.cases):
         tensors |= {f"{i}/{n}": t for n, t in case.tensors.items()}

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from anatomy import codec, runner
-from anatomy.codec import MalformedTree, Tensors
+from anatomy.program import codec, runner
+from anatomy.program.codec import MalformedTree, Tensors
 from torch import nn
 
 from .reply import MalformedReply, opened, plain_json

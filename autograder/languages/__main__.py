@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from anatomy import files
+from anatomy.system import files
 
 from autograder import ROOT, exercises
 from autograder.notebooks.source import SourceError

@@ -1,14 +1,14 @@
 """What the package and its widgets say when they run, found in their sources.
 
 In Python ``_("…")``, ``N_("…")`` and ``ngettext("…", "…", n)``, and the words of a story's ``Step(…)``; in JavaScript
-``tr("…")`` and ``N_("…")``, as ``anatomy.translation`` finds them when it hands a page its words.
+``tr("…")`` and ``N_("…")``, as ``anatomy.system.translation`` finds them when it hands a page its words.
 """
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from anatomy.translation import asked_for
+from anatomy.system.translation import asked_for
 from anatomy.widgets.tools.words import CONTEXT
 
 from autograder import ROOT

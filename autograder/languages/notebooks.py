@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
-from anatomy import files
-from anatomy.fingerprint import sign
+from anatomy.app.build_stamp import sign
+from anatomy.system import files
 from nbformat import NotebookNode
 from traitlets.config import Config
 

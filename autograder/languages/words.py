@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from anatomy.cost import REASON
-from anatomy.translation import PICTURE
-from anatomy.units import cell_id
+from anatomy.program.cost import REASON
+from anatomy.program.units import cell_id
+from anatomy.system.translation import PICTURE
 
 from autograder import ROOT
 from autograder.notebooks import code_words, wording

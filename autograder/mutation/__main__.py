@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from anatomy import files  # noqa: E402
+from anatomy.system import files  # noqa: E402
 
 from autograder import exercises  # noqa: E402
 from autograder.judge.spec import Exercise  # noqa: E402

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from types import FrameType
 
 import torch
-from anatomy import judging, runner
-from anatomy.records import CaseRecord, ExerciseRecord
+from anatomy.judge import judging
+from anatomy.program import runner
+from anatomy.program.records import CaseRecord, ExerciseRecord
 
 from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.spec import Exercise, Implementation

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from anatomy import codec, runner
-from anatomy.records import CaseRecord, ExerciseRecord
+from anatomy.program import codec, runner
+from anatomy.program.records import CaseRecord, ExerciseRecord
 from torch import Tensor
 
 from autograder.judge.spec import Exercise, Implementation

@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from anatomy.experiments import recorded
-from anatomy.records import MissingRecording
+from anatomy.program.records import MissingRecording
 
 from . import wording
 from .cells import TextError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from anatomy import units
+from anatomy.program import units
 
 from autograder import ROOT
 

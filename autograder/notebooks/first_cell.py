@@ -1,7 +1,7 @@
 """The cell below each notebook's title that installs the course on Colab and Kaggle, and does nothing at home.
 
 It needs no package of the course, so that it costs nothing at home, and leaves no name there that an answer might
-use. All else is in ``anatomy.elsewhere``, which is there as soon as the course is installed. Grading never runs it.
+use. All else is in ``anatomy.system.hosted``, which is there as soon as the course is installed. Grading never runs it.
 """
 
 import re
@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from .address import Address
 
 FIRST_CELL = "elsewhere"
-# What `import anatomy` needs and these places may lack. The rest is looked at by anatomy.elsewhere; torch is theirs.
+# What `import anatomy` needs and these places may lack. The rest is looked at by system/hosted.py; torch is theirs.
 PACKAGES = "anywidget psygnal comm safetensors filelock"
 TEXT = """# @title On Colab and Kaggle run this first; anywhere else it does nothing
 keep_in_drive = True  # @param {{type:"boolean"}}

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import nbformat
-from anatomy.fingerprint import sign
+from anatomy.app.build_stamp import sign
 from anatomy.widgets import REGISTERED
 from nbformat import NotebookNode
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from anatomy import files
-from anatomy.fingerprint import file_is_as_built
+from anatomy.app.build_stamp import file_is_as_built
+from anatomy.system import files
 
 
 def stale_files(made: dict[Path, bytes]) -> list[Path]:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from anatomy.experiments import recorded
-from anatomy.records import MissingRecording
+from anatomy.program.records import MissingRecording
 
 from .cells import TextError
 

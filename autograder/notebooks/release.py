@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from anatomy.fingerprint import sign, unit_of
+from anatomy.app.build_stamp import sign, unit_of
 from nbformat import NotebookNode
 from nbgrader.preprocessors import (
     CheckCellMetadata,

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from anatomy import claims
-from anatomy.units import cell_id, grade_id
+from anatomy.notebook import claims
+from anatomy.program.units import cell_id, grade_id
 from nbformat import NotebookNode
 
 from autograder import ROOT, exercises

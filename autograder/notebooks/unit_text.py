@@ -1,4 +1,4 @@
-"""What the student's package must know of a unit's text, as ``assets/units/NN-name.json``: see ``anatomy.units``.
+"""What the student's package must know of a unit's text, as ``assets/units/NN-name.json``: see ``program/units.py``.
 
 Questions leave the code here: a notebook holds them as plain text and a short call, so that they can be read without a
 kernel, and no cell's source gives an answer away.
@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import nbformat
-from anatomy.claims import mark
-from anatomy.units import cell_id
+from anatomy.notebook.claims import mark
+from anatomy.program.units import cell_id
 from nbformat import NotebookNode
 
 from autograder.judge.spec import Exercise

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import nbformat
-from anatomy.units import cell_id
+from anatomy.program.units import cell_id
 from nbformat import NotebookNode
 
 from . import wording

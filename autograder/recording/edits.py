@@ -1,4 +1,4 @@
-"""Writes ``assets/recordings/edits``: what single changes of right answers give, as prints (``anatomy.edits``).
+"""Writes ``assets/recordings/edits``: what single changes of right answers give, as prints (``anatomy.judge.edits``).
 
 ``python -m autograder.recording.edits --unit 06-rope``. The changes are the mutants of ``autograder.mutation``; those
 that pass, that a listed mistake names, or that end in an error are left out. Two changes of the solution that listed
@@ -22,9 +22,11 @@ from types import CodeType
 from typing import Any
 
 import torch
-from anatomy import edits, files, judging, naming, records, runner
-from anatomy.codec import Memory
-from anatomy.edits import RIGHT, Print
+from anatomy.judge import edits, judging, naming
+from anatomy.judge.edits import RIGHT, Print
+from anatomy.program import records, runner
+from anatomy.program.codec import Memory
+from anatomy.system import files
 from safetensors import safe_open
 from safetensors.torch import save
 
@@ -53,7 +55,7 @@ Change = tuple[str, str]
 
 
 def described(mutant: Mutant) -> Change | None:
-    """(kind, code) of a change, in ``anatomy.edits``' terms; None where there are no words for it."""
+    """(kind, code) of a change, in ``anatomy.judge.edits``' terms; None where there are no words for it."""
     if mutant.operator in LEFT_OUT or mutant.says.startswith("no error"):
         return None
     if mutant.operator == "precision":

@@ -9,10 +9,10 @@ import sys
 from typing import Any
 
 import torch
-from anatomy import files
 from anatomy.language import corpus, shipped
 from anatomy.models import library
-from anatomy.torch_settings import one_thread
+from anatomy.program.torch_settings import one_thread
+from anatomy.system import files
 from safetensors.torch import save
 
 TEXT = 2_000  # characters of the held-out text, of which the page's tokens are the first

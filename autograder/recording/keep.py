@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from anatomy import runner
-from anatomy.codec import Tensors
+from anatomy.program import runner
+from anatomy.program.codec import Tensors
 from safetensors.torch import load_file
 from torch import Tensor
 

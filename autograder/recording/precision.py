@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from anatomy import files, runner
-from anatomy.codec import Tensors
+from anatomy.program import runner
+from anatomy.program.codec import Tensors
+from anatomy.system import files
 
 from autograder import exercises
 from autograder.judge.drawing import PUBLIC_SEED, case_seed

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from anatomy import files
-from anatomy.codec import Tensors
+from anatomy.program.codec import Tensors
+from anatomy.system import files
 from safetensors.torch import save
 
 from autograder import ROOT, exercises

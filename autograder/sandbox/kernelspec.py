@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from anatomy.files import replace
+from anatomy.system.files import replace
 
 from .availability import sandbox_available
 

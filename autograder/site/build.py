@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from anatomy import files, translation, units
-from anatomy.translation import ENGLISH, said
+from anatomy.program import units
+from anatomy.system import files, translation
+from anatomy.system.translation import ENGLISH, said
 from nbformat import NotebookNode
 
 from autograder import ROOT

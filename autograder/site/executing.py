@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 import nbformat
-from anatomy import files
-from anatomy.translation import ENGLISH
+from anatomy.system import files
+from anatomy.system.translation import ENGLISH
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 

@@ -3,7 +3,7 @@
 import posixpath
 import re
 
-from anatomy.units import cell_id
+from anatomy.program.units import cell_id
 
 ARXIV = re.compile(r"\d{4}\.\d{4,5}")
 

@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from anatomy import files
+from anatomy.system import files
 from anatomy.widgets import REGISTERED, TableWidget
 from anatomy.widgets.tools import base
 from PIL import Image

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from anatomy import files, translation
-from anatomy.translation import ENGLISH
+from anatomy.system import files, translation
+from anatomy.system.translation import ENGLISH
 
 from .words import _, name_of
 

@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 
-from anatomy.units import cell_id
+from anatomy.program.units import cell_id
 
 from autograder import ROOT
 from autograder.notebooks import facts

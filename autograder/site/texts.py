@@ -7,7 +7,7 @@ import html
 import re
 from typing import Any
 
-from anatomy.translation import ENGLISH, language, said
+from anatomy.system.translation import ENGLISH, language, said
 from nbformat import NotebookNode
 
 from .words import _

@@ -6,7 +6,7 @@ Only the frame around a page's article is searched: what an article says is none
 import html
 import re
 
-from anatomy.translation import ENGLISH, language
+from anatomy.system.translation import ENGLISH, language
 
 from .words import N_, _
 

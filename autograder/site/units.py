@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from anatomy import files
 from anatomy.figures import STYLE
+from anatomy.system import files
 from anatomy.widgets.tools.next_day import NAME as NEXT_DAY
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode

@@ -1,14 +1,14 @@
 """The site's own words in the language in use, from ``locale/LANGUAGE/site.po``; English stands in for what is missing.
 
 They are for the builder alone: the package that learners get does not have them. ``_`` and ``N_`` mark them as in
-``anatomy.translation``.
+``anatomy.system.translation``.
 """
 
 import gettext as _gettext
 import io
 from functools import cache
 
-from anatomy.translation import ENGLISH, N_, language
+from anatomy.system.translation import ENGLISH, N_, language
 from babel import Locale
 from babel.messages.mofile import write_mo
 

@@ -14,34 +14,36 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from . import moved
+
 __version__ = "0.2.0"  # the one place that says so; CHANGELOG.md begins with it
 
 if TYPE_CHECKING:
-    from .cases import case as case
-    from .checks import CheckFailed as CheckFailed
-    from .checks import check as check
-    from .checks import evaluate as evaluate
-    from .predictions import predict as predict
-    from .predictions import record_prediction as record_prediction
-    from .predictions import reveal as reveal
-    from .progress_page import progress as progress
-    from .quizzes import quiz as quiz
-    from .setup import environment_report as environment_report
-    from .translation import speak as speak
+    from .notebook.cases import case as case
+    from .notebook.checks import CheckFailed as CheckFailed
+    from .notebook.checks import check as check
+    from .notebook.checks import evaluate as evaluate
+    from .notebook.predictions import predict as predict
+    from .notebook.predictions import record_prediction as record_prediction
+    from .notebook.predictions import reveal as reveal
+    from .notebook.quizzes import quiz as quiz
+    from .notebook.setup import environment_report as environment_report
+    from .progress.page import progress as progress
+    from .system.translation import speak as speak
 
 # what learners call → the module that it is in
 _PUBLIC = {
-    "CheckFailed": "checks",
-    "case": "cases",
-    "check": "checks",
-    "environment_report": "setup",
-    "evaluate": "checks",
-    "predict": "predictions",
-    "progress": "progress_page",
-    "quiz": "quizzes",
-    "record_prediction": "predictions",
-    "reveal": "predictions",
-    "speak": "translation",
+    "CheckFailed": "notebook.checks",
+    "case": "notebook.cases",
+    "check": "notebook.checks",
+    "environment_report": "notebook.setup",
+    "evaluate": "notebook.checks",
+    "predict": "notebook.predictions",
+    "progress": "progress.page",
+    "quiz": "notebook.quizzes",
+    "record_prediction": "notebook.predictions",
+    "reveal": "notebook.predictions",
+    "speak": "system.translation",
 }
 __all__ = [*_PUBLIC]
 
@@ -64,7 +66,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(types.ModuleType):
-    """``anatomy.progress`` is a module and, for learners, a function: importing the module must not hide it."""
+    """``anatomy.progress`` is a folder and, for learners, a function: importing the folder must not hide it."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _PUBLIC and isinstance(value, types.ModuleType)):
@@ -72,3 +74,4 @@ class _Package(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+moved.listen()

@@ -6,8 +6,8 @@ Each step leaves a screenshot in build/screenshots/first-ten-minutes/ (light and
 import json
 
 import pytest
-from anatomy import workspace
-from anatomy.installation import place_in as at
+from anatomy.app import workspace
+from anatomy.system.installation import place_in as at
 
 from autograder import ROOT
 from tests.widgets.lab import open_notebook, shut_down_kernel, start_lab

@@ -5,7 +5,7 @@ import unicodedata
 import zipfile
 
 import pytest
-from anatomy import files
+from anatomy.system import files
 
 from autograder.classes import archive, collect, moodle
 from autograder.classes.csvfile import parse_table

@@ -3,7 +3,7 @@
 import functools
 import json
 
-from anatomy.units import grade_id
+from anatomy.program.units import grade_id
 
 from autograder import ROOT
 

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from anatomy import records
+from anatomy.program import records
 
 from autograder import exercises
 from autograder.build import __main__ as build

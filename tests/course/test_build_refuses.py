@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from anatomy.fingerprint import is_as_built, parse, sign, to_bytes
+from anatomy.app.build_stamp import is_as_built, parse, sign, to_bytes
 
 from autograder import exercises
 from autograder.build import __main__ as build

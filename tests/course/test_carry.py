@@ -4,8 +4,8 @@ import copy
 import json
 
 import pytest
-from anatomy import carry
-from anatomy.fingerprint import NotANotebook, digest, is_as_built, mark, parse, plain, sign, text_of, to_bytes
+from anatomy.app import carry_over
+from anatomy.app.build_stamp import NotANotebook, digest, is_as_built, mark, parse, plain, sign, text_of, to_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,11 +21,11 @@ def test_answers_go_into_the_new_text_and_the_new_checks():
     work = copy.deepcopy(OLD)
     edit(work, "solve-x-1", "def f1():\n    return 1")
     new = book(text("intro2"), *exercise(1, "Write it again."), *exercise(3), *exercise(2), text("end"))
-    made, report = carry.merge(work, new)
+    made, report = carry_over.merge(work, new)
     assert [c["id"] for c in made["cells"]] == [c["id"] for c in new["cells"]]
     assert [s for s, n in zip(sources(made), sources(new), strict=True) if s != n] == ["def f1():\n    return 1"]
     assert made["metadata"]["anatomy"] == new["metadata"]["anatomy"]
-    assert report == carry.Carried(answers=1)
+    assert report == carry_over.Carried(answers=1)
 
 
 def test_a_written_answer_goes_into_the_new_release_like_code_and_its_pictures_with_it():
@@ -34,13 +34,13 @@ def test_a_written_answer_goes_into_the_new_release_like_code_and_its_pictures_w
     picture = {"a.png": {"image/png": "AA=="}}
     edit(work, "written-x", "Because.\n\n![](attachment:a.png)")
     work["cells"][-1]["attachments"] = picture
-    made, report = carry.merge(work, new)
-    assert sources(made)[1] == "Because.\n\n![](attachment:a.png)" and report == carry.Carried(answers=1)
+    made, report = carry_over.merge(work, new)
+    assert sources(made)[1] == "Because.\n\n![](attachment:a.png)" and report == carry_over.Carried(answers=1)
     assert made["cells"][1]["attachments"] == picture and made["cells"][1]["cell_type"] == "markdown"
-    untouched, report = carry.merge(old, new)
-    assert sources(untouched)[1] == "Write here, at length." and report == carry.Carried()
-    again, report = carry.merge(made, new)
-    assert plain(again) == plain(made) and report == carry.Carried(answers=1)
+    untouched, report = carry_over.merge(old, new)
+    assert sources(untouched)[1] == "Write here, at length." and report == carry_over.Carried()
+    again, report = carry_over.merge(made, new)
+    assert plain(again) == plain(made) and report == carry_over.Carried(answers=1)
 
 
 def test_a_written_answer_is_never_lost_with_its_question_its_marks_or_its_release():
@@ -54,21 +54,21 @@ def test_a_written_answer_is_never_lost_with_its_question_its_marks_or_its_relea
         work = copy.deepcopy(old)
         edit(work, "written-x", "Because.")
         change(work["cells"][1])
-        made, _ = carry.merge(work, book(text("new"), written("Write anew."), *exercise(1)))
+        made, _ = carry_over.merge(work, book(text("new"), written("Write anew."), *exercise(1)))
         assert sources(made)[1] == "Because.", "in its place"
     edit(old, "written-x", "Because.")
-    made, report = carry.merge(old, book(text("new")))
+    made, report = carry_over.merge(old, book(text("new")))
     assert sources(made)[-1] == "Because." and made["cells"][-1]["cell_type"] == "raw" and report.kept == 1
 
 
 def test_a_question_that_is_new_in_a_release_comes_with_it_and_an_unsigned_stub_is_known():
     work = book(text("intro"), *exercise(1))
-    made, report = carry.merge(work, book(text("intro"), *exercise(1), written()))
-    assert sources(made)[-1] == "Write here." and report == carry.Carried()
+    made, report = carry_over.merge(work, book(text("intro"), *exercise(1), written()))
+    assert sources(made)[-1] == "Write here." and report == carry_over.Carried()
     unsigned = book(written())
     del unsigned["metadata"]["anatomy"]
-    made, report = carry.merge(unsigned, book(written("Write anew.")))
-    assert sources(made) == ["Write anew."] and report == carry.Carried()
+    made, report = carry_over.merge(unsigned, book(written("Write anew.")))
+    assert sources(made) == ["Write anew."] and report == carry_over.Carried()
 
 
 def test_own_cells_stay_behind_their_neighbor_or_the_nearest_one_left():
@@ -78,7 +78,7 @@ def test_own_cells_stay_behind_their_neighbor_or_the_nearest_one_left():
     work["cells"][at["c-a"] + 1 : at["c-a"] + 1] = mine[2:]
     work["cells"].insert(at["solve-x-1"] + 1, mine[1])
     work["cells"].insert(0, mine[0])
-    made, report = carry.merge(work, book(text("intro"), *exercise(1), *exercise(2)))
+    made, report = carry_over.merge(work, book(text("intro"), *exercise(1), *exercise(2)))
     assert sources(made) == [
         "mine 0",
         "text intro",
@@ -92,15 +92,15 @@ def test_own_cells_stay_behind_their_neighbor_or_the_nearest_one_left():
         text_of(answer(2)),
         text_of(check(2)),
     ]
-    assert report == carry.Carried(cells=4)
+    assert report == carry_over.Carried(cells=4)
     assert [c for c in made["cells"] if c["id"].startswith("mine")] == mine, "tags and metadata stay"
 
 
 def test_changes_to_released_cells_stay_in_place_where_the_release_is_the_same():
     work = copy.deepcopy(OLD)
     edit(work, "c-a", "demo('mine')")
-    made, report = carry.merge(work, book(text("new"), *exercise(1), demo("a"), *exercise(2)))
-    assert sources(made)[4] == "demo('mine')" and report == carry.Carried(cells=1)
+    made, report = carry_over.merge(work, book(text("new"), *exercise(1), demo("a"), *exercise(2)))
+    assert sources(made)[4] == "demo('mine')" and report == carry_over.Carried(cells=1)
 
 
 def test_what_has_no_place_goes_to_the_end_as_raw_cells_and_stays_there():
@@ -112,11 +112,11 @@ def test_what_has_no_place_goes_to_the_end_as_raw_cells_and_stays_there():
     next(c for c in work["cells"] if c["id"] == "c-end")["attachments"] = {"a.png": {"image/png": "AA=="}}
     edit(work, "c-end", "![](attachment:a.png)")
     new = book(text("intro"), *exercise(2, "Write it anew."), text("end2"))
-    made, report = carry.merge(work, new)
+    made, report = carry_over.merge(work, new)
     n = len(new["cells"])
-    assert plain(made)["cells"][:n] == plain(new)["cells"] and made["cells"][n]["source"] == carry.HEADING
+    assert plain(made)["cells"][:n] == plain(new)["cells"] and made["cells"][n]["source"] == carry_over.HEADING
     kept = made["cells"][n + 1 :]
-    assert {c["cell_type"] for c in kept} == {"raw"} and report == carry.Carried(kept=5)
+    assert {c["cell_type"] for c in kept} == {"raw"} and report == carry_over.Carried(kept=5)
     assert [text_of(c) for c in kept] == [
         "def f1():\n    return 1",
         "demo('mine')",
@@ -129,17 +129,17 @@ def test_what_has_no_place_goes_to_the_end_as_raw_cells_and_stays_there():
     made["cells"].append(cell("below", "written below"))
     edit(made, "solve-x-2", "def f2():\n    return 2")
     newest = book(text("intro"), text("end2"), text("more"))
-    again, report = carry.merge(made, newest)
+    again, report = carry_over.merge(made, newest)
     assert sources(again) == [
         "text intro",
         "text end2",
         "text more",
-        carry.HEADING,
+        carry_over.HEADING,
         *map(text_of, kept),
         "written below",
         "def f2():\n    return 2",
     ]
-    assert report == carry.Carried(kept=1)
+    assert report == carry_over.Carried(kept=1)
 
 
 def test_of_an_answer_that_is_there_twice_the_first_counts_and_the_second_follows():
@@ -147,9 +147,9 @@ def test_of_an_answer_that_is_there_twice_the_first_counts_and_the_second_follow
     edit(work, "solve-x-1", "first")
     work["cells"].append(answer(1, "second") | {"id": "pasted"})
     work["cells"].append(answer(1, "third") | {"id": "solve-x-1"})
-    made, report = carry.merge(work, book(*exercise(1, "New."), *exercise(2)))
+    made, report = carry_over.merge(work, book(*exercise(1, "New."), *exercise(2)))
     assert sources(made)[1:4] == ["first", "second", "third"] and len({c["id"] for c in made["cells"]}) == 8
-    assert report == carry.Carried(answers=1, cells=2)
+    assert report == carry_over.Carried(answers=1, cells=2)
 
 
 def test_outputs_stay_where_the_source_did_but_not_a_checks():
@@ -159,7 +159,7 @@ def test_outputs_stay_where_the_source_did_but_not_a_checks():
         if c["cell_type"] == "code":
             c |= {"outputs": out, "execution_count": 7}
     edit(work, "solve-x-2", text_of(answer(2)))
-    made, _ = carry.merge(work, book(*exercise(1), demo("a"), demo("b"), *exercise(2, "new")))
+    made, _ = carry_over.merge(work, book(*exercise(1), demo("a"), demo("b"), *exercise(2, "new")))
     ran = [c["id"] for c in made["cells"] if c.get("outputs")]
     assert ran == ["solve-x-1", "c-a", "solve-x-2"]
 
@@ -179,8 +179,8 @@ def test_a_notebook_from_before_the_fingerprints_keeps_its_answers_and_gets_new_
             c["source"] = "def renewed(): ..."
         if c["id"] == work["cells"][0]["id"]:
             c |= {"source": "# New", "id": "c-000000000000"}
-    made, report = carry.merge(work, sign(changed, unit))
-    assert report == carry.Carried(answers=1) and "def renewed(): ..." in sources(made)
+    made, report = carry_over.merge(work, sign(changed, unit))
+    assert report == carry_over.Carried(answers=1) and "def renewed(): ..." in sources(made)
     assert "answered = 1" in sources(made) and text_of_first not in sources(made)
 
 
@@ -191,7 +191,7 @@ def test_a_notebook_whose_ids_another_program_dropped_is_still_understood():
         del c["id"]
     work["nbformat_minor"] = 0
     new = book(text("intro"), *exercise(1), *exercise(2))
-    made, report = carry.merge(work, new)
+    made, report = carry_over.merge(work, new)
     assert [c["id"] for c in made["cells"]] == [c["id"] for c in new["cells"]] and report.answers == 1
     assert made["nbformat_minor"] == 5
 
@@ -299,7 +299,7 @@ def test_two_updates_lose_nothing_whatever_was_done_to_the_notebook(first, once,
     work = changed(released(first), once)
     for parts, then in ((second, twice), (third, [])):
         new = released(parts)
-        made, _ = carry.merge(work, new)
+        made, _ = carry_over.merge(work, new)
         written = [s for s in sources(work) if s.startswith("mine ")]
         assert (
             sorted(s for s in sources(made) if s.startswith("mine ")) == sorted(written)
@@ -314,7 +314,7 @@ def test_two_updates_lose_nothing_whatever_was_done_to_the_notebook(first, once,
             now = made["cells"][ids.index(c["id"])]
             assert mark(now) == mark(c) or text_of(now) in written
         assert parse(to_bytes(made)) and json.loads(to_bytes(made))["metadata"]["anatomy"] == new["metadata"]["anatomy"]
-        again, report = carry.merge(made, new)
+        again, report = carry_over.merge(made, new)
         assert plain(again) == plain(made), "a second update changes nothing"
         assert report.kept == 0
         work = changed(made, then)

@@ -5,11 +5,13 @@ import re
 import time
 
 import pytest
-from anatomy import certificate, store, units
-from anatomy.certificate_page import NO_DATE, page
-from anatomy.progress import note
-from anatomy.progress import views as progress_views
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.program import units
+from anatomy.progress import certificate
+from anatomy.progress.certificate_page import NO_DATE, page
+from anatomy.progress.standing import note
+from anatomy.progress.standing import views as progress_views
+from anatomy.system import store
 
 from tests.course.units_folder import put
 from tests.widgets.axe import violations

@@ -5,10 +5,12 @@ import os
 
 import pytest
 import torch
-from anatomy import CheckFailed, check, checks, evaluate, loop, progress, records
-from anatomy.progress import views
-from anatomy.store import home, read
-from anatomy.verdict import Mistake
+from anatomy import CheckFailed, check, evaluate, progress
+from anatomy.judge.verdict import Mistake
+from anatomy.notebook import after_check, checks
+from anatomy.program import records
+from anatomy.progress.standing import views
+from anatomy.system.store import home, read
 
 from autograder import exercises
 
@@ -149,11 +151,11 @@ def test_a_check_needs_none_of_what_stands_around_it(monkeypatch, tmp_path, brok
 
 def test_a_sentence_in_markdown_becomes_html_and_plain_text():
     said = "*Two* of `a*b*c < 1`, $x_1*x_2$ and **one** ([Su & al.](https://arxiv.org/abs/2104.09864))."
-    assert loop.inline(said) == (
+    assert after_check.inline(said) == (
         '<i>Two</i> of <code>a*b*c &lt; 1</code>, $x_1*x_2$ and <b>one</b> (<a href="https://arxiv.org/abs/2104.09864" '
         'target="_blank" rel="noopener">Su &amp; al.</a>).'
     )
-    assert loop.bare(said) == "Two of a*b*c < 1, x_1*x_2 and one (Su & al. (https://arxiv.org/abs/2104.09864))."
+    assert after_check.bare(said) == "Two of a*b*c < 1, x_1*x_2 and one (Su & al. (https://arxiv.org/abs/2104.09864))."
 
 
 def test_progress_survives_a_restart_and_a_later_failure():

@@ -5,8 +5,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from anatomy import checks, codec
-from anatomy.codec import MAX_KEYS, MAX_NODES, MalformedTree, Memory, Opaque, decode, encode
+from anatomy.notebook import checks
+from anatomy.program import codec
+from anatomy.program.codec import MAX_KEYS, MAX_NODES, MalformedTree, Memory, Opaque, decode, encode
 
 
 class Raises:

@@ -8,7 +8,7 @@ import sys
 
 import anatomy
 import pytest
-from anatomy import command
+from anatomy.app import command
 
 from autograder import ROOT
 
@@ -57,7 +57,9 @@ def test_progress_is_the_page_as_text(capsys):
 
 
 def test_version_and_help_need_no_torch():
-    hidden = "import sys; sys.modules['torch'] = None; from anatomy.command import main; sys.exit(main(sys.argv[1:]))"
+    hidden = (
+        "import sys; sys.modules['torch'] = None; from anatomy.app import command; sys.exit(command.main(sys.argv[1:]))"
+    )
     for words, said in ((["--version"], anatomy.__version__), ([], "usage: anatomy"), (["doctor", "-h"], "mends")):
         done = subprocess.run([sys.executable, "-c", hidden, *words], capture_output=True, text=True)
         assert done.returncode == 0 and said in done.stdout, (words, done.stderr)
@@ -66,7 +68,7 @@ def test_version_and_help_need_no_torch():
 
 
 def test_a_console_without_our_letters_is_no_error():
-    code = "from anatomy.command import main; main(['progress'])"
+    code = "from anatomy.app.command import main; main(['progress'])"
     done = run(code, PYTHONIOENCODING="ascii")
     assert done.returncode == 0 and "?" in done.stdout and "Total" in done.stdout
 
@@ -77,7 +79,12 @@ def test_importing_the_package_imports_no_torch_until_something_is_asked_for():
     assert done.returncode == 0, done.stderr
 
 
-BEFORE = "", "import anatomy.progress", "from anatomy.progress import note", "import anatomy.widgets, anatomy.units"
+BEFORE = (
+    "",
+    "import anatomy.progress",
+    "from anatomy.progress import note",
+    "import anatomy.widgets, anatomy.program.units",
+)
 
 
 @pytest.mark.parametrize("before", BEFORE)

@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from anatomy.compare import difference
-from anatomy.symbolic import Expression
+from anatomy.judge.compare import difference
+from anatomy.program.symbolic import Expression
 
 INF, NAN = math.inf, math.nan
 

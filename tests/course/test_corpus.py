@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 from anatomy.language import corpus
-from anatomy.records import MissingRecording
+from anatomy.program.records import MissingRecording
 
 from autograder import ROOT
 from autograder.recording.language_model import text as cleaning

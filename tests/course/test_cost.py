@@ -6,8 +6,10 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from anatomy import case, cost, judging, records, runner
-from anatomy.cost import Ledger, Meter
+from anatomy import case
+from anatomy.judge import judging
+from anatomy.program import cost, records, runner
+from anatomy.program.cost import Ledger, Meter
 from torch import nn
 
 from autograder import exercises

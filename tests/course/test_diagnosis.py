@@ -5,7 +5,8 @@ import textwrap
 
 import pytest
 import torch
-from anatomy import advice, contrast, places, probing, records, relations
+from anatomy.judge import common_input, error_advice, places, probing, relations
+from anatomy.program import records
 
 from autograder import exercises
 from autograder.messages import verdict_on
@@ -145,16 +146,16 @@ def test_an_ignored_argument_is_named():
 def test_common_errors_come_with_advice(code, words):
     with pytest.raises(Exception) as caught:
         code()
-    assert words in advice.advice_for(type(caught.value).__name__, str(caught.value)), caught.value
+    assert words in error_advice.advice_for(type(caught.value).__name__, str(caught.value)), caught.value
 
 
 def test_of_an_own_function_the_first_line_is_looked_at():
     message = "twice() takes 1 positional argument but 2 were given"
-    assert "the first line of twice" in advice.advice_for("TypeError", message, ["twice"])
-    assert "help(twice)" in advice.advice_for("TypeError", message, ["thrice"])
+    assert "the first line of twice" in error_advice.advice_for("TypeError", message, ["twice"])
+    assert "help(twice)" in error_advice.advice_for("TypeError", message, ["thrice"])
     with pytest.raises(TypeError) as caught:
         torch.nn.Linear.load_state_dict({})
-    assert "A class stands where an object" in advice.advice_for("TypeError", str(caught.value))
+    assert "A class stands where an object" in error_advice.advice_for("TypeError", str(caught.value))
 
 
 def test_nothing_is_guessed_where_none_is_a_result():
@@ -194,7 +195,7 @@ def test_an_error_that_tells_too_little_is_told_so():
 
 def test_contrast_needs_both_kinds_of_cases():
     record = records.load(ID)
-    assert contrast.told(record.cases, [], record) is None and contrast.told([], record.cases, record) is None
+    assert common_input.told(record.cases, [], record) is None and common_input.told([], record.cases, record) is None
 
 
 @pytest.mark.parametrize(
@@ -343,19 +344,19 @@ def test_the_dtype_of_a_single_failing_case_is_told_only_where_the_case_is_about
     record = records.load("rope.apply_rope_half")
     (half,) = [c for c in record.cases if "bfloat16" in c.shows]
     others = [c for c in record.cases if c is not half]
-    assert contrast.told([half], others, record) == "the input is bfloat16"
-    assert contrast.told([dataclasses.replace(half, shows="far out")], others, record) is None
+    assert common_input.told([half], others, record) == "the input is bfloat16"
+    assert common_input.told([dataclasses.replace(half, shows="far out")], others, record) is None
 
 
 def test_a_name_that_was_given_to_a_value_is_told():
     error = "TypeError", "'Tensor' object is not callable"
-    told = advice.called_value(*error, "w = softmax(x.sum(-1), (2)) if (x) else y.max()")
+    told = error_advice.called_value(*error, "w = softmax(x.sum(-1), (2)) if (x) else y.max()")
     assert told.startswith("softmax is called here, and holds a value of type Tensor")
-    assert advice.called_value(*error, "return f(g(x))").startswith("One of the names f, g")
+    assert error_advice.called_value(*error, "return f(g(x))").startswith("One of the names f, g")
     for line in ("return x.T(2)", "(a + b)(c)", "return (x)", ""):
-        assert advice.called_value(*error, line).startswith("A value of type Tensor is called here")
-    assert advice.called_value("TypeError", "f() takes 1 positional argument but 2 were given", "f(x, y)") == ""
-    assert advice.called_value("ValueError", error[1], "f(x)") == ""
+        assert error_advice.called_value(*error, line).startswith("A value of type Tensor is called here")
+    assert error_advice.called_value("TypeError", "f() takes 1 positional argument but 2 were given", "f(x, y)") == ""
+    assert error_advice.called_value("ValueError", error[1], "f(x)") == ""
 
 
 def test_a_list_that_was_written_into_is_no_tensor():

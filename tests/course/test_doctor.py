@@ -11,9 +11,10 @@ from pathlib import Path
 
 import filelock
 import pytest
-from anatomy import doctor, doctor_folders, installation, workspace
-from anatomy.installation import place_in
-from anatomy.store import home
+from anatomy.app import doctor, doctor_folders, workspace
+from anatomy.system import installation
+from anatomy.system.installation import place_in
+from anatomy.system.store import home
 
 from autograder import ROOT
 

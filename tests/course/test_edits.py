@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from anatomy import codec, edits, records
-from anatomy.codec import Memory
+from anatomy.judge import edits
+from anatomy.program import codec, records
+from anatomy.program.codec import Memory
 
 from autograder.messages import verdict_on
 from autograder.mutation.changes import Mutant
@@ -105,7 +106,7 @@ def test_one_small_number_shows_no_change():
 )
 def test_a_malformed_outcome_tells_nothing(outcome):
     record = records.load("start.weighted_average")
-    from anatomy import judging
+    from anatomy.judge import judging
 
     verdict = judging.judge(record, [(outcome, {})] * len(record.cases))
     assert not verdict.passed and "generic.edit" not in [m.name for m in verdict.mistakes]

@@ -4,7 +4,8 @@ import inspect
 
 import pytest
 import torch
-from anatomy import probing, records
+from anatomy.judge import probing
+from anatomy.program import records
 
 from autograder import exercises
 from autograder.messages import verdict_on
@@ -37,7 +38,7 @@ def wrong(exercise_id, **changed):
 
 def unnamed(monkeypatch):
     """No known mistake is named: what is said then?"""
-    from anatomy import naming
+    from anatomy.judge import naming
 
     monkeypatch.setattr(naming, "named", lambda *args: None)
     monkeypatch.setattr(naming, "in_part", lambda *args: None)
@@ -105,7 +106,8 @@ def test_what_is_printed_while_probing_is_not_shown(capsys):
         return values.mean(0) + values[0] ** 2
 
     record = records.load(ID)
-    from anatomy import judging, runner
+    from anatomy.judge import judging
+    from anatomy.program import runner
 
     outcomes = [runner.run_program(c.program, c.tensors, {"weighted_average": loud}) for c in record.cases]
     before = capsys.readouterr().out.count("here")
@@ -127,8 +129,8 @@ def test_right_numbers_of_another_dtype():
 
 @pytest.mark.parametrize("kind", ["cost", "gradient"])
 def test_right_numbers_that_cost_too_much_or_carry_no_gradient(kind):
-    from anatomy import diagnosis
-    from anatomy.compare import Difference
+    from anatomy.judge import diagnosis
+    from anatomy.judge.compare import Difference
 
     record = records.load(ID)
     problems = [Difference(kind, "your code does twice the work", step=0)] + [None] * (len(record.cases) - 1)
@@ -184,14 +186,14 @@ def test_a_check_that_refuses_what_is_allowed(monkeypatch):
 
 
 def test_a_float_for_a_count_is_right_but_for_its_type():
-    from anatomy import forms
+    from anatomy.judge import wrong_form
 
-    assert "The number is right; count with //" in forms.of_type("The result is the float 7.0.", 7, 7.0).message
-    assert "is right" not in forms.of_type("The result is a float.", 7, 8.0).message
+    assert "The number is right; count with //" in wrong_form.of_type("The result is the float 7.0.", 7, 7.0).message
+    assert "is right" not in wrong_form.of_type("The result is a float.", 7, 8.0).message
 
 
 def test_extra_points_are_called_so():
-    from anatomy.verdict import Verdict
+    from anatomy.judge.verdict import Verdict
 
     assert "passed (2 extra points)" in Verdict("x.y", True, 2.0, 2.0, extension=True).text()
     assert "passed</b> (1 extra point)" not in Verdict("x.y", True, 1.0, 1.0).html()

@@ -8,11 +8,11 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from anatomy import plots
 from anatomy.experiments import recorded, show_large
 from anatomy.figures import Table, bundle, page, themes
 from anatomy.figures.reading import tables, told
 from anatomy.figures.tables import as_html, number, thinned
+from anatomy.notebook import plots
 from matplotlib.figure import Figure
 
 from autograder import ROOT

@@ -12,7 +12,7 @@ from tests.widgets.lab import open_notebook, run_all, shut_down_kernel, start_la
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CELLS = (
-    "import matplotlib.pyplot as plt\nfrom anatomy.plots import described, use_style\nuse_style()",
+    "import matplotlib.pyplot as plt\nfrom anatomy.notebook.plots import described, use_style\nuse_style()",
     'with described("a rising line"):\n    plt.plot(range(40), label="mine"), plt.xlabel("step"), plt.legend()',
     'plt.plot([1, 2], [2, 1], label="a learner\'s own"); plt.legend();',
 )

@@ -4,9 +4,9 @@ import io
 import json
 
 import pytest
-from anatomy import plots
 from anatomy.figures import Table, bundle, page
 from anatomy.figures.themes import DARK, LIGHT, contrast, mixed
+from anatomy.notebook import plots
 from matplotlib.colors import to_hex
 from PIL import Image
 

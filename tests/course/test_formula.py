@@ -4,9 +4,9 @@ import time
 
 import pytest
 import sympy
-from anatomy.codec import encode
-from anatomy.formula import CHARACTERS, text_of
-from anatomy.symbolic import MAX_NODES, Expression, NotAnExpression, counterexample, to_tree
+from anatomy.program.codec import encode
+from anatomy.program.formula import CHARACTERS, text_of
+from anatomy.program.symbolic import MAX_NODES, Expression, NotAnExpression, counterexample, to_tree
 
 from autograder import exercises
 from autograder.judge.drawing import draw_record

@@ -3,7 +3,7 @@
 import webbrowser
 
 import pytest
-from anatomy import gallery
+from anatomy.app import gallery
 from anatomy.widgets import REGISTERED
 
 TWO = ["AnatomyView", "RopeExplorer"]

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from anatomy import judging, runner
+from anatomy.judge import judging
+from anatomy.program import runner
 
 from autograder import exercises
 from autograder.judge.drawing import draw_record

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from anatomy import codec, runner, torch_settings
+from anatomy.program import codec, runner, torch_settings
 
 from autograder.judge.spec import Program, Ref
 

@@ -10,8 +10,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from anatomy import lab, workspace
-from anatomy.installation import place_in as at
+from anatomy.app import lab, workspace
+from anatomy.system.installation import place_in as at
 
 from tests.widgets.lab import start_lab
 
@@ -115,7 +115,7 @@ def test_what_never_ends_and_what_turns_in_circles_hold_nobody_up(tmp_path):
         (folder / unit).mkdir(parents=True)
         make(folder / unit / f"{unit}.ipynb")
     loop.symlink_to(loop)
-    code = "import sys; from anatomy import lab; lab.launch = lambda *a: 0; sys.exit(lab.main(sys.argv[1:]))"
+    code = "import sys; from anatomy.app import lab; lab.launch = lambda *a: 0; sys.exit(lab.main(sys.argv[1:]))"
     env = {**os.environ, "ANATOMY_HOME": str(tmp_path / "store"), "LC_ALL": "C.UTF-8"}
     started = []
     for place in (folder, loop, odd):

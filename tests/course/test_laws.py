@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from anatomy import laws
+from anatomy.program import distributions
 
-N = laws.normal(0.0, 0.02)
+N = distributions.normal(0.0, 0.02)
 ROWS, COLUMNS = 128, 64
 
 
@@ -17,12 +17,12 @@ def generator(seed):
 def test_right_draws_pass():
     for seed in range(1500):
         g = generator(seed)
-        assert laws.problem(N, 0.02 * torch.randn(ROWS, COLUMNS, generator=g)) is None
+        assert distributions.problem(N, 0.02 * torch.randn(ROWS, COLUMNS, generator=g)) is None
 
 
 @pytest.mark.parametrize("size", [1, 2, 30, 1000])
 def test_few_draws_pass_too(size):
-    assert all(laws.problem(N, 0.02 * torch.randn(size, generator=generator(s))) is None for s in range(300))
+    assert all(distributions.problem(N, 0.02 * torch.randn(size, generator=generator(s))) is None for s in range(300))
 
 
 def test_the_bound_is_the_one_of_massart():
@@ -38,7 +38,7 @@ def test_the_bound_is_the_one_of_massart():
 
 
 def test_a_spread_that_is_off_by_a_fifth_fails():
-    seen = [laws.problem(N, 0.0236 * torch.randn(ROWS, COLUMNS, generator=generator(s))) for s in range(20)]
+    seen = [distributions.problem(N, 0.0236 * torch.randn(ROWS, COLUMNS, generator=generator(s))) for s in range(20)]
     assert sum(s is not None for s in seen) > 15
 
 
@@ -72,10 +72,10 @@ WRONG = {
 def test_another_law_is_found_and_described(title):
     draw, words = WRONG[title]
     for seed in range(20):
-        said = laws.problem(N, draw(generator(seed)))
+        said = distributions.problem(N, draw(generator(seed)))
         assert said is not None and words in said, said
 
 
 def test_a_law_needs_a_spread():
     with pytest.raises(ValueError):
-        laws.normal(0.0, 0.0)
+        distributions.normal(0.0, 0.0)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from anatomy import evaluate, judging, naming, records
-from anatomy.likeness import Likeness, error_likeness
+from anatomy import evaluate
+from anatomy.judge import judging, naming
+from anatomy.judge.fingerprint_match import Likeness, error_likeness
+from anatomy.program import records
 
 from autograder import exercises
 from autograder.messages import verdict_on, verdict_on_source
@@ -170,7 +172,7 @@ def judged(cases, learner):
 
 
 def outcome(value):
-    from anatomy import codec
+    from anatomy.program import codec
 
     tensors = {}
     if isinstance(value, Written):
@@ -328,7 +330,7 @@ def test_what_another_function_makes_of_a_wrong_result_is_its_own():
     program = {"steps": [call | {"call": "f"}, call | {"call": "g"}]}
 
     def both(first, second):
-        from anatomy import codec
+        from anatomy.program import codec
 
         tensors = {}
         trees = [codec.encode(v, tensors, prefix="o") for v in (first, second)]

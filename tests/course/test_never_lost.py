@@ -14,10 +14,10 @@ import time
 import zipfile
 
 import pytest
-from anatomy import workspace
-from anatomy.fingerprint import to_bytes
-from anatomy.installation import Place
-from anatomy.installation import place_in as at
+from anatomy.app import workspace
+from anatomy.app.build_stamp import to_bytes
+from anatomy.system.installation import Place
+from anatomy.system.installation import place_in as at
 
 from autograder.build import __main__ as build
 from autograder.build import package

@@ -6,8 +6,8 @@ from statistics import median
 
 import nbformat
 import pytest
-from anatomy import units
-from anatomy.units import cell_id
+from anatomy.program import units
+from anatomy.program.units import cell_id
 
 from autograder import ROOT, exercises
 from autograder.authoring.review import words

@@ -10,9 +10,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from anatomy import judging, parts, records, runner, units
+from anatomy import parts
+from anatomy.judge import judging
 from anatomy.parts import bringing, judged
 from anatomy.parts.torchs_own import OWN
+from anatomy.program import records, runner, units
 
 from autograder import ROOT, exercises
 

@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from anatomy import parts, session
+from anatomy import parts
+from anatomy.notebook import session
 from anatomy.parts import bringing
 from anatomy.parts.statements import needed, read
 from anatomy.parts.together import Piece, together

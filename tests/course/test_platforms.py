@@ -11,7 +11,8 @@ import warnings
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
-from anatomy import evaluate, frames
+from anatomy import evaluate
+from anatomy.system import tracebacks
 
 from autograder import ROOT
 from tests.linter import found_in
@@ -37,8 +38,8 @@ for module in pkgutil.walk_packages(anatomy.__path__, "anatomy."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 from anatomy import check, evaluate, progress
-from anatomy.command import main
-from anatomy.store import home
+from anatomy.app.command import main
+from anatomy.system.store import home
 from anatomy.widgets import MixExplorer
 
 assert str(home()).startswith(os.environ["APPDATA"]), home()
@@ -54,7 +55,7 @@ assert (home() / "progress.json").is_file()
 MixExplorer().save_html(home() / "mix.html")
 assert main(["progress"]) == 0
 from pathlib import Path
-from anatomy import installation, workspace
+from anatomy.system import installation; from anatomy.app import workspace
 place = installation.place_in(Path(sys.argv[1]), home() / "notebooks")
 assert workspace.start(place) == 0 and installation.is_learners(place.own)
 """
@@ -164,14 +165,14 @@ def test_a_learner_on_windows_is_not_shown_a_line_of_torch():
         r"c:\users\ada\course\.venv\lib\site-packages\torch\_tensor.py",
         "C:/Python311/Lib/functools.py",
     ):
-        assert frames.is_installed(name, folders), name
+        assert tracebacks.is_installed(name, folders), name
     for name in (
         r"C:\Users\Ada\AppData\Local\Temp\ipykernel_7\12.py",
         "<ipython-input-3>",
         r"C:\Python311\Library\a.py",
     ):
-        assert not frames.is_installed(name, folders), name
-    assert not frames.is_installed("/usr/lib/python3.11x/a.py", [PurePosixPath("/usr/lib/python3.11")])
+        assert not tracebacks.is_installed(name, folders), name
+    assert not tracebacks.is_installed("/usr/lib/python3.11x/a.py", [PurePosixPath("/usr/lib/python3.11")])
 
 
 def test_here_the_line_is_the_learners_too(tmp_path):

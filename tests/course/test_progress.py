@@ -5,11 +5,13 @@ import re
 import time
 
 import pytest
-from anatomy import loop, progress, store
-from anatomy.progress import note, unit_view, views, whats_next
-from anatomy.progress_page import duration
-from anatomy.store import read, update
-from anatomy.verdict import Verdict
+from anatomy import progress
+from anatomy.judge.verdict import Verdict
+from anatomy.notebook import after_check
+from anatomy.progress.page import duration
+from anatomy.progress.standing import note, unit_view, views, whats_next
+from anatomy.system import store
+from anatomy.system.store import read, update
 
 from .units_folder import EARLY, FIRST, LATE, SECOND, THIRD, add_extensions, put, tried, write
 
@@ -165,7 +167,7 @@ def extensions(small_course):
 def below(exercise, points=1.0):
     """What a learner reads below the pass of an exercise: (HTML, text)."""
     entry = note(Verdict(exercise, True, points, points))
-    return loop.after(Verdict(exercise, True, points, points), entry)
+    return after_check.after(Verdict(exercise, True, points, points), entry)
 
 
 def coming(after=None):

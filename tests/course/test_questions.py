@@ -4,7 +4,8 @@ import json
 
 import anatomy
 import pytest
-from anatomy import asking, predictions, quizzes, store
+from anatomy.notebook import predictions, question, quizzes
+from anatomy.system import store
 from IPython.core.interactiveshell import InteractiveShell
 
 from .units_folder import ROPE, write
@@ -277,7 +278,7 @@ def test_a_single_question_and_its_one_right_choice():
     for choices in ({"a": (True, ""), "b": (True, "")}, {"a": (False, "")}):
         with pytest.raises(ValueError, match="exactly one right choice"):
             anatomy.quiz("?", choices)
-    with pytest.raises(anatomy.records.MissingRecording, match="Units: 00-start, 06-rope"):
+    with pytest.raises(anatomy.program.records.MissingRecording, match="Units: 00-start, 06-rope"):
         anatomy.quiz("07-none")
 
 
@@ -285,7 +286,7 @@ def test_a_single_question_and_its_one_right_choice():
 
 
 def test_an_error_while_keeping_is_shown_and_odd_messages_are_ignored():
-    control = asking.Question(
+    control = question.Question(
         [{"key": "k", "question": "?", "options": [], "above": False, "button": "Go"}], lambda key, value: 1 / 0
     )
     assert "ZeroDivisionError" in commit(control, "x")["message"]

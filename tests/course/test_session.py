@@ -8,8 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from anatomy import checks, claims, loop, session, stopped, units
-from anatomy.store import read
+from anatomy.notebook import after_check, checks, claims, session
+from anatomy.program import units
+from anatomy.system import stopped
+from anatomy.system.store import read
 from IPython.core.interactiveshell import InteractiveShell
 
 RELEASED = Path(__file__).resolve().parents[2] / "course" / "00-start-here" / "00-start-here.ipynb"
@@ -44,7 +46,7 @@ def notebook(monkeypatch):
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
     monkeypatch.setattr(session, "current", session.Session())
-    session.install(shell, lambda name, source: loop.undefined(name, source, session.current.left_behind))
+    session.install(shell, lambda name, source: after_check.undefined(name, source, session.current.left_behind))
     book = Notebook(shell, monkeypatch)
     assert book.run("import torch\nfrom anatomy import check") is None
     yield book

@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
-from anatomy import judging, records, runner
-from anatomy.cases import case
-from anatomy.spelling import tensor_text
+from anatomy.judge import judging
+from anatomy.judge.case_text import tensor_text
+from anatomy.notebook.cases import case
+from anatomy.program import records, runner
 
 from ..exercises.pasted import pasted
 

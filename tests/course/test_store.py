@@ -10,8 +10,9 @@ from pathlib import Path
 
 import filelock
 import pytest
-from anatomy import files, progress, store
-from anatomy.store import home, read, update
+from anatomy import progress
+from anatomy.system import files, store
+from anatomy.system.store import home, read, update
 
 from autograder import ROOT
 
@@ -224,7 +225,7 @@ def test_an_error_in_a_change_writes_nothing():
 
 HAMMER = """
 import sys
-from anatomy.store import update
+from anatomy.system.store import update
 me, times = sys.argv[1], int(sys.argv[2])
 def change(data):
     data["shared"] = data.get("shared", 0) + 1

@@ -3,8 +3,8 @@
 from html.parser import HTMLParser
 
 import pytest
-from anatomy import texts
-from anatomy.verdict import LEFT_OUT, CaseResult, Mistake, Verdict
+from anatomy.judge.verdict import LEFT_OUT, CaseResult, Mistake, Verdict
+from anatomy.system import texts
 from nbconvert.filters.strings import clean_html
 
 TEX = [

@@ -5,6 +5,7 @@ import importlib
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from anatomy import evaluate
@@ -12,7 +13,10 @@ from anatomy import evaluate
 from autograder import ROOT, exercises
 from tests.imports import Imports
 
-# Each room imports only rooms that stand before it.
+# Each room imports only rooms that stand before it; the learner's package has rooms of its own.
+LEARNERS = """system program judge progress figures notebook models language experiments atlas drawings widgets app
+    parts""".split()
+TOP = ("__init__", "__main__", "cost", "elsewhere", "moved", "plots", "toys")  # what notebooks and systems ask for
 ORDER = """anatomy sandbox judge reference exercises settings notebooks messages mutation recording grading classes
     languages build authoring course_table site course_uses""".split()
 RELEASED = sorted((ROOT / "course").glob("*/*.ipynb"))
@@ -43,6 +47,12 @@ def stated():
     return {path: read.stated(path) for path in read.files if path.startswith(("autograder/", "course/"))}
 
 
+def within_anatomy(path):
+    """``judge`` of ``course/anatomy/judge/naming.py``, "" of a file of the top."""
+    inner = path.removeprefix("course/anatomy/")
+    return inner.split("/")[0] if "/" in inner else ""
+
+
 def room_of(path):
     """``judge`` of ``autograder/judge/spec.py``; None of ``autograder/__init__.py``."""
     if path.startswith("course/"):
@@ -57,6 +67,18 @@ def test_imports_point_one_way(stated):
     assert all(stated[f"autograder/{name}"] for name in ("notebooks/source.py", "site/build.py"))
     back = [(a, b) for a in stated for b in stated[a] if b in stated and place[room_of(b)] > place[room_of(a)]]
     assert not back
+
+
+def test_imports_in_the_learners_package_point_one_way(stated):
+    """Files of the top say only where something is: they may name every room, and rooms name the version in them."""
+    files = {p for p in stated if p.startswith("course/anatomy/")}
+    assert {within_anatomy(p) for p in files} == {"", *LEARNERS}
+    assert {Path(p).stem for p in files if not within_anatomy(p)} == {*TOP}
+    place = {room: at for at, room in enumerate(LEARNERS)}
+    pairs = [(a, b) for a in files for b in stated[a] & files if within_anatomy(a) and within_anatomy(b)]
+    assert len(pairs) > 300 and not [(a, b) for a, b in pairs if place[within_anatomy(b)] > place[within_anatomy(a)]]
+    through = {b for a in files if within_anatomy(a) for b in stated[a] if b in files and not within_anatomy(b)}
+    assert through <= {"course/anatomy/__init__.py"}
 
 
 def test_no_two_files_import_each_other(stated):

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 import anatomy
 import pytest
-from anatomy.fingerprint import parse, sign, to_bytes
+from anatomy.app.build_stamp import parse, sign, to_bytes
 
 from autograder import ROOT
 from autograder.build import lock, wheel
@@ -225,7 +225,7 @@ def test_it_speaks_chinese(machine):
 
 def test_words_of_the_wheel_are_no_checkouts(machine):
     said = machine.run(
-        "from anatomy import installation as it\n"
+        "from anatomy.system import installation as it\n"
         "print(it.kind(), it.command('lab'), it.how_to_repair(), it.how_to_get_newer())"
     )
     assert said.startswith("wheel `anatomy lab`") and "make " not in said and "zip" not in said

@@ -27,7 +27,7 @@ def test_all_that_a_person_reads_is_looked_at(everything):
         "06-rope 06-rope.q-",
         "course/anatomy/widgets/rope/rope.js",
         "course/anatomy/widgets/rope/story.py",
-        "course/anatomy/diagnosis.py",
+        "course/anatomy/judge/diagnosis.py",
         "docs/students.md",
         "README.md",
         "glossary RoPE",

@@ -9,9 +9,10 @@ import subprocess
 import zipfile
 
 import pytest
-from anatomy import files, installation, newer, workspace
-from anatomy.fingerprint import parse, plain, to_bytes
-from anatomy.installation import place_in as at
+from anatomy.app import releases, workspace
+from anatomy.app.build_stamp import parse, plain, to_bytes
+from anatomy.system import files, installation
+from anatomy.system.installation import place_in as at
 
 from .toy import (
     ANSWER,
@@ -190,9 +191,9 @@ def test_a_release_that_is_cut_short_has_no_notebook_before_its_package(tmp_path
         "course/anatomy/z.py",
     ]
     written = []
-    monkeypatch.setattr(newer, "_is_release", lambda content: True)
-    monkeypatch.setattr(newer.files, "replace", lambda path, content: written.append(path.name))
-    newer._install(tmp_path, dict.fromkeys(names, b"new"), print, lambda path: True)
+    monkeypatch.setattr(releases, "_is_release", lambda content: True)
+    monkeypatch.setattr(releases.files, "replace", lambda path, content: written.append(path.name))
+    releases._install(tmp_path, dict.fromkeys(names, b"new"), print, lambda path: True)
     assert written == ["z.py", "pyproject.toml", "requirements.lock", "01-attention.ipynb"]
 
 
@@ -388,7 +389,7 @@ def test_the_command_line(root, monkeypatch, capsys):
     assert "make update FROM=" in capsys.readouterr().out
     monkeypatch.chdir("/")
     assert (installation.course_root() / "course" / "anatomy").is_dir()
-    assert newer.WANTED.startswith("FROM must be")
+    assert releases.WANTED.startswith("FROM must be")
 
 
 def test_exercises_added_later_are_stubs_in_the_learners_copy(root, said):

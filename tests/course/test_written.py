@@ -5,7 +5,7 @@ import re
 
 import nbformat
 import pytest
-from anatomy.fingerprint import is_as_built, parse, text_of, to_bytes
+from anatomy.app.build_stamp import is_as_built, parse, text_of, to_bytes
 from nbgrader.api import Gradebook
 from traitlets.config.loader import PyFileConfigLoader
 from traitlets.utils.importstring import import_item

@@ -1,7 +1,7 @@
 """Wrong answers as learners write them: each gets a message that can be acted on."""
 
 import pytest
-from anatomy import diagnosis
+from anatomy.judge import diagnosis
 
 from autograder.messages import hand_written, main, verdict_on_source
 

@@ -4,8 +4,8 @@ import copy
 import json
 import shutil
 
-from anatomy import carry
-from anatomy.fingerprint import parse, sign, text_of, to_bytes
+from anatomy.app import carry_over
+from anatomy.app.build_stamp import parse, sign, text_of, to_bytes
 
 UNIT = "00-start-here"
 
@@ -21,7 +21,7 @@ def answer(n, source=None):
         source or f"def f{n}():\n    raise NotImplementedError('x.{n}')",
         nbgrader={"grade_id": f"solve-x-{n}", "grade": False, "solution": True, "locked": False},
     )
-    made["metadata"]["nbgrader"]["checksum"] = carry.checksum(made)
+    made["metadata"]["nbgrader"]["checksum"] = carry_over.checksum(made)
     return made
 
 
@@ -33,7 +33,7 @@ def check(n):
         editable=False,
         nbgrader={"grade_id": f"check-x-{n}", "grade": True, "solution": False, "locked": True, "points": 1},
     )
-    made["metadata"]["nbgrader"]["checksum"] = carry.checksum(made)
+    made["metadata"]["nbgrader"]["checksum"] = carry_over.checksum(made)
     return made
 
 
@@ -44,7 +44,7 @@ def written(stub="Write here.", source=None):
         "markdown",
         nbgrader={"grade_id": "written-x", "grade": True, "solution": True, "locked": False, "points": 0},
     )
-    made["metadata"]["nbgrader"]["checksum"] = carry.checksum(made)
+    made["metadata"]["nbgrader"]["checksum"] = carry_over.checksum(made)
     return made if source is None else made | {"source": source}
 
 

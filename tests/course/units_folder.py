@@ -2,9 +2,9 @@
 
 import json
 
-from anatomy.progress import note
-from anatomy.store import home
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.progress.standing import note
+from anatomy.system.store import home
 
 FIRST, SECOND, THIRD = "start.average", "rope.turn", "rope.rope"  # its exercises
 

@@ -108,7 +108,7 @@ class Host:
             "import importlib.abc, sys\n"
             "class Mounted(importlib.abc.MetaPathFinder):\n"
             "    def find_spec(self, name, path=None, target=None):\n"
-            "        module = sys.modules.get('anatomy.elsewhere')\n"
+            "        module = sys.modules.get('anatomy.system.hosted')\n"
             f"        if module is not None: module.DRIVE = __import__('pathlib').Path({str(self.drive)!r})\n"
             "sys.meta_path.insert(0, Mounted())\n"
         )

@@ -7,7 +7,7 @@ import tomllib
 import nbformat
 import pytest
 import yaml
-from anatomy import elsewhere
+from anatomy.system import hosted
 
 from autograder import ROOT, exercises
 from autograder.build import __main__ as build
@@ -109,11 +109,11 @@ def test_each_place_has_its_own_form_of_address():
 
 
 def test_learners_have_the_same_address(monkeypatch):
-    assert elsewhere.read_address() == json.loads(address.read().to_json())
-    monkeypatch.setattr(elsewhere, "_loaded", lambda: json.loads(PUBLIC.to_json()))
+    assert hosted.read_address() == json.loads(address.read().to_json())
+    monkeypatch.setattr(hosted, "_loaded", lambda: json.loads(PUBLIC.to_json()))
     for place, label in (("colab", "Colab"), ("kaggle", "Kaggle")):
-        monkeypatch.setattr(elsewhere, "place", lambda place=place: place)
-        assert elsewhere.unit_address("06-rope") == dict(PUBLIC.links("06-rope"))[label]
+        monkeypatch.setattr(hosted, "place", lambda place=place: place)
+        assert hosted.unit_address("06-rope") == dict(PUBLIC.links("06-rope"))[label]
 
 
 def test_pages_and_citation_agree_with_it():

@@ -5,8 +5,8 @@ import json
 
 import nbformat
 import pytest
-from anatomy import carry
-from anatomy.fingerprint import mark, parse, plain, sign, text_of
+from anatomy.app import carry_over
+from anatomy.app.build_stamp import mark, parse, plain, sign, text_of
 
 from autograder import ROOT
 from autograder.grading import rebuild
@@ -44,50 +44,50 @@ def test_a_notebook_from_before_gets_it_and_keeps_everything():
     next(c for c in old["cells"] if c["id"].startswith("solve-"))["source"] = ANSWER
     mine = {"cell_type": "code", "id": "mine", "metadata": {}, "source": "x = 1", "outputs": []}
     old["cells"].insert(3, mine)
-    made, report = carry.merge(old, RELEASE)
+    made, report = carry_over.merge(old, RELEASE)
     assert place(made) == 1 and sum(c["id"] == FIRST_CELL for c in made["cells"]) == 1
-    assert report == carry.Carried(answers=1, cells=1) and mine in made["cells"]
-    again, _ = carry.merge(made, RELEASE)
+    assert report == carry_over.Carried(answers=1, cells=1) and mine in made["cells"]
+    again, _ = carry_over.merge(made, RELEASE)
     assert plain(again) == plain(made)
 
 
 def test_a_switch_stays_as_it_was_set_in_every_later_release():
     work = edited(RELEASE, "= True  # @param", "= False  # @param")
-    made, report = carry.merge(work, RELEASE)
+    made, report = carry_over.merge(work, RELEASE)
     assert text_of(made["cells"][1]) == text_of(work["cells"][1])
     for version in ("8.0.0", "9.0.0"):
-        made, report = carry.merge(made, released(version))
+        made, report = carry_over.merge(made, released(version))
         text = text_of(made["cells"][1])
         assert "keep_in_drive = False  # @param" in text and version in text
-        assert report == carry.Carried(cells=1) and len(made["cells"]) == len(RELEASE["cells"])
+        assert report == carry_over.Carried(cells=1) and len(made["cells"]) == len(RELEASE["cells"])
 
 
 def test_any_other_change_to_it_is_never_lost():
     work = edited(RELEASE, "import os as _os", "import os as _os, my_helpers")
-    made, report = carry.merge(work, RELEASE)
-    assert "my_helpers" in text_of(made["cells"][1]) and report == carry.Carried(cells=1)
-    made, report = carry.merge(work, released("9.0.0"))
-    assert "9.0.0" in text_of(made["cells"][1]) and report == carry.Carried(kept=1)
+    made, report = carry_over.merge(work, RELEASE)
+    assert "my_helpers" in text_of(made["cells"][1]) and report == carry_over.Carried(cells=1)
+    made, report = carry_over.merge(work, released("9.0.0"))
+    assert "9.0.0" in text_of(made["cells"][1]) and report == carry_over.Carried(kept=1)
     assert made["cells"][-1]["cell_type"] == "raw" and "my_helpers" in text_of(made["cells"][-1])
 
 
 def test_an_untouched_one_is_replaced_without_a_word():
-    made, report = carry.merge(RELEASE, released("9.0.0"))
-    assert plain(made)["cells"] == plain(released("9.0.0"))["cells"] and report == carry.Carried()
+    made, report = carry_over.merge(RELEASE, released("9.0.0"))
+    assert plain(made)["cells"] == plain(released("9.0.0"))["cells"] and report == carry_over.Carried()
 
 
 def test_a_switch_is_kept_too_where_a_program_lost_the_marks():
     work = edited(RELEASE, "= True  # @param", "= False  # @param")
     del work["metadata"]["anatomy"]
-    made, report = carry.merge(work, released("9.0.0"))
+    made, report = carry_over.merge(work, released("9.0.0"))
     assert report.kept == 1 and "= False  # @param" in text_of(made["cells"][-1])
 
 
 def test_both_at_once_are_no_mere_switch():
     work = edited(RELEASE, "= True  # @param", "= False  # @param")
     work = edited(work, "import os as _os", "import os as _os, my_helpers")
-    made, report = carry.merge(work, released("9.0.0"))
-    assert report == carry.Carried(kept=1) and "my_helpers" in text_of(made["cells"][-1])
+    made, report = carry_over.merge(work, released("9.0.0"))
+    assert report == carry_over.Carried(kept=1) and "my_helpers" in text_of(made["cells"][-1])
 
 
 @pytest.mark.parametrize("old, new", [("True  # @param", "False  # @param"), ("import os as _os", "raise SystemExit")])

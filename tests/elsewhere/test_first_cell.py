@@ -150,6 +150,6 @@ def test_another_version_is_named_with_what_to_do(tmp_path):
     newer = CELL.replace(f'"{PUBLIC.version}"', '"9.9.9"')
     ran = host.run(newer, before=host.mounts, **COLAB)
     assert ran.status == 1 and "version 9.9.9" in ran.error and f"version {PUBLIC.version} is installed" in ran.error
-    replaced = "import anatomy.elsewhere as e\ne.read_address = lambda: {'version': '9.9.9'}\n"
+    replaced = "import anatomy.system.hosted as e\ne.read_address = lambda: {'version': '9.9.9'}\n"
     ran = Host(tmp_path / "b", installed=True).run(newer, before=replaced, **COLAB)
     assert ran.status == 1 and "Runtime, Restart session, then run this cell again" in ran.error

@@ -63,7 +63,7 @@ def test_the_dev_container_is_made_as_at_home():
     assert container["image"] == f"python:{PYTHON.removeprefix('python=')}-bookworm"
     assert container["image"] in (ROOT / ".github" / "workflows" / "test.yml").read_text(), "the image that tests use"
     first, second = container["postCreateCommand"].split(" && ")
-    assert first == "make setup" and second == ".venv/bin/python -m anatomy.workspace start"
+    assert first == "make setup" and second == ".venv/bin/python -m anatomy.app.workspace start"
     assert subprocess.run(["make", "-n", "setup"], cwd=ROOT, capture_output=True).returncode == 0
     settings = container["customizations"]["vscode"]["settings"]
     assert settings["python.defaultInterpreterPath"].endswith("/.venv/bin/python")

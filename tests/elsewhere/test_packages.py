@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from anatomy import elsewhere
+from anatomy.system import hosted
 
 from autograder import ROOT
 from autograder.build.lock import LEARNER, closure
@@ -35,16 +35,16 @@ def test_what_the_package_imports_is_brought_or_theirs():
     assert {"torch", "safetensors", "anywidget"} < found
     known = importlib.metadata.packages_distributions()
     theirs = {module for module in found if {named(d) for d in known.get(module, [])} & set(closure(THEIRS))}
-    assert found - theirs <= set(elsewhere.NEEDED), "elsewhere.NEEDED leaves these out"
-    assert "torch" not in elsewhere.NEEDED and "torch" not in PACKAGES
+    assert found - theirs <= set(hosted.NEEDED), "elsewhere.NEEDED leaves these out"
+    assert "torch" not in hosted.NEEDED and "torch" not in PACKAGES
 
 
 def test_what_those_need_in_turn_stands_there_too():
     """pip is told to look at nothing else: --no-deps."""
-    brought = {named(p) for p in elsewhere.NEEDED.values()}
+    brought = {named(p) for p in hosted.NEEDED.values()}
     roots = brought - {named(t) for t in THEIRS} - {"huggingface-hub"}  # only for a model that a learner downloads
     assert set(closure(sorted(roots - {"tokenizers"}))) <= brought | set(closure(THEIRS))
-    assert {named(p) for p in elsewhere.NEEDED.values()} <= set(closure(LEARNER)), "not in requirements.lock"
+    assert {named(p) for p in hosted.NEEDED.values()} <= set(closure(LEARNER)), "not in requirements.lock"
 
 
 def test_the_first_cell_brings_what_importing_the_package_needs():
@@ -54,7 +54,7 @@ def test_the_first_cell_brings_what_importing_the_package_needs():
     loaded = {named(d) for module in shown for d in known.get(module.split(".")[0], [])}
     rest = loaded - set(closure(THEIRS)) - set(PACKAGES.split())
     assert "filelock" in loaded
-    assert not {r for r in rest if r in closure(LEARNER)}, "these are needed before anatomy.elsewhere can look"
+    assert not {r for r in rest if r in closure(LEARNER)}, "these are needed before anatomy.system.hosted can look"
 
 
 @pytest.fixture
@@ -67,15 +67,15 @@ def machine(monkeypatch):
         asked.lines.append(line)
         return SimpleNamespace(returncode=asked.status)
 
-    monkeypatch.setattr(elsewhere.subprocess, "run", run)
+    monkeypatch.setattr(hosted.subprocess, "run", run)
     return asked
 
 
 def test_only_what_is_missing_is_asked_for_and_without_dependencies(machine, monkeypatch):
-    elsewhere._bring_what_is_missing()
+    hosted._bring_what_is_missing()
     assert not machine.lines, "all is here"
-    monkeypatch.setattr(elsewhere, "NEEDED", {"numpy": "numpy", "no_such_module": "no-such-package"})
-    elsewhere._bring_what_is_missing()
+    monkeypatch.setattr(hosted, "NEEDED", {"numpy": "numpy", "no_such_module": "no-such-package"})
+    hosted._bring_what_is_missing()
     ((*_, package),) = machine.lines
     assert package == "no-such-package" and {"--no-deps", "install"} < set(machine.lines[0])
     assert not {"torch", "numpy"} & set(machine.lines[0])
@@ -83,9 +83,9 @@ def test_only_what_is_missing_is_asked_for_and_without_dependencies(machine, mon
 
 def test_what_cannot_be_had_is_one_sentence(machine, monkeypatch):
     machine.status = 1
-    monkeypatch.setattr(elsewhere, "NEEDED", {"no_such_module": "no-such-package"})
-    with pytest.raises(elsewhere.CannotRun, match="no-such-package could not be installed. Switch the network on"):
-        elsewhere._bring_what_is_missing()
-    monkeypatch.setattr(elsewhere.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(elsewhere.CannotRun, match="PyTorch is missing"):
-        elsewhere._bring_what_is_missing()
+    monkeypatch.setattr(hosted, "NEEDED", {"no_such_module": "no-such-package"})
+    with pytest.raises(hosted.CannotRun, match="no-such-package could not be installed. Switch the network on"):
+        hosted._bring_what_is_missing()
+    monkeypatch.setattr(hosted.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(hosted.CannotRun, match="PyTorch is missing"):
+        hosted._bring_what_is_missing()

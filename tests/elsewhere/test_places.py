@@ -6,7 +6,10 @@ import sys
 import types
 
 import pytest
-from anatomy import elsewhere, loop, progress, units
+from anatomy import progress
+from anatomy.notebook import after_check
+from anatomy.program import units
+from anatomy.system import hosted
 
 SETS = {
     "colab": {"COLAB_RELEASE_TAG": "x", "JPY_PARENT_PID": "1"},
@@ -31,34 +34,34 @@ def at(monkeypatch, tmp_path):
         for name, value in SETS[place].items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-        monkeypatch.setattr(elsewhere, "_loaded", lambda: ADDRESS | {"repository": repository})
+        monkeypatch.setattr(hosted, "_loaded", lambda: ADDRESS | {"repository": repository})
 
     return move
 
 
 @pytest.mark.parametrize("place", SETS)
 def test_each_place_is_known(at, place):
-    assert set(SETS) == set(elsewhere.PLACES)
+    assert set(SETS) == set(hosted.PLACES)
     at(place)
-    assert elsewhere.place() == place
+    assert hosted.place() == place
 
 
 def test_other_signs_of_the_same_places(at, monkeypatch):
     at("home")
     monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
-    assert elsewhere.place() == "colab"
+    assert hosted.place() == "colab"
     monkeypatch.delitem(sys.modules, "google.colab")
     for name, place in (("VSCODE_CWD", "vscode"), ("BINDER_SERVICE_HOST", "binder")):
         monkeypatch.setenv(name, "x")
-        assert elsewhere.place() == place
+        assert hosted.place() == place
 
 
 @pytest.mark.parametrize("place", SETS)
 def test_what_is_lost_and_how_to_hand_in_is_said_where_a_machine_is_lent(at, place):
     at(place)
-    said = elsewhere.where_work_is("06-rope")
-    assert bool(said) == (place in (*elsewhere.LENT, "codespaces"))
-    if place in elsewhere.LENT:
+    said = hosted.where_work_is("06-rope")
+    assert bool(said) == (place in (*hosted.LENT, "codespaces"))
+    if place in hosted.LENT:
         assert "hand in" in said and "File, Download" in said
     shown = progress("06-rope")
     assert said in repr(shown) and html.escape(said) in shown._repr_html_()
@@ -92,8 +95,8 @@ def test_no_dead_link_where_nothing_can_be_reached(at, place):
     at(place)
     assert units.link("06-rope", "x", here="06-rope") == units.link("06-rope", here="06-rope") == ""
     assert units.link("06-rope", "x") == "" != units.link("06-rope")
-    shown = loop.Shown()
-    loop._offer_hint(shown, "06-rope", {"id": "rope.rotate_half"}, {"tries": 9})
+    shown = after_check.Shown()
+    after_check._offer_hint(shown, "06-rope", {"id": "rope.rotate_half"}, {"tries": 9})
     assert "Stuck? Hint" in "".join(map(str, vars(shown).values())) and "href" not in str(vars(shown))
     at(place, repository="")
     page = progress()._repr_html_()

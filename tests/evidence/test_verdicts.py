@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
-from anatomy import units
 from anatomy.experiments import recorded
+from anatomy.program import units
 
 from autograder import ROOT, exercises
 from autograder.notebooks import evidence, numbers

@@ -4,9 +4,9 @@ import html
 import re
 from functools import cached_property
 
-from anatomy import records, runner
-from anatomy.records import ExerciseRecord
-from anatomy.runner import Outcomes
+from anatomy.program import records, runner
+from anatomy.program.records import ExerciseRecord
+from anatomy.program.runner import Outcomes
 
 from autograder.authoring.by_heart import KEYS
 from autograder.judge.drawing import draw_record, student_key

@@ -3,8 +3,8 @@
 import ast
 
 import torch
-from anatomy import toys
-from anatomy.cases import case
+from anatomy.notebook.cases import case
+from anatomy.program import toys
 
 
 def pasted(text, functions):

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 import torch
-from anatomy import runner
-from anatomy.judging import outcome_difference
-from anatomy.naming import expects_error
-from anatomy.records import ExerciseRecord
+from anatomy.judge.judging import outcome_difference
+from anatomy.judge.naming import expects_error
+from anatomy.program import runner
+from anatomy.program.records import ExerciseRecord
 
 from autograder.judge.spec import Exercise
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from anatomy import judging
+from anatomy.judge import judging
 
 from autograder import exercises
 from autograder.authoring import by_heart

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 
 import torch
-from anatomy import edits
+from anatomy.judge import edits
 from safetensors import safe_open
 
 from autograder.messages import verdict_on

@@ -3,9 +3,9 @@
 import itertools
 import random
 
-from anatomy import judging, likeness, probing
-from anatomy.codec import Memory
-from anatomy.naming import expects_error, functions_of
+from anatomy.judge import fingerprint_match, judging, probing
+from anatomy.judge.naming import expects_error, functions_of
+from anatomy.program.codec import Memory
 
 from autograder.messages import CHANGES, changed, verdict_on
 
@@ -65,7 +65,9 @@ def _problems(record, name):
 def _gives_the_same(record, told, name, wrong):
     """Does the mistake that is told give, in a case where the made one goes wrong, what that one gives?"""
     return told == name or any(
-        likeness.of_outcomes(c, c.outcomes[told], c.outcomes[name], {"ValueError"}, Memory(), range(len(steps)))
+        fingerprint_match.of_outcomes(
+            c, c.outcomes[told], c.outcomes[name], {"ValueError"}, Memory(), range(len(steps))
+        )
         for c, is_wrong in zip(record.cases, wrong[name], strict=True)
         if is_wrong and (steps := c.program["steps"])
     )

@@ -3,8 +3,9 @@ each failure names its mistake. Each wrong answer runs once on the examples and 
 the check and of grading are both made from that. In ``test_trusted.py`` answers come from another process."""
 
 import torch
-from anatomy import evaluate, judging
-from anatomy.checks import verdict_on
+from anatomy import evaluate
+from anatomy.judge import judging
+from anatomy.notebook.checks import verdict_on
 
 from autograder import exercises
 from autograder.judge import trusted

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from anatomy import codec, laws, runner
-from anatomy.cases import case
-from anatomy.compare import difference
-from anatomy.spelling import MAX_CHARACTERS, spelled
+from anatomy.judge.case_text import MAX_CHARACTERS, spelled
+from anatomy.judge.compare import difference
+from anatomy.notebook.cases import case
+from anatomy.program import codec, distributions, runner
 
 from .pasted import pasted
 
@@ -40,7 +40,10 @@ def test_every_printed_call_gives_the_expected_outcome(exercise, drawn):
                 assert type(caught.value).__name__ == step["raises"][0], text
                 continue
             if "law" in c.program["steps"][at]:
-                assert laws.problem(c.program["steps"][at]["law"], *runner.floating(pasted(text, functions))) is None
+                assert (
+                    distributions.problem(c.program["steps"][at]["law"], *runner.floating(pasted(text, functions)))
+                    is None
+                )
                 continue
             assert agrees(c, pasted(text, functions), step["value"], tensors) is None, text
             for label, tree in step.get("grads", {}).get("dict", []):
@@ -61,7 +64,7 @@ def test_a_case_runs_and_shows_itself(exercise, drawn):
             outcome, tensors = c.outcomes["expected"]
             value = shown.run(*functions)
             if "law" in c.program["steps"][-1]:
-                assert laws.problem(c.program["steps"][-1]["law"], *runner.floating(value)) is None
+                assert distributions.problem(c.program["steps"][-1]["law"], *runner.floating(value)) is None
                 continue
             value = value["value"] if "grads" in outcome["results"][-1] else value
             assert agrees(c, value, outcome["results"][-1]["value"], tensors) is None

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from anatomy import judging
+from anatomy.judge import judging
 
 from autograder import exercises
 from autograder.judge import drawing

@@ -1,7 +1,7 @@
 """A class report and a feedback page with everything on them that can stand there, made without grading anything."""
 
-from anatomy.units import grade_id
-from anatomy.verdict import CaseResult, Mistake, Verdict
+from anatomy.judge.verdict import CaseResult, Mistake, Verdict
+from anatomy.program.units import grade_id
 
 from autograder.grading import feedback, report, similar
 from autograder.grading.gradebook import GradebookWriter

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, replace
 
 import torch
-from anatomy.records import ExerciseRecord
+from anatomy.program.records import ExerciseRecord
 from hypothesis import strategies as st
 
 from autograder import exercises

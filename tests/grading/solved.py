@@ -5,7 +5,7 @@ import contextlib
 import json
 import re
 
-from anatomy.units import grade_id
+from anatomy.program.units import grade_id
 
 from autograder import ROOT
 from autograder.grading.following import follow_through

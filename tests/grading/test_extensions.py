@@ -7,8 +7,8 @@ import json
 import types
 
 import pytest
-from anatomy.units import grade_id
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.program.units import grade_id
 
 from autograder.grading import feedback, gradebook, masters, report, results, tables
 from autograder.grading import grade as grading

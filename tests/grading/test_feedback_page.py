@@ -1,9 +1,9 @@
 """The student's page: comments as they were meant, the written answer as it was typed, no points lost by waiting."""
 
 import pytest
-from anatomy import translation
-from anatomy.units import grade_id
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.program.units import grade_id
+from anatomy.system import translation
 from bs4 import BeautifulSoup
 
 from autograder.grading import feedback

@@ -8,7 +8,7 @@ import dataclasses
 import json
 
 import pytest
-from anatomy.units import grade_id
+from anatomy.program.units import grade_id
 
 from autograder.grading import contained, execution, following, grade
 from autograder.grading.following import builds_on, follow_through

@@ -5,8 +5,8 @@ import copy
 import nbformat
 import pytest
 import torch
-from anatomy.checks import evaluate
-from anatomy.verdict import Mistake, Verdict
+from anatomy.judge.verdict import Mistake, Verdict
+from anatomy.notebook.checks import evaluate
 from bs4 import BeautifulSoup
 from nbconvert.exporters import HTMLExporter
 from traitlets.config.loader import PyFileConfigLoader

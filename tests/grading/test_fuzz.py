@@ -19,7 +19,9 @@ import unicodedata
 import pytest
 import sympy
 import torch
-from anatomy import codec, compare, judging, symbolic, texts, verdict
+from anatomy.judge import compare, judging, verdict
+from anatomy.program import codec, symbolic
+from anatomy.system import texts
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from autograder import exercises
@@ -36,7 +38,7 @@ SECONDS = 1.0  # of processor time for one reply
 QUIET_SECONDS = 0.1  # what ``slowness`` takes where nothing else runs
 MEGABYTES = 100
 JSON, TEXT, PAGE = 40_000, 8_000, 64_000  # characters of a verdict in its three forms
-# Chosen apart from anatomy.texts: what is no character to look at, and what turns the direction of reading.
+# Chosen apart from anatomy.system.texts: what is no character to look at, and what turns the direction of reading.
 MISLEADING = {
     c
     for c in map(chr, range(0x11_0000))

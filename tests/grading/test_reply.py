@@ -293,7 +293,7 @@ def test_any_bytes_are_parsed_or_refused(data):
     ],
 )
 def test_torch_without_room_counts_as_out_of_memory(monkeypatch, error, name):
-    from anatomy import runner
+    from anatomy.program import runner
 
     def serve(request, space):
         raise error

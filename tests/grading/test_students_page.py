@@ -13,8 +13,8 @@ import sys
 import zipfile
 
 import pytest
-from anatomy import workspace
-from anatomy.installation import place_in as at
+from anatomy.app import workspace
+from anatomy.system.installation import place_in as at
 
 from autograder import ROOT
 from autograder.build import package

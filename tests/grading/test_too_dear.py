@@ -15,7 +15,7 @@ EXERCISES = {e.id: e for e in exercises.of_unit(UNIT)}
 LOCAL = EXERCISES["sparse.local_attention"]
 KEY = student_key("secret", "ada", UNIT)
 FORGED = """
-from anatomy import cost
+from anatomy.program import cost
 honest, cost.Meter._count = cost.Meter._count, lambda self, *rest: None
 """
 

@@ -14,31 +14,31 @@ BY_HAND = [
     "autograder/grading/execution.py",
     "autograder/grading/grade.py",
     "autograder/grading/signs.py",
-    "course/anatomy/runner.py",
-    "course/anatomy/judging.py",
-    "course/anatomy/compare.py",
-    "course/anatomy/codec.py",
-    "course/anatomy/diagnosis.py",
-    "course/anatomy/symbolic.py",
-    "course/anatomy/verdict.py",
-    "course/anatomy/likeness.py",
-    "course/anatomy/naming.py",
-    "course/anatomy/places.py",
-    "course/anatomy/relations.py",
-    "course/anatomy/forms.py",
-    "course/anatomy/cost.py",
-    "course/anatomy/laws.py",
-    "course/anatomy/contrast.py",
-    "course/anatomy/advice.py",
-    "course/anatomy/spelling.py",
+    "course/anatomy/program/runner.py",
+    "course/anatomy/judge/judging.py",
+    "course/anatomy/judge/compare.py",
+    "course/anatomy/program/codec.py",
+    "course/anatomy/judge/diagnosis.py",
+    "course/anatomy/program/symbolic.py",
+    "course/anatomy/judge/verdict.py",
+    "course/anatomy/judge/fingerprint_match.py",
+    "course/anatomy/judge/naming.py",
+    "course/anatomy/judge/places.py",
+    "course/anatomy/judge/relations.py",
+    "course/anatomy/judge/wrong_form.py",
+    "course/anatomy/program/cost.py",
+    "course/anatomy/program/distributions.py",
+    "course/anatomy/judge/common_input.py",
+    "course/anatomy/judge/error_advice.py",
+    "course/anatomy/judge/case_text.py",
 ]
 NO_MATTER = [
     "course/anatomy/__init__.py",
     "course/anatomy/widgets/**/*",
     "course/anatomy/progress*.py",
-    "course/anatomy/plots.py",
-    "course/anatomy/predictions.py",
-    "course/anatomy/quizzes.py",
+    "course/anatomy/notebook/plots.py",
+    "course/anatomy/notebook/predictions.py",
+    "course/anatomy/notebook/quizzes.py",
     "autograder/grading/report.py",
     "autograder/grading/feedback.py",
     "autograder/grading/engine.py",
@@ -88,20 +88,20 @@ def house(tmp_path):
 JUDGE = {
     "autograder/__init__.py": "ROOT = 1\n",
     "autograder/judge/__init__.py": "",
-    "autograder/judge/trusted.py": "import torch\nfrom anatomy import judging\n",
+    "autograder/judge/trusted.py": "import torch\nfrom anatomy.judge import judging\n",
     "autograder/judge/fresh.py": "from . import deeper\n",
     "autograder/judge/deeper.py": "",
     "course/anatomy/__init__.py": "from .widgets import Rope\nfrom .judging import judge\n",
     "course/anatomy/widgets.py": "",
-    "course/anatomy/judging.py": "from .compare import close\n",
-    "course/anatomy/compare.py": "",
+    "course/anatomy/judge/judging.py": "from .compare import close\n",
+    "course/anatomy/judge/compare.py": "",
 }
 ALWAYS = {
     "autograder/__init__.py",
     "autograder/judge/__init__.py",
     "autograder/judge/trusted.py",
-    "course/anatomy/judging.py",
-    "course/anatomy/compare.py",
+    "course/anatomy/judge/judging.py",
+    "course/anatomy/judge/compare.py",
 }
 FRESH = {"autograder/judge/fresh.py", "autograder/judge/deeper.py"}
 
@@ -134,7 +134,7 @@ def test_the_version_follows_the_files(monkeypatch, tmp_path):
     again = lambda: masters.Master(unit, None, (), {}, {}).version
     assert again() == before and len(before) == 16
     with monkeypatch.context() as changed:
-        changed.setattr(masters, "scoring_files", lambda: scoring_files() | {ROOT / "course/anatomy/plots.py"})
+        changed.setattr(masters, "scoring_files", lambda: scoring_files() | {ROOT / "course/anatomy/notebook/plots.py"})
         assert again() != before
     other = tmp_path / "other.ipynb"
     other.write_text("{}")

@@ -1,7 +1,7 @@
 """A language in which everything is translated: Esperanto's name, English words in ⟦brackets⟧."""
 
 import pytest
-from anatomy import translation
+from anatomy.system import translation
 
 from autograder.languages import catalogues, compiled, everything
 

@@ -5,7 +5,7 @@ import re
 
 import nbformat
 import pytest
-from anatomy import carry, fingerprint
+from anatomy.app import build_stamp, carry_over
 from nbclient import NotebookClient
 
 from autograder import ROOT
@@ -95,14 +95,14 @@ def test_a_change_of_language_keeps_answers(before, after):
     release = released(after)
     if before == after:  # a newer text of the same language
         work["cells"][1]["source"] = "an older text"
-    data = [fingerprint.parse(json.dumps(book)) for book in (work, release)]
-    merged, report = carry.merge(*data)
-    text = {c["id"]: fingerprint.text_of(c) for c in merged["cells"]}
+    data = [build_stamp.parse(json.dumps(book)) for book in (work, release)]
+    merged, report = carry_over.merge(*data)
+    text = {c["id"]: build_stamp.text_of(c) for c in merged["cells"]}
     assert text["solve-start-weighted_average"] == ANSWER and text[f"written-{UNIT}"] == WRITTEN
     assert report.answers == 2 and "my_own = 1" in text.values()
     assert ("speak" in text) == (after is not None)
-    assert fingerprint.release_of(merged) == fingerprint.release_of(data[1])
-    titles = [fingerprint.text_of(c) for c in merged["cells"] if c["cell_type"] == "markdown"]
+    assert build_stamp.release_of(merged) == build_stamp.release_of(data[1])
+    titles = [build_stamp.text_of(c) for c in merged["cells"] if c["cell_type"] == "markdown"]
     if before != after:
         assert any("⟦Start here⟧" in t for t in titles) == (after is not None)
         assert not any(t.startswith("## Kept from") for t in titles), "nothing is left over"

@@ -4,8 +4,9 @@ import json
 import shutil
 
 import pytest
-from anatomy import command, installation, lab, translation
-from anatomy.fingerprint import is_as_built, parse, sign, to_bytes
+from anatomy.app import command, lab
+from anatomy.app.build_stamp import is_as_built, parse, sign, to_bytes
+from anatomy.system import installation, translation
 
 from autograder import ROOT
 from autograder.languages import notebooks

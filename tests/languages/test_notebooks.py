@@ -4,8 +4,9 @@ import ast
 import re
 
 import pytest
-from anatomy import claims, units
-from anatomy.fingerprint import is_as_built, sign
+from anatomy.app.build_stamp import is_as_built, sign
+from anatomy.notebook import claims
+from anatomy.program import units
 
 from autograder import ROOT, exercises
 from autograder.languages import catalogues, notebooks

@@ -8,9 +8,10 @@ import anatomy
 import nbformat
 import pytest
 import torch
-from anatomy import asking, predictions, store, translation
-from anatomy.translation import _, ngettext, said, speak, speaking
-from anatomy.verdict import Verdict
+from anatomy.judge.verdict import Verdict
+from anatomy.notebook import predictions, question
+from anatomy.system import store, translation
+from anatomy.system.translation import _, ngettext, said, speak, speaking
 
 from autograder import ROOT, exercises
 from autograder.notebooks import code_words
@@ -162,9 +163,9 @@ def test_scripts_get_the_words_that_they_ask_for(brackets):
         "And the others?": "⟦And the others?⟧",
         "I expect": "⟦I expect⟧",
     }
-    assert asking.Question([], print).words["I expect"] == "⟦I expect⟧"
+    assert question.Question([], print).words["I expect"] == "⟦I expect⟧"
     with speaking("en"):
-        assert asking.Question([], print).words == {}
+        assert question.Question([], print).words == {}
 
 
 def test_names_and_sentences_in_a_row():

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
-from anatomy import translation
-from anatomy.translation import speak, speaking
+from anatomy.system import translation
+from anatomy.system.translation import speak, speaking
 from anatomy.widgets import REGISTERED
 from anatomy.widgets.tools.words import CONTEXT
 

@@ -11,7 +11,7 @@ from anatomy.models import config, library
 from anatomy.models.compare import TINY, Table, compare, compare_all
 from anatomy.models.families import FAMILIES, UnknownFamily, configuration, family
 from anatomy.models.library import their_model
-from anatomy.records import MissingRecording
+from anatomy.program.records import MissingRecording
 from safetensors.torch import load_file
 
 from autograder.recording import hugging_face

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from anatomy import evaluate, parts, records
+from anatomy import evaluate, parts
 from anatomy.models.compare import compare
 from anatomy.parts import bringing
 from anatomy.parts.judged import look
+from anatomy.program import records
 
 from autograder import ROOT
 from tests.course.learners_folder import COMPLETE, write_folder

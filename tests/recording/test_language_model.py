@@ -8,7 +8,7 @@ import shutil
 import pytest
 import torch
 from anatomy.language import corpus, shipped, training
-from anatomy.records import MissingRecording
+from anatomy.program.records import MissingRecording
 from safetensors.torch import load_file
 
 from autograder import ROOT

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import torch
-from anatomy import records
+from anatomy.program import records
 
 from autograder import ROOT, exercises
 from autograder.recording import precision

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from anatomy import units
+from anatomy.program import units
 
 from autograder.site.build import Site
 from autograder.site.checks import files

@@ -6,7 +6,7 @@ import re
 
 import nbformat
 import pytest
-from anatomy import translation
+from anatomy.system import translation
 from bs4 import BeautifulSoup
 
 from autograder.languages import catalogues

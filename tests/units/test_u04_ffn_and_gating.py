@@ -7,7 +7,7 @@ import pytest
 import torch
 from anatomy import evaluate
 from anatomy.experiments import ffn_variants, recorded, unit_health, where
-from anatomy.records import MissingRecording
+from anatomy.program.records import MissingRecording
 
 from autograder.notebooks.numbers import script
 from autograder.reference import activations as act

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 import tokenizers
 import torch
-from anatomy import judging, records, runner, toys
 from anatomy.experiments import induction, recorded
+from anatomy.judge import judging
 from anatomy.language import corpus, shipped
 from anatomy.models.compare import compare_checkpoint
+from anatomy.program import records, runner, toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

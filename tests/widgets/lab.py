@@ -1,6 +1,6 @@
 """A JupyterLab on a free loopback port, with config, runtime and home of its own, and Chromium to drive it.
 
-It is started as ``make lab`` starts it (anatomy.lab), so that a test meets what a learner meets. Used
+It is started as ``make lab`` starts it (anatomy.app.lab), so that a test meets what a learner meets. Used
 by the browser tests and by benchmarks/widget_latency.py::
 
     with start_lab(folder) as url, sync_playwright() as pw:
@@ -24,7 +24,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from anatomy import lab
+from anatomy.app import lab
 
 from autograder import ROOT
 

@@ -1,7 +1,7 @@
 """The control of predictions and recap questions, its script alone in Chromium: keyboard, names, what is announced."""
 
 import pytest
-from anatomy.asking import Question
+from anatomy.notebook.question import Question
 
 from .measuring import CONTRAST
 from .test_promises import THEMES

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from anatomy import checks, records
-from anatomy.verdict import Mistake, Verdict
+from anatomy.judge.verdict import Mistake, Verdict
+from anatomy.notebook import checks
+from anatomy.program import records
 from anatomy.widgets import AttentionExplorer, MixExplorer, NormExplorer
 from anatomy.widgets.tools import following
 from anatomy.widgets.tools.base import NOTHING_GIVEN

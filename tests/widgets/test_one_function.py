@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from anatomy.records import MissingRecording
+from anatomy.program.records import MissingRecording
 from anatomy.widgets import (
     AttentionExplorer,
     MixExplorer,

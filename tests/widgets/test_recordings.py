@@ -6,7 +6,7 @@ import numpy as np
 
 
 def test_recording_is_reproducible_and_equal_to_the_committed_one(tmp_path):
-    from anatomy.records import assets_dir
+    from anatomy.program.records import assets_dir
     from safetensors.numpy import load_file
 
     from autograder.recording.widgets import record

@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from anatomy.laws import normal
+from anatomy.program.distributions import normal
 from torch import Tensor, nn
 
 from autograder.judge.spec import Case, Exercise, Mutant, Program

@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from anatomy import toys
+from anatomy.program import toys
 from torch import nn
 
 from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source

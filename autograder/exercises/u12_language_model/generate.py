@@ -129,7 +129,7 @@ def _stopping(
     g: Source, at: tuple[int, ...], T: int, steps: int, padding: tuple[int, ...] = (), in_prompt: bool = False
 ) -> tuple[Tensor, Tensor, int, int]:
     """(prompts, real, stop, pad) for which row i writes its first stop as token number at[i] (``steps``: never)."""
-    from anatomy import toys
+    from anatomy.program import toys
 
     while True:
         ids, real = _prompt(g, len(at), T, padding)

@@ -15,7 +15,7 @@ import sys
 from functools import cache
 
 import torch
-from anatomy.runner import forbidden_names
+from anatomy.program.runner import forbidden_names
 
 # Elementary, as functions of torch and as methods of tensors.
 _ELEMENTARY = """

@@ -34,6 +34,7 @@ _UNDER = (
     "inspect.getclosurevars inspect.getmodule inspect.sys inspect.builtins inspect.importlib "
     "unittest.mock logging.config operator.call functools.singledispatch.register doctest.testmod "
     "traceback.sys warnings.sys timeit.sys timeit.main dataclasses.make_dataclass io.open_code sys.modules "
+    "anatomy.program.runner anatomy.program.codec anatomy.judge anatomy.notebook.checks anatomy.moved "
     "anatomy.runner anatomy.judging anatomy.codec anatomy.compare anatomy.verdict anatomy.diagnosis anatomy.checks "
     "builtins.exec builtins.eval builtins.compile builtins.__import__ builtins.globals builtins.locals builtins.vars "
     "builtins.breakpoint builtins.setattr builtins.delattr builtins.__build_class__ builtins.__loader__ builtins.open"

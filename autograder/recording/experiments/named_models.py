@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 import torch
-from anatomy import files
+from anatomy.system import files
 from torch import nn
 
 from autograder.recording.experiments import About, Data, Facts

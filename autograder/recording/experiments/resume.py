@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from anatomy import files
+from anatomy.system import files
 
 from autograder.recording.references import device_facts
 

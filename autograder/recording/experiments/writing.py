@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from anatomy import files
+from anatomy.system import files
 
 from autograder import ROOT
 from autograder.recording.experiments import Data

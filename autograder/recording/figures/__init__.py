@@ -14,10 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib as mpl
-from anatomy import files, plots
 from anatomy.figures.reading import tables
 from anatomy.figures.tables import Table
 from anatomy.figures.themes import themed
+from anatomy.notebook import plots
+from anatomy.system import files
 from matplotlib.figure import Figure
 
 from autograder import ROOT

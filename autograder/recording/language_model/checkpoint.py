@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from anatomy import files
+from anatomy.system import files
 from safetensors.torch import save
 from torch import Tensor
 

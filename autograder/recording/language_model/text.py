@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from anatomy import files
+from anatomy.system import files
 
 from autograder import ROOT
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from anatomy import files
 from anatomy.language.training import batch, bits_per_byte, learning_rate, optimizer, update
+from anatomy.system import files
 from torch import Tensor
 
 from autograder.recording.language_model.model import model

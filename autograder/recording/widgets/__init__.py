@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from anatomy import files
+from anatomy.system import files
 from safetensors.numpy import load, save
 from torch.utils._pytree import tree_map
 

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from anatomy import units
+from anatomy.program import units
 
 from .. import neighbors
 from ..build import BUILD, Site

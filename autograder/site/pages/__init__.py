@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 from contextlib import nullcontext
 
-from anatomy.translation import ENGLISH, speaking
+from anatomy.system.translation import ENGLISH, speaking
 
 from ..words import N_
 

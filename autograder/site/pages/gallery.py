@@ -4,8 +4,8 @@ import re
 from functools import cache
 
 import nbformat
-from anatomy import units
-from anatomy.translation import said, sentences
+from anatomy.program import units
+from anatomy.system.translation import said, sentences
 from anatomy.widgets import REGISTERED
 
 from autograder import ROOT

@@ -1,7 +1,7 @@
 """The first page: a sentence, a Transformer alive, and where to begin."""
 
-from anatomy import units
-from anatomy.translation import said
+from anatomy.program import units
+from anatomy.system.translation import said
 
 from ..words import N_, _, lang, ngettext
 

@@ -8,10 +8,10 @@ import json
 from typing import Any
 
 from .. import figures
-from ..installation import how_to_repair
-from ..records import MissingRecording, assets_dir
-from ..torch_settings import one_thread as one_thread
-from ..translation import _
+from ..program.records import MissingRecording, assets_dir
+from ..program.torch_settings import one_thread as one_thread
+from ..system.installation import how_to_repair
+from ..system.translation import _
 
 Recorded = dict[str, Any]  # what a file under assets/experiments holds
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..translation import _
+from ..system.translation import _
 from . import Recorded, one_thread
 from . import recorded as load
 from .warmup import BATCH, VOCABULARY, Copier, T

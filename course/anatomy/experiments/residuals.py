@@ -3,7 +3,7 @@
 Every batch is new, so no model can learn its training data by heart: a loss that stays high is not overfitting.
 """
 
-from ..translation import _
+from ..system.translation import _
 from . import Recorded
 from . import recorded as load
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import files
+from ..system import files
 from . import one_thread
 
 Pick = Callable[[Tensor], Tensor]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..translation import _
+from ..system.translation import _
 from . import Recorded, one_thread
 from . import recorded as load
 from .wirings import Functions, build, run

@@ -11,7 +11,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..translation import _
+from ..system.translation import _
 from .tables import Table, as_html
 
 if TYPE_CHECKING:

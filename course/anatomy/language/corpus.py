@@ -8,8 +8,8 @@ the tokenizer included. The text is ASCII, so a character is a byte.
 import functools
 import json
 
-from ..installation import how_to_repair
-from ..records import MissingRecording, assets_dir
+from ..program.records import MissingRecording, assets_dir
+from ..system.installation import how_to_repair
 
 BLOCK, EVERY, FIRST = 10_000, 20, 10  # of 20 blocks, numbers 10, 30, 50, … are held out
 

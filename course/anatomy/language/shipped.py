@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..installation import how_to_repair
 from ..models import Config
-from ..records import MissingRecording, assets_dir
-from ..translation import _
+from ..program.records import MissingRecording, assets_dir
+from ..system.installation import how_to_repair
+from ..system.translation import _
 
 NAME = "austen"
 FILES = ("config.json", "manifest.json", "model.safetensors", "tokenizer.json")

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..torch_settings import one_thread
+from ..program.torch_settings import one_thread
 
 
 def logits_of(model: nn.Module, ids: Tensor) -> Tensor:

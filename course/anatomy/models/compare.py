@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..torch_settings import one_thread
+from ..program.torch_settings import one_thread
 from .families import FAMILIES, configuration
 from .library import SEED, STEPS, TINY, Answers, NoTransformers, Theirs, left_padded, of_checkpoint, right_padded, texts
 from .library import tiny as their_tiny

@@ -19,9 +19,9 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from ..installation import how_to_repair, pip_install
-from ..records import MissingRecording, assets_dir
-from ..translation import _
+from ..program.records import MissingRecording, assets_dir
+from ..system.installation import how_to_repair, pip_install
+from ..system.translation import _
 from .names import State
 from .pretrained import open_checkpoint
 

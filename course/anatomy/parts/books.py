@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import elsewhere, fingerprint, installation, records, session, units
-from ..translation import _
+from ..app import build_stamp
+from ..notebook import session
+from ..program import records, units
+from ..system import hosted, installation
+from ..system.translation import _
 from . import statements
 from .statements import Code
 
@@ -38,7 +41,7 @@ _kept: dict[Path, tuple[tuple[int, int], Book]] = {}
 
 def here() -> Path:
     """The folder of the notebook that is running."""
-    from ..checks import _shell
+    from ..notebook.checks import _shell
 
     shell = _shell()
     running = session.notebook_path(shell.user_ns if shell is not None else {})
@@ -59,7 +62,7 @@ def find(unit: str) -> Path:
 
 def link(path: Path, exercise_id: str) -> str:
     """Relative address of an exercise in a notebook, as JupyterLab follows it; "" where no such link leads anywhere."""
-    if not elsewhere.has_links():
+    if not hosted.has_links():
         return ""
     cell = units.cell_id("say", exercise_id)
     return f"{shown(path)}#cell-id={cell}"
@@ -83,19 +86,19 @@ def read(path: Path, unit: str) -> Book:
             return _kept[path][1]
         if not path.is_file() or about.st_size > MAX_BYTES:
             raise Unreadable(_("cannot be read, it is no file or too large."))
-        book = _book(fingerprint.parse(path.read_bytes()), records.known_exercises(unit))
+        book = _book(build_stamp.parse(path.read_bytes()), records.known_exercises(unit))
     except FileNotFoundError:
         raise Unreadable(_("there is no such notebook; the units lie in folders side by side.")) from None
     except OSError as error:
         raise Unreadable(_("cannot be read: {value}.").format(value=error.strerror or error)) from None
-    except fingerprint.NotANotebook as error:
+    except build_stamp.NotANotebook as error:
         raise Unreadable(_("cannot be read, {error}.").format(error=error)) from None
     _kept[path] = stamp, book
     return book
 
 
-def _book(notebook: fingerprint.Notebook, ids: list[str]) -> Book:
-    book, marks = Book(), fingerprint.marks(notebook)
+def _book(notebook: build_stamp.Notebook, ids: list[str]) -> Book:
+    book, marks = Book(), build_stamp.marks(notebook)
     exercises = {units.cell_id("solve", i): i for i in ids}
     for cell in notebook["cells"]:
         name, exercise = _name(cell), ""
@@ -111,19 +114,19 @@ def _book(notebook: fingerprint.Notebook, ids: list[str]) -> Book:
             continue
         if exercise:
             book.answers[exercise] = len(book.codes)
-            source = fingerprint.text_of(cell)
-            if f'"{exercise}: your code goes here"' in source and marks.get(cell.get("id", "")) == fingerprint.mark(
+            source = build_stamp.text_of(cell)
+            if f'"{exercise}: your code goes here"' in source and marks.get(cell.get("id", "")) == build_stamp.mark(
                 cell
             ):
                 book.released.add(exercise)
         elif not is_setup:
             book.own.add(len(book.codes))
-        book.codes.append(statements.read(fingerprint.text_of(cell)))
+        book.codes.append(statements.read(build_stamp.text_of(cell)))
     _place(book, {target: i for i in ids for target in records.calls_of(i)[0]})
     return book
 
 
-def _name(cell: fingerprint.Cell) -> str:
+def _name(cell: build_stamp.Cell) -> str:
     """What the course calls a cell: by nbgrader's mark, which survives more programs, or by its id."""
     marked = cell["metadata"].get("nbgrader")
     name = marked.get("grade_id") if isinstance(marked, dict) else None

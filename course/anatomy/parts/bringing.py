@@ -13,9 +13,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .. import records, session
-from ..checks import _shell
-from ..translation import _
+from ..notebook import session
+from ..notebook.checks import _shell
+from ..program import records
+from ..system.translation import _
 from .judged import Part, look
 from .statements import Needed, needed, python, read
 from .table import Table

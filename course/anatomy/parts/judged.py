@@ -16,10 +16,11 @@ from typing import Any
 
 import torch
 
-from .. import records, store, units
-from ..checks import _shell, evaluate
-from ..texts import short
-from ..translation import _, none_of
+from ..notebook.checks import _shell, evaluate
+from ..program import records, units
+from ..system import store
+from ..system.texts import short
+from ..system.translation import _, none_of
 from . import books
 from .statements import Needed, needed
 from .torchs_own import OWN, Own

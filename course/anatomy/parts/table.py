@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from .. import units
-from ..texts import escaped
+from ..program import units
+from ..system.texts import escaped
 from . import books
 from .judged import STUB, Part
 

@@ -65,8 +65,8 @@ def softmax(x, dim=-1):
         return torch.softmax(x, dim)
 """,
     "softmax with the watch blinded": """
-import anatomy.runner
-anatomy.runner._Watch.__torch_function__ = lambda self, f, t, a=(), k=None: f(*a, **(k or {}))
+import anatomy.program.runner
+anatomy.program.runner._Watch.__torch_function__ = lambda self, f, t, a=(), k=None: f(*a, **(k or {}))
 def softmax(x, dim=-1):
     return torch.ops.aten.softmax.int.decompose(x, dim)
 """,
@@ -90,7 +90,7 @@ def softmax(x, dim=-1):
     return torch.load(io.BytesIO(out))
 """,
     "a reply that hides what ran": """
-import anatomy.runner as r
+import anatomy.program.runner as r
 old = r.run_program
 def run(*args, **kwargs):
     outcome, out = old(*args, **kwargs)
@@ -231,7 +231,7 @@ def softmax(x, dim=-1):
 """,
     "softmax with the runner within reach": """
 g = getattr
-runner = g(g(torch, "sys"), "modules")["anatomy.runner"]
+runner = g(g(torch, "sys"), "modules")["anatomy.program.runner"]
 def softmax(x, dim=-1):
     e = torch.exp(x - x.amax(dim, keepdim=True))
     return e / e.sum(dim, keepdim=True)

@@ -7,15 +7,15 @@ answer("replaces check", "patching", WRONG + "def check(*args, **kwargs):\n    r
 answer(
     "replaces check in the package",
     "patching",
-    WRONG + "import anatomy\nanatomy.check = anatomy.checks.check = check = lambda *a: None\n",
+    WRONG + "import anatomy\nanatomy.check = anatomy.notebook.checks.check = check = lambda *a: None\n",
 )
 answer(
     "judge says passed",
     "judge",
     WRONG
     + """
-import anatomy.judging as j, anatomy.checks as c
-from anatomy.verdict import Verdict
+import anatomy.judge.judging as j, anatomy.notebook.checks as c
+from anatomy.judge.verdict import Verdict
 c.judging.judge = j.judge = lambda record, outcomes, seconds=0: Verdict(record.id, True, record.points, record.points)
 """,
 )
@@ -24,8 +24,8 @@ answer(
     "judge",
     WRONG
     + """
-import anatomy.compare, anatomy.judging
-anatomy.compare.difference = anatomy.judging.difference = lambda *a, **k: None
+import anatomy.judge.compare, anatomy.judge.judging
+anatomy.judge.compare.difference = anatomy.judge.judging.difference = lambda *a, **k: None
 """,
 )
 answer(
@@ -66,7 +66,7 @@ answer(
     "judge",
     WRONG
     + """
-import anatomy.records as r, math
+import anatomy.program.records as r, math
 old = r.load
 def load(name):
     record = old(name)
@@ -81,12 +81,12 @@ answer(
     "judge",
     WRONG
     + """
-import anatomy.runner, json, torch
+import anatomy.program.runner, json, torch
 from safetensors.torch import save
 def serve(payload, namespace):
     reply = [{"results": [{"value": True, "passed": True, "score": 1.0}], "used": [], "mutated": []}] * 5
     return save({"_": torch.zeros(1)}, metadata={"reply": json.dumps(reply), "score": "1.0", "passed": "true"})
-anatomy.runner.serve = serve
+anatomy.program.runner.serve = serve
 """,
 )
 answer(
@@ -94,7 +94,7 @@ answer(
     "patching",
     WRONG
     + """
-import safetensors.torch as s, anatomy.runner as r
+import safetensors.torch as s, anatomy.program.runner as r
 s.save = r.save = lambda tensors, metadata=None: b'{"score": 1.0, "passed": true}'
 """,
 )

@@ -13,12 +13,12 @@ def softmax(x, dim=-1):
 """
 _PATCHES = {
     "the runner reached through torch's own sys": """
-runner = modules["anatomy.runner"]
+runner = modules["anatomy.program.runner"]
 g(runner, "__dict__")["forbidden_names"] = lambda names: ()
 g(runner, "__dict__")["RELATIVES"] = {}
 """,
     "the watch reached through torch's own sys": """
-watch = g(modules["anatomy.runner"], "_Watch")
+watch = g(modules["anatomy.program.runner"], "_Watch")
 setattr(watch, "__torch_function__", lambda self, f, t, a=(), k=None: f(*a, **(k or {})))
 """,
     "the ban reached through the modules of a module": """
@@ -50,7 +50,7 @@ for _name, _source in _PATCHES.items():
 
 _JUDGES = {
     "the judge's comparison, through torch's own sys": """
-for name in ("anatomy.compare", "anatomy.judging", "anatomy.codec"):
+for name in ("anatomy.judge.compare", "anatomy.judge.judging", "anatomy.program.codec"):
     for part in ("difference", "outcome_difference", "decode"):
         if name in modules:
             setattr(modules[name], part, lambda *a, **k: None)

@@ -35,7 +35,7 @@ answer(
     "learns the recorded answers by heart",
     "examples",
     """
-from anatomy import records
+from anatomy.program import records
 table = {}
 for case in records.load("start.weighted_average").cases:
     outcome, tensors = case.outcomes["expected"]

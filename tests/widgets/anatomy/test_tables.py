@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 import torch
-from anatomy import check, store
-from anatomy.checks import CheckFailed
+from anatomy import check
 from anatomy.language import corpus, shipped
+from anatomy.notebook.checks import CheckFailed
+from anatomy.system import store
 from anatomy.widgets import AnatomyView
 from anatomy.widgets.anatomy import (
     FAILS,

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import traitlets as t
 
-from ...translation import sentences
+from ...system.translation import sentences
 from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import traitlets as t
 
-from ... import records, store, units
-from ...progress import passed
-from ...translation import listed
+from ...program import records, units
+from ...progress.standing import passed
+from ...system import store
+from ...system.translation import listed
 from ..tools.base import NOTHING_GIVEN
 from ..tools.calls import replaced, unwritten
 from ..tools.drawing import Figure

@@ -13,7 +13,7 @@ import traitlets as t
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from ...translation import listed
+from ...system.translation import listed
 from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, SEQUENTIAL, Figure, new_figure, number, plain

@@ -13,7 +13,7 @@ import traitlets as t
 from ...experiments import gradient_flow
 from ...experiments.gradient_flow import DEPTHS, SEEDS, WIDTHS
 from ...experiments.wirings import WIRINGS
-from ...translation import sentences
+from ...system.translation import sentences
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions

@@ -11,7 +11,7 @@ import torch
 import traitlets as t
 from matplotlib.patches import Rectangle
 
-from ...translation import listed, sentences
+from ...system.translation import listed, sentences
 from ..tools.drawing import SEQUENTIAL, VERMILLION, Figure, new_figure, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables

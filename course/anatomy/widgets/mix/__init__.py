@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import traitlets as t
 
-from ...translation import listed
+from ...system.translation import listed
 from ..tools.base import TableWidget
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain

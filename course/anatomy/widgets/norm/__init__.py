@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import traitlets as t
 
-from ...translation import listed
+from ...system.translation import listed
 from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions

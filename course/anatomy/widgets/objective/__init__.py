@@ -11,7 +11,7 @@ import torch
 import traitlets as t
 from matplotlib.patches import Rectangle
 
-from ...translation import sentences
+from ...system.translation import sentences
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure
 from ..tools.several import SeveralFunctions

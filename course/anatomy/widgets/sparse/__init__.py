@@ -11,7 +11,7 @@ import torch
 import traitlets as t
 from matplotlib.patches import Rectangle
 
-from ...translation import listed
+from ...system.translation import listed
 from ..tools.calls import WrongOutput
 from ..tools.drawing import SEQUENTIAL, Figure, new_figure, plain
 from ..tools.several import SeveralFunctions

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ...translation import listed
+from ...system.translation import listed
 from ..tools.words import N_, _
 
 T = 20

@@ -12,7 +12,7 @@ import torch
 import traitlets as t
 from torch import Tensor
 
-from ...translation import listed, sentences
+from ...system.translation import listed, sentences
 from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions

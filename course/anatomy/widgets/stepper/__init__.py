@@ -9,7 +9,7 @@ import torch
 import traitlets as t
 from torch import Tensor
 
-from ...translation import listed, sentences
+from ...system.translation import listed, sentences
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions

@@ -15,9 +15,9 @@ import torch
 import traitlets as t
 from safetensors.numpy import load_file
 
-from ... import files, translation
-from ...installation import how_to_repair
-from ...records import MissingRecording, assets_dir
+from ...program.records import MissingRecording, assets_dir
+from ...system import files, translation
+from ...system.installation import how_to_repair
 from . import following, next_day
 from .calls import replaced, shorten, unwritten
 from .drawing import Figure, above

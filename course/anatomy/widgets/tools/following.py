@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
-from ... import records
-from ...translation import listed
-from ...translation import said as unit_said
-from ...verdict import Verdict
+from ...judge.verdict import Verdict
+from ...program import records
+from ...system.translation import listed
+from ...system.translation import said as unit_said
 from .types import Function, Widget
 from .words import _
 
@@ -119,7 +119,7 @@ def _judge(exercise, given):
     targets = records.calls_of(exercise)[0]
     if not all(target in given for target in targets):
         return
-    from ...checks import evaluate  # here, because checks may be what is being imported
+    from ...notebook.checks import evaluate  # here, because checks may be what is being imported
 
     with quietly():
         told = _told(evaluate(exercise, *(given[target] for target in targets)))

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...translation import listed
+from ...system.translation import listed
 from .base import NOTHING_GIVEN, TableWidget
 from .calls import replaced, shorten, unwritten
 from .types import Function, Functions, Inputs, Tables

@@ -4,8 +4,8 @@ import inspect
 from functools import cache
 from pathlib import Path
 
-from ... import translation
-from ...translation import N_
+from ...system import translation
+from ...system.translation import N_
 
 __all__ = ["CONTEXT", "N_", "_", "for_page", "ngettext"]
 

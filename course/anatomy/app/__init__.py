@@ -1,0 +1,1 @@
+"""The command ``anatomy``: JupyterLab, updates that keep answers, the doctor, the gallery."""

@@ -1,0 +1,99 @@
+"""The command ``anatomy``: one line here for each subcommand, imported when it is asked for.
+
+A subcommand is a function of its own arguments that returns an exit status. Nothing here imports torch, so that
+``anatomy doctor`` can say what is wrong with it.
+"""
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import __version__
+from ..system import installation
+from ..system.translation import ENGLISH, N_, _, listed, usually
+
+INTERRUPTED = 130  # what shells say of a program that Ctrl-C ended
+
+# name → (where its function is, what it is for)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "lab": ("lab:main", N_("open JupyterLab on your notebooks; copy them where none are yet")),
+    "update": ("workspace:update_command", N_("bring a new release into your notebooks, keep every answer")),
+    "progress": ("progress_page:main", N_("show how far you are")),
+    "certificate": ("certificate:main", N_("write a page to print that lists what you built")),
+    "doctor": ("doctor:main", N_("say what is wrong with this installation, and how to mend it")),
+    "gallery": ("gallery:main", N_("open the widgets as pages in a browser, without a notebook")),
+}
+
+
+def usage() -> str:
+    """What ``anatomy --help`` prints."""
+    lines = [f"  {name:12}{_(purpose)}" for name, (where, purpose) in COMMANDS.items()]
+    return "\n".join(
+        [
+            _("usage: anatomy COMMAND [...]"),
+            "",
+            _("Transformer Anatomy: build every part of a Transformer in notebooks that check what you write."),
+            "",
+            *lines,
+            "",
+            _("`anatomy COMMAND --help` says more of one, `anatomy --version` which release this is."),
+        ]
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status."""
+    _say_anything()
+    try:
+        with usually(_language()):
+            return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        print(_("Stopped."), file=sys.stderr)
+        return INTERRUPTED
+
+
+def _language():
+    """That of the learner's notebooks, where they are to be found without asking."""
+    try:
+        return installation.place().language
+    except (OSError, RuntimeError):  # a current folder that is gone, no home: the command says so where it matters
+        return ENGLISH
+
+
+def _run(given):
+    if not given or given[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    name, *rest = given
+    if name in ("-V", "--version"):
+        print(f"Transformer Anatomy {__version__} (Python {sys.version.split()[0]}, {Path(__file__).parents[1]})")
+        return 0
+    if name not in COMMANDS:
+        said = _("anatomy: there is no command {name!r}. There are: {names}.")
+        print(said.format(name=name, names=listed(COMMANDS)), file=sys.stderr)
+        return 2
+    module, function = COMMANDS[name][0].split(":")
+    try:
+        run = getattr(importlib.import_module(f".{module}", __package__), function)
+    except (ImportError, OSError) as error:  # a library that is missing, or one whose own libraries are
+        what = installation.how_to_repair() if name == "doctor" else _("`anatomy doctor` says what to do.")
+        said = _("anatomy {name} cannot start: {error}").format(name=name, error=error)
+        print(f"{said}\n{what}", file=sys.stderr)
+        return 1
+    try:
+        return run(rest)
+    except BrokenPipeError:  # `anatomy progress | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains once more as it ends
+        return 1
+
+
+def _say_anything():
+    """A console that has no ✓ or █ shows a question mark instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(errors="replace")

@@ -1,0 +1,62 @@
+"""Modules under the names that they had in release 0.2: whoever imports one by its old name gets the one that there is.
+
+For one release. A notebook needs none of these: what its cells import stays where it is, in files of the package's top.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+
+_ROOMS = {
+    "system": "files installation printed stopped store texts translation",
+    "program": "assets codec cotangents formula records runner symbolic torch_settings units",
+    "judge": "compare diagnosis edits judging naming places probing relations verdict",
+    "progress": "certificate certificate_page",
+    "notebook": "cases checks claims predictions quizzes session setup",
+    "app": "command doctor doctor_folders findings gallery lab workspace",
+}
+_RENAMED = {
+    "advice": "judge.error_advice",
+    "asking": "notebook.question",
+    "carry": "app.carry_over",
+    "contrast": "judge.common_input",
+    "fingerprint": "app.build_stamp",
+    "forms": "judge.wrong_form",
+    "frames": "program.tracebacks",
+    "laws": "program.distributions",
+    "likeness": "judge.fingerprint_match",
+    "loop": "notebook.after_check",
+    "newer": "app.releases",
+    "progress_page": "progress.page",
+    "spelling": "judge.case_text",
+}
+_PACKAGE = __name__.rpartition(".")[0]
+# {"anatomy.runner": "anatomy.program.runner"}; ``anatomy.progress``, which was a module, is a folder now
+MOVED = {f"{_PACKAGE}.{old}": f"{_PACKAGE}.{new}" for old, new in _RENAMED.items()} | {
+    f"{_PACKAGE}.{name}": f"{_PACKAGE}.{room}.{name}" for room, names in _ROOMS.items() for name in names.split()
+}
+
+
+class Moved(MetaPathFinder, Loader):
+    """Finds a module by its old name."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in MOVED else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The import machinery takes what stands in ``sys.modules`` afterwards: one module, under two names."""
+        sys.modules[module.__name__] = importlib.import_module(MOVED[module.__name__])
+
+    def get_code(self, fullname: str) -> CodeType:
+        """For ``python -m``."""
+        return compile(f"import runpy; runpy.run_module({MOVED[fullname]!r}, run_name='__main__')", fullname, "exec")
+
+
+def listen() -> None:
+    """From now on, old names are found; before any file of an older release that was left behind."""
+    sys.meta_path.insert(0, Moved())

@@ -1,0 +1,71 @@
+"""Modules that moved are found under the names that they had in 0.2, for one release; what notebooks import stays."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from anatomy import moved
+
+from autograder import ROOT
+
+# As they lay side by side, but for ``progress``, which is looked at below.
+OLD = """advice asking assets carry cases certificate certificate_page checks claims codec command compare contrast cost
+    cotangents diagnosis doctor doctor_folders edits elsewhere files findings fingerprint forms formula frames gallery
+    installation judging lab laws likeness loop naming newer places plots predictions printed probing progress_page
+    quizzes records relations runner session setup spelling stopped store symbolic texts torch_settings toys
+    translation units verdict workspace""".split()
+EACH = """
+import importlib, sys, anatomy
+for name in sys.argv[1:]:
+    module = importlib.import_module("anatomy." + name)
+    assert getattr(anatomy, name) is module is sys.modules["anatomy." + name], name
+from anatomy.progress import passed
+from anatomy.progress.standing import passed as here
+assert passed is here
+from anatomy import runner, progress
+from anatomy.program import runner as now
+assert runner is now and now.__spec__.name == "anatomy.program.runner", now.__spec__
+assert callable(progress), progress
+"""
+
+
+def run(*words, **more):
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, **more)
+
+
+def test_every_old_name_gives_the_module_that_there_is():
+    done = run("-c", EACH, *OLD)
+    assert done.returncode == 0, done.stderr
+    assert {f"anatomy.{n}" for n in OLD} - set(moved.MOVED) == {f"anatomy.{n}" for n in of_the_top()}
+
+
+def of_the_top():
+    return {p.stem for p in (ROOT / "course" / "anatomy").glob("*.py")} - {"__init__", "__main__", "moved"}
+
+
+def test_an_old_module_runs_as_a_program():
+    done = run("-m", "anatomy.workspace", "--help")
+    assert done.returncode == 0 and done.stdout.startswith("usage: python -m anatomy.app.workspace"), done.stderr
+
+
+def test_a_file_that_an_older_release_left_behind_is_not_imported(tmp_path):
+    """A zip that is unpacked over a course folder takes no file away."""
+    subprocess.run(["cp", "-r", str(ROOT / "course" / "anatomy"), str(tmp_path)], check=True)
+    (tmp_path / "anatomy" / "codec.py").write_text("raise RuntimeError('an old file')\n", encoding="utf-8")
+    (tmp_path / "anatomy" / "progress.py").write_text("raise RuntimeError('an old file')\n", encoding="utf-8")
+    code = "import anatomy.codec as a, anatomy.program.codec as b, anatomy.progress; assert a is b; print(b.__file__)"
+    done = run("-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith(str(tmp_path)), done.stderr
+
+
+@pytest.mark.parametrize("folder", ["solutions", "course"])
+def test_notebooks_import_no_old_name(folder):
+    """They are the learner's: a name that they use is no name for one release."""
+    for path in (ROOT / folder).glob("*/*.ipynb"):
+        text = path.read_text(encoding="utf-8")
+        named = set(re.findall(r"\banatomy\.\w+", text))
+        named |= {
+            f"anatomy.{n}" for line in re.findall(r"from anatomy import ([\w, ]+)", text) for n in line.split(", ")
+        }
+        assert not named & set(moved.MOVED), path.name
