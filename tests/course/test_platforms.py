@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
 from anatomy import evaluate
-from anatomy.system import tracebacks
+from anatomy.program import tracebacks
 
 from autograder import ROOT
 from tests.linter import found_in
