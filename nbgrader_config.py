@@ -5,8 +5,8 @@ work from the repository's root. Three things differ from stock: stubs name thei
 from the trusted notebook before they run, and scores come from the judge outside the student's process.
 """
 
-from autograder.grading.environment import find_alembic, sandbox_kernel
-from autograder.grading.stamps import careful
+from autograder.grading.base.environment import find_alembic, sandbox_kernel
+from autograder.grading.intake.stamps import careful
 
 find_alembic()
 careful()  # time stamps of submissions are read, but never followed, waited for or believed
@@ -23,10 +23,10 @@ c.CourseDirectory.release_directory = "release"
 # c.Grading.attempts = "best"
 # c.Grading.follow_through = True
 # c.Grading.written_answers = True
-# c.AssignLatePenalties.plugin_class = "autograder.grading.late.PerDay"
+# c.AssignLatePenalties.plugin_class = "autograder.grading.book.late.PerDay"
 # c.PerDay.percent = 10
 
-release, steps = "autograder.notebooks.release", "autograder.grading.nbgrader_steps"
+release, steps = "autograder.notebooks.release", "autograder.grading.nbgrader.steps"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.LockCells",
     f"{release}.NamedStub",
@@ -56,8 +56,8 @@ c.Autograde.autograde_preprocessors = [
 # c.JudgedExecute.sandbox = False
 
 # Stock follows links in what students put into the exchange, and stops the class at an odd name.
-c.ExchangeFactory.collect = "autograder.grading.exchange.CarefulCollect"
-c.ExchangeFactory.list = "autograder.grading.exchange.CarefulList"
+c.ExchangeFactory.collect = "autograder.grading.nbgrader.exchange.CarefulCollect"
+c.ExchangeFactory.list = "autograder.grading.nbgrader.exchange.CarefulList"
 
 # `nbgrader export` would otherwise overwrite what `make grade` writes. Under the class that `--to` is an alias
 # of: what stands under CsvExportPlugin would win over the command line.
@@ -67,7 +67,7 @@ c.ExportPlugin.to = "gradebook.csv"
 c.GenerateFeedback.exporter_class = f"{steps}.FeedbackExporter"
 # A student's output may hold a script, or TeX with a link: feedback pages and the formgrader show it as text.
 c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.preprocessors = [f"{steps}.InertOutputs", "autograder.grading.rubric.ShowRubric"]
+c.HTMLExporter.preprocessors = [f"{steps}.InertOutputs", "autograder.grading.pages.rubric.ShowRubric"]
 # Stock gives full marks to a check cell that a student tagged "skip-execution".
 c.ExecutePreprocessor.skip_cells_with_tag = "never-used-by-a-cell"
 # A cell that still prints when its time is up gets that as its error, instead of a traceback of nbgrader's.

@@ -97,19 +97,19 @@ export: $(VENV)/.ready-staff ## scores for another gradebook (FORMAT=moodle, can
 	  $(if $(UNIT),--unit "$(UNIT)") $(ARGS)
 
 publish: $(VENV)/.ready-staff ## make tables and students' pages agree with the gradebook again (STUDENT= or UNIT= for some)
-	$(BIN)/python -m autograder.grading.publishing $(if $(UNIT),--unit "$(UNIT)") $(if $(STUDENT),--student "$(STUDENT)") $(ARGS)
+	$(BIN)/python -m autograder.grading.pages.publishing $(if $(UNIT),--unit "$(UNIT)") $(if $(STUDENT),--student "$(STUDENT)") $(ARGS)
 
 due: $(VENV)/.ready-staff ## when a unit is due (UNIT=06-rope DATE="2026-12-01 23:59", or never; STUDENT= for one alone)
-	$(BIN)/python -m autograder.grading.due "$(UNIT)" "$(DATE)" $(if $(STUDENT),--student "$(STUDENT)")
+	$(BIN)/python -m autograder.grading.book.due "$(UNIT)" "$(DATE)" $(if $(STUDENT),--student "$(STUDENT)")
 
 backup: $(VENV)/.ready-staff ## save in one zip what can't be made again: gradebook, secret, submissions (ARGS=file.zip)
-	$(BIN)/python -m autograder.grading.backup $(ARGS)
+	$(BIN)/python -m autograder.grading.book.backup $(ARGS)
 
 report: $(VENV)/.ready-staff ## write the class report from the last grading
-	$(BIN)/python -m autograder.grading.report $(ARGS)
+	$(BIN)/python -m autograder.grading.pages.report $(ARGS)
 
 held: $(VENV)/.ready-staff ## list points that wait for a look; give them (ARGS="release student attention.softmax")
-	$(BIN)/python -m autograder.grading.waiting $(ARGS)
+	$(BIN)/python -m autograder.grading.pages.waiting $(ARGS)
 
 bench: $(VENV)/.ready-staff ## time the instant checks
 	$(BIN)/python -m benchmarks.instant_check

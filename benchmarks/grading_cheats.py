@@ -19,8 +19,9 @@ import time
 from pathlib import Path
 
 from autograder import ROOT
-from autograder.grading import collect, execution, sessions
-from autograder.grading.contained import grade_bytes
+from autograder.grading.intake import collect
+from autograder.grading.judging import execution, sessions
+from autograder.grading.judging.contained import grade_bytes
 from autograder.judge import trusted
 from autograder.judge.drawing import student_key
 from tests.grading.cheats import CHEATS, ENTRIES, START, Cheat, Entry, folders

@@ -23,8 +23,8 @@ from pathlib import Path
 import psutil
 
 from autograder import ROOT
-from autograder.grading.masters import master
-from autograder.grading.rebuild import MARK, rebuild
+from autograder.grading.base.masters import MARK, master
+from autograder.grading.intake.rebuild import rebuild
 from autograder.judge.asked import answer
 from autograder.judge.ban import ban_of
 from autograder.judge.drawing import draw_record

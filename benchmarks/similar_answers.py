@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from autograder import exercises
-from autograder.grading import similar
+from autograder.grading.pages import similar
 from benchmarks.written_answers import read
 
 SETS = ("first", "second", "third")

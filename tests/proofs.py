@@ -148,7 +148,7 @@ def key_of(item: pytest.Item) -> str | None:
 @cache
 def of_exercise(unit: str, root: Path = ROOT) -> str:
     """Hash of what the tests of a unit's exercises hang on: spec, reference, judge, recording, text, and themselves."""
-    from autograder.grading.masters import imported
+    from autograder.grading.base.masters import imported
 
     module = exercises.unit_module(unit)
     own = [
@@ -181,7 +181,7 @@ def of_paths(paths: tuple[str, ...], root: Path = ROOT) -> str:
 @cache
 def of_imports(module: str, root: Path = ROOT) -> str:
     """Hash of a module of tests and of all that it imports."""
-    from autograder.grading.masters import imported
+    from autograder.grading.base.masters import imported
 
     return _hash(set(imported([module], root, PACKAGES)), root)
 
@@ -189,7 +189,7 @@ def of_imports(module: str, root: Path = ROOT) -> str:
 @cache
 def _imported(root):
     """What the tests of exercises import, and what runs in a student's process, where no import leads."""
-    from autograder.grading.masters import SCORING, imported
+    from autograder.grading.base.masters import SCORING, imported
 
     modules = [f"tests.exercises.{p.stem}" for p in (root / HERE).glob("*.py")]
     return imported([*SCORING, *modules], root, PACKAGES)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from autograder import ROOT
-from autograder.grading import contained, sessions
+from autograder.grading.judging import contained, sessions
 from autograder.sandbox import sandbox_available
 from benchmarks import grading_speed, make_class
 

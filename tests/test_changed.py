@@ -56,7 +56,7 @@ def test_helpers_of_tests_ask_for_those_that_use_them(chosen):
 
 
 def test_a_module_asks_for_those_that_import_it_at_any_distance(chosen):
-    report = chosen("autograder/grading/report.py")
+    report = chosen("autograder/grading/pages/report.py")
     assert "tests/grading/test_make_grade.py" in report.files and "tests/sandbox" not in report.files
     assert not report.units and not any("reference" in f or "units" in f for f in report.files)
     rope = chosen("autograder/reference/rope.py")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from autograder.grading.names import is_archive, is_junk, is_notebook, shown
-from autograder.grading.opening import MAX_BYTES, BadSubmission, Folder, below
+from autograder.grading.base.names import is_archive, is_junk, is_notebook, shown
+from autograder.grading.intake.opening import MAX_BYTES, BadSubmission, Folder, below
 
 MAX_FILES = 100_000  # of a download
 MAX_NESTED = 2_000  # files in an archive that a student handed in

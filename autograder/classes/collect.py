@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.grading.course import Course, load_course
-from autograder.grading.database import GradebookError
-from autograder.grading.masters import gradable_units
-from autograder.grading.names import is_archive, never_fails, shown
-from autograder.grading.words import amount
+from autograder.grading.base.masters import gradable_units
+from autograder.grading.base.names import is_archive, never_fails, shown
+from autograder.grading.base.words import amount
+from autograder.grading.book.course import Course, load_course
+from autograder.grading.book.database import GradebookError
 
 from . import archive, layouts, moodle
 from .collecting import Collector, Line, by_student, missing, strays

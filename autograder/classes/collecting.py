@@ -11,10 +11,10 @@ from pathlib import Path
 
 from anatomy.system import files
 
-from autograder.grading.course import Course
-from autograder.grading.names import NoName, identifier, is_archive, shown
-from autograder.grading.opening import BadSubmission, Folder, below
-from autograder.grading.stamps import STAMP, parse_stamp, read_stamp
+from autograder.grading.base.names import NoName, identifier, is_archive, shown
+from autograder.grading.book.course import Course
+from autograder.grading.intake.opening import BadSubmission, Folder, below
+from autograder.grading.intake.stamps import STAMP, parse_stamp, read_stamp
 
 from .archive import Entry, unpacked
 from .handed import Handed, Nobody

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.grading.names import shown
+from autograder.grading.base.names import shown
 
 MAX_BYTES = 20 << 20
 MAX_ROWS = 100_000

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.grading import tables
-from autograder.grading.course import Course, load_course, write_table
-from autograder.grading.database import GradebookError
-from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.masters import gradable_units
-from autograder.grading.names import never_fails, shown
-from autograder.grading.words import amount
+from autograder.grading.base.masters import gradable_units
+from autograder.grading.base.names import never_fails, shown
+from autograder.grading.base.words import amount
+from autograder.grading.book import tables
+from autograder.grading.book.course import Course, load_course, write_table
+from autograder.grading.book.database import GradebookError
+from autograder.grading.book.gradebook import GradebookWriter
 
 from . import canvas_table, moodle
 from .csvfile import UnreadableTable, read_table

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autograder.grading.names import NoName, identifier, shown
+from autograder.grading.base.names import NoName, identifier, shown
 
 from .archive import Entry
 from .people import Roster

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from autograder.grading.names import is_archive, is_notebook
-from autograder.grading.opening import BadSubmission
-from autograder.grading.stamps import MAX_STAMP, STAMP, parse_stamp
+from autograder.grading.base.names import is_archive, is_notebook
+from autograder.grading.intake.opening import BadSubmission
+from autograder.grading.intake.stamps import MAX_STAMP, STAMP, parse_stamp
 
 from . import canvas, moodle
 from .archive import Entry

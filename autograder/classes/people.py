@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from nbgrader.api import Gradebook, Student
 
-from autograder.grading.course import Course
-from autograder.grading.database import alone, patient_url, patiently
-from autograder.grading.environment import find_alembic
+from autograder.grading.base.environment import find_alembic
+from autograder.grading.book.course import Course
+from autograder.grading.book.database import alone, patient_url, patiently
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from typing import TextIO
 import sqlalchemy as sa
 from nbgrader.api import Gradebook, Student, SubmittedAssignment
 
-from autograder.grading.course import Course, load_course
-from autograder.grading.database import GradebookError, patiently
-from autograder.grading.names import NoName, identifier, is_junk, never_fails, shown
-from autograder.grading.words import amount
+from autograder.grading.base.names import NoName, identifier, is_junk, never_fails, shown
+from autograder.grading.base.words import amount
+from autograder.grading.book.course import Course, load_course
+from autograder.grading.book.database import GradebookError, patiently
 
 from .csvfile import Table, UnreadableTable, read_table
 from .people import Person, opened, students

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from autograder.grading.tables import GRADED, MISSING, STALE, WAITING, Total
+from autograder.grading.book.tables import GRADED, MISSING, STALE, WAITING, Total
 
 from .people import Person
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-from autograder.grading.masters import gradable_units, source_notebook_path
+from autograder.grading.base.masters import gradable_units, source_notebook_path
 
 # A cell's nbgrader mark, or its id where another program has dropped the marks.
 _MARK = re.compile(rb'"(?:grade_)?id"\s*:\s*"([\w.\-]{1,100})"')

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, TextIO
 
 from autograder.sandbox import SandboxUnavailable, Zygote, launch
 
-from . import sessions
-from .names import NoName, identifier, is_junk, never_fails, shown
-from .words import amount
+from .base.names import NoName, identifier, is_junk, never_fails, shown
+from .base.words import amount
+from .judging import sessions
 
 if TYPE_CHECKING:  # slow imports: see _run
-    from .collect import Submission
-    from .course import Course
-    from .engine import Summary
+    from .book.course import Course
+    from .intake.collect import Submission
+    from .workers.engine import Summary
 
 MAX_LINES = 100  # about submissions without a result; the others stand in grades.csv
 
@@ -61,18 +61,18 @@ def main(argv: Sequence[str] | None = None, zygote: Zygote | None = None) -> int
 def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interrupts") -> int:
     # The slow imports, while the zygote does its own.
     with _uncollected():
-        from . import collect
-        from .course import load_course
-        from .database import GradebookError
-        from .engine import grade_all
-        from .gradebook import GradebookWriter
-        from .masters import gradable_units, master
-        from .one_secret import require_same
-        from .pool import Nursery
-        from .publishing import about, publish
-        from .secret import course_secret, require_private
-        from .tables import write_grades
-        from .unstored import remember
+        from .base.masters import gradable_units, master
+        from .book.course import load_course
+        from .book.database import GradebookError
+        from .book.gradebook import GradebookWriter
+        from .book.one_secret import require_same
+        from .book.secret import course_secret, require_private
+        from .book.tables import write_grades
+        from .book.unstored import remember
+        from .intake import collect
+        from .pages.publishing import about, publish
+        from .workers.engine import grade_all
+        from .workers.pool import Nursery
 
     unknown = sorted(set(options.unit or ()) - set(gradable_units()))
     if unknown:
@@ -143,7 +143,7 @@ def _holds_units(folder: str, units: Sequence[str]) -> bool:
 
 def _untimed(submissions: "Sequence[Submission]") -> list[tuple[str, str, str]]:
     """What is said of submissions whose time cannot be read: the student's page alone would tell it too late."""
-    from .stamps import UNTIMED  # with all of nbgrader
+    from .intake.stamps import UNTIMED  # with all of nbgrader
 
     return [(s.student, s.unit, said) for s in submissions if not s.problem for n, said in s.notes if n == UNTIMED]
 

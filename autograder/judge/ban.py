@@ -5,7 +5,7 @@ straight to an operator (``torch.ops``, ``torch._C``). The operator itself is ou
 it refuses (see asked.py).
 
 The refusal happens in the student's process, where a determined student can undo it: it explains, it does not decide.
-What an answer may call is decided outside, from its source (autograder.grading.reading.calls).
+What an answer may call is decided outside, from its source (autograder.grading.source.calls).
 """
 
 import re

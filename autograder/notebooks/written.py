@@ -16,7 +16,7 @@ An author writes two cells on the core path, one behind the other::
     # ### END MARK SCHEME
 
 The release has an invitation to write in the place of the second, and the items below it, folded. Model answer and
-rubric stay in ``solutions/``; the formgrader shows them beside what a student wrote (``autograder.grading.rubric``).
+rubric stay in ``solutions/``; the formgrader shows them beside what a student wrote (``grading/pages/rubric.py``).
 """
 
 import re

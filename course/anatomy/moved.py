@@ -5,7 +5,7 @@ For one release. A notebook needs none of these: what its cells import stays whe
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
@@ -41,22 +41,26 @@ MOVED = {f"{_PACKAGE}.{old}": f"{_PACKAGE}.{new}" for old, new in _RENAMED.items
 
 
 class Moved(MetaPathFinder, Loader):
-    """Finds a module by its old name."""
+    """Finds modules by their old names. addresses: old name → new one."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self.addresses = addresses
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in MOVED else None
+        return ModuleSpec(fullname, self) if fullname in self.addresses else None
 
     def exec_module(self, module: ModuleType) -> None:
         """The import machinery takes what stands in ``sys.modules`` afterwards: one module, under two names."""
-        sys.modules[module.__name__] = importlib.import_module(MOVED[module.__name__])
+        sys.modules[module.__name__] = importlib.import_module(self.addresses[module.__name__])
 
     def get_code(self, fullname: str) -> CodeType:
         """For ``python -m``."""
-        return compile(f"import runpy; runpy.run_module({MOVED[fullname]!r}, run_name='__main__')", fullname, "exec")
+        run = f"import runpy; runpy.run_module({self.addresses[fullname]!r}, run_name='__main__')"
+        return compile(run, fullname, "exec")
 
 
-def listen() -> None:
+def listen(addresses: Mapping[str, str] = MOVED) -> None:
     """From now on, old names are found; before any file of an older release that was left behind."""
-    sys.meta_path.insert(0, Moved())
+    sys.meta_path.insert(0, Moved(addresses))

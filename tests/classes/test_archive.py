@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from autograder.classes import archive
-from autograder.grading.course import load_course
-from autograder.grading.opening import MAX_BYTES, BadSubmission
+from autograder.grading.book.course import load_course
+from autograder.grading.intake.opening import MAX_BYTES, BadSubmission
 from tests.grading import classroom
 
 from .downloads import START, became, book, submitted, take, zipped

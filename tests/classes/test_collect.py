@@ -10,8 +10,8 @@ from anatomy.system import files
 from autograder.classes import archive, collect, moodle
 from autograder.classes.csvfile import parse_table
 from autograder.classes.people import Person, Roster
-from autograder.grading import collect as grading
-from autograder.grading.course import load_course
+from autograder.grading.book.course import load_course
+from autograder.grading.intake import collect as grading
 from tests.grading import classroom
 
 from .downloads import PEOPLE, ROPE, ROSTER, START, became, book, submitted, take, tree, zipped

@@ -8,9 +8,9 @@ from autograder.classes import export
 from autograder.classes.csvfile import UnreadableTable, parse_table
 from autograder.classes.people import Person
 from autograder.classes.scores import exact, gather
-from autograder.grading import tables
-from autograder.grading.course import load_course, write_table
-from autograder.grading.tables import Total
+from autograder.grading.book import tables
+from autograder.grading.book.course import load_course, write_table
+from autograder.grading.book.tables import Total
 from tests.grading import classroom
 
 START, ROPE = "00-start-here", "06-rope"

@@ -9,8 +9,8 @@ from nbgrader.api import Assignment, Student, SubmittedAssignment
 from autograder.classes import roster
 from autograder.classes.csvfile import UnreadableTable, parse_table
 from autograder.classes.people import Person, Roster, opened, roster_of, students
-from autograder.grading.course import load_course
-from autograder.grading.database import GradebookError
+from autograder.grading.book.course import load_course
+from autograder.grading.book.database import GradebookError
 from tests.grading import classroom
 
 MOODLE = "First name,Last name,ID number,Email address,Groups\nAda,Lovelace,1815,ada@example.org,\n"

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from autograder.grading import similar
-from autograder.grading.course import load_course
-from autograder.grading.masters import master
+from autograder.grading.base.masters import master
+from autograder.grading.book.course import load_course
+from autograder.grading.pages import similar
 from benchmarks.similar_answers import copied, drawn
 from tests.grading import classroom
 

@@ -6,8 +6,11 @@ import sys
 
 import pytest
 from anatomy import moved
+from traitlets.utils.importstring import import_item
 
 from autograder import ROOT
+from autograder.grading.book.late import PerDay
+from autograder.notebooks.release import NamedStub
 
 # As they lay side by side, but for ``progress``, which is looked at below.
 OLD = """advice asking assets carry cases certificate certificate_page checks claims codec command compare contrast cost
@@ -57,6 +60,16 @@ def test_a_file_that_an_older_release_left_behind_is_not_imported(tmp_path):
     code = "import anatomy.codec as a, anatomy.program.codec as b, anatomy.progress; assert a is b; print(b.__file__)"
     done = run("-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith(str(tmp_path)), done.stderr
+
+
+def test_an_instructors_own_settings_may_name_what_moved():
+    """As nbgrader finds them: by the dotted name."""
+    named = """environment.find_alembic stamps.careful late.PerDay nbgrader_steps.SubmissionExporter
+        nbgrader_steps.JudgedExecute nbgrader_steps.RecordVerdicts nbgrader_steps.FeedbackExporter
+        nbgrader_steps.InertOutputs exchange.CarefulCollect exchange.CarefulList rubric.ShowRubric""".split()
+    assert all(import_item(f"autograder.grading.{name}").__module__.startswith("autograder.") for name in named)
+    assert import_item("autograder.build.release.NamedStub") is NamedStub
+    assert import_item("autograder.grading.late.PerDay") is PerDay
 
 
 @pytest.mark.parametrize("folder", ["solutions", "course"])

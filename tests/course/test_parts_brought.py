@@ -231,7 +231,7 @@ def test_in_grading_nothing_happens(folder, cell, monkeypatch, capsys):  # noqa:
 
 
 def test_in_the_sandbox_nothing_happens():
-    from autograder.grading import sessions
+    from autograder.grading.judging import sessions
     from autograder.sandbox import sandbox_available
 
     if not sandbox_available():

@@ -16,6 +16,7 @@ from tests.imports import Imports
 # Each room imports only rooms that stand before it; the learner's package has rooms of its own.
 LEARNERS = """system program judge progress figures notebook models language experiments atlas drawings widgets app
     parts""".split()
+GRADING = "base source intake judging book pages workers nbgrader".split()
 TOP = ("__init__", "__main__", "cost", "elsewhere", "moved", "plots", "toys")  # what notebooks and systems ask for
 ORDER = """anatomy sandbox judge reference exercises settings notebooks messages mutation recording grading classes
     languages build authoring course_table site course_uses""".split()
@@ -47,9 +48,9 @@ def stated():
     return {path: read.stated(path) for path in read.files if path.startswith(("autograder/", "course/"))}
 
 
-def within_anatomy(path):
-    """``judge`` of ``course/anatomy/judge/naming.py``, "" of a file of the top."""
-    inner = path.removeprefix("course/anatomy/")
+def within(folder, path):
+    """``judge`` of ``course/anatomy/judge/naming.py`` in ``course/anatomy/``, "" of a file of the top."""
+    inner = path.removeprefix(folder)
     return inner.split("/")[0] if "/" in inner else ""
 
 
@@ -69,16 +70,21 @@ def test_imports_point_one_way(stated):
     assert not back
 
 
-def test_imports_in_the_learners_package_point_one_way(stated):
-    """Files of the top say only where something is: they may name every room, and rooms name the version in them."""
-    files = {p for p in stated if p.startswith("course/anatomy/")}
-    assert {within_anatomy(p) for p in files} == {"", *LEARNERS}
-    assert {Path(p).stem for p in files if not within_anatomy(p)} == {*TOP}
-    place = {room: at for at, room in enumerate(LEARNERS)}
-    pairs = [(a, b) for a in files for b in stated[a] & files if within_anatomy(a) and within_anatomy(b)]
-    assert len(pairs) > 300 and not [(a, b) for a, b in pairs if place[within_anatomy(b)] > place[within_anatomy(a)]]
-    through = {b for a in files if within_anatomy(a) for b in stated[a] if b in files and not within_anatomy(b)}
-    assert through <= {"course/anatomy/__init__.py"}
+@pytest.mark.parametrize("folder, order", [("course/anatomy/", LEARNERS), ("autograder/grading/", GRADING)])
+def test_rooms_of_a_package_import_one_way(stated, folder, order):
+    files = {p for p in stated if p.startswith(folder)}
+    assert {within(folder, p) for p in files} == {"", *order}
+    place = {room: at for at, room in enumerate(order)}
+    pairs = [(a, b) for a in files for b in stated[a] & files if within(folder, a) and within(folder, b)]
+    assert len(pairs) > 100 and not [p for p in pairs if place[within(folder, p[1])] > place[within(folder, p[0])]]
+
+
+def test_files_of_the_top_only_say_where_something_is(stated):
+    """What notebooks ask for; rooms name nothing in them but the version."""
+    top = {p for p in stated if p.startswith("course/anatomy/") and not within("course/anatomy/", p)}
+    assert {Path(p).stem for p in top} == {*TOP}
+    named = {b for a in stated if a.startswith("course/anatomy/") and a not in top for b in stated[a] & top}
+    assert named == {"course/anatomy/__init__.py"}
 
 
 def test_no_two_files_import_each_other(stated):

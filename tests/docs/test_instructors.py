@@ -169,7 +169,7 @@ def test_each_setting_of_the_guide_is_one(tmp_path):
 def _configurable(name):
     from nbgrader.preprocessors import AssignLatePenalties
 
-    from autograder.grading.late import PerDay
+    from autograder.grading.book.late import PerDay
     from autograder.settings import Grading
 
     return {c.__name__: c for c in (AssignLatePenalties, PerDay, Grading)}[name]
@@ -184,7 +184,7 @@ def test_what_the_guide_says_of_files_and_links_is_there():
             in "\n" + (ROOT / "autograder/staff.mk").read_text() + (ROOT / "Makefile").read_text()
         )
     statuses = re.findall(r"^\| `([a-z ]+)` \|", PAGE, re.M)
-    from autograder.grading.tables import STATUSES
+    from autograder.grading.book.tables import STATUSES
 
     assert statuses == list(STATUSES)
 

@@ -9,7 +9,7 @@ from anatomy.app import carry_over
 from anatomy.app.build_stamp import mark, parse, plain, sign, text_of
 
 from autograder import ROOT
-from autograder.grading import rebuild
+from autograder.grading.intake import rebuild
 from autograder.notebooks.address import Address
 from autograder.notebooks.first_cell import FIRST_CELL, first_cell, is_first_cell
 

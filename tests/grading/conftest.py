@@ -50,7 +50,7 @@ class InThisProcess:
 @pytest.fixture(scope="session")
 def sandbox():
     """Opens sandboxed sessions, all from one zygote. Where there is no sandbox the test is skipped, with the reason."""
-    from autograder.grading import sessions
+    from autograder.grading.judging import sessions
     from autograder.sandbox import sandbox_available
 
     if not sandbox_available():
@@ -61,7 +61,7 @@ def sandbox():
 @pytest.fixture
 def impatient(monkeypatch):
     """Short time limits, so that a submission that hangs costs seconds. Honest ones take a fraction of one."""
-    from autograder.grading import execution
+    from autograder.grading.judging import execution
     from autograder.judge import trusted
 
     for module, name in (

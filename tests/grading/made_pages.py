@@ -3,15 +3,14 @@
 from anatomy.judge.verdict import CaseResult, Mistake, Verdict
 from anatomy.program.units import grade_id
 
-from autograder.grading import feedback, report, similar
-from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.inert import as_text
-from autograder.grading.masters import master
-from autograder.grading.notes import Note
-from autograder.grading.rebuild import MARK
-from autograder.grading.results import GradedNotebook, Held
-from autograder.grading.signs import Sign
-from autograder.grading.standing import Standing
+from autograder.grading.base.inert import as_text
+from autograder.grading.base.masters import MARK, master
+from autograder.grading.base.notes import Note
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.book.standing import Standing
+from autograder.grading.judging.results import GradedNotebook, Held
+from autograder.grading.pages import feedback, report, similar
+from autograder.grading.source.signs import Sign
 from autograder.notebooks import written
 
 from .cheats.base import ATTENTION

@@ -9,10 +9,10 @@ from nbgrader.plugins import CsvExportPlugin
 from traitlets.config import Config
 
 from autograder import ROOT
-from autograder.grading import publishing
 from autograder.grading.__main__ import main
-from autograder.grading.course import load_course
-from autograder.grading.gradebook import GradebookWriter
+from autograder.grading.book.course import load_course
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.pages import publishing
 
 from .cheats.base import SOLVE, START
 from .classroom import course, grades

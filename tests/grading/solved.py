@@ -8,9 +8,9 @@ import re
 from anatomy.program.units import grade_id
 
 from autograder import ROOT
-from autograder.grading.following import follow_through
-from autograder.grading.masters import master
-from autograder.grading.work import Work
+from autograder.grading.base.masters import master
+from autograder.grading.judging.following import follow_through
+from autograder.grading.judging.work import Work
 from autograder.judge.drawing import student_key
 from autograder.judge.trusted import judge_exercises
 

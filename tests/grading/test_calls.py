@@ -13,9 +13,9 @@ import nbformat
 import pytest
 
 from autograder import ROOT, exercises
-from autograder.grading.masters import gradable_units, master
-from autograder.grading.reading.calls import read_calls
-from autograder.grading.rebuild import MARK, rebuild
+from autograder.grading.base.masters import MARK, gradable_units, master
+from autograder.grading.intake.rebuild import rebuild
+from autograder.grading.source.calls import read_calls
 
 from ..course import wrong_answers
 from .answers import EVASIONS, PLAYING, RIGHT

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from autograder import ROOT
-from autograder.grading import feedback, grade, sessions
-from autograder.grading.contained import grade_bytes
-from autograder.grading.execution import run_notebook
-from autograder.grading.masters import master
+from autograder.grading.base.masters import master
+from autograder.grading.judging import grade, sessions
+from autograder.grading.judging.contained import grade_bytes
+from autograder.grading.judging.execution import run_notebook
+from autograder.grading.pages import feedback
 from autograder.judge.drawing import draw_record, student_key, submission_key
 from autograder.judge.trusted import judge_exercise
 
@@ -125,7 +126,7 @@ def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, liste
 )
 def test_the_forbidden_built_ins_would_pass_if_they_were_allowed(cheat, sandbox):
     """So that the suite does not pass because its cheats are broken."""
-    from autograder.grading.rebuild import rebuild
+    from autograder.grading.intake.rebuild import rebuild
 
     exercise = master(cheat.unit).answers[cheat.solve]
     with sandbox() as session:
@@ -156,7 +157,7 @@ def weighted_average(values, weights):
 @pytest.mark.parametrize("fresh_each_time", [True, False], ids=["as it is", "with one key per student"])
 def test_inputs_that_a_submission_brought_home_are_worth_nothing_in_the_next_one(sandbox, monkeypatch, fresh_each_time):
     if not fresh_each_time:
-        monkeypatch.setattr("autograder.grading.grade.submission_key", lambda key, digest: key)
+        monkeypatch.setattr("autograder.grading.judging.grade.submission_key", lambda key, digest: key)
     spied = grade.grade_bytes(notebook(SPY), START, "eve", KEY, sandbox).verdicts[0]
     seen = [float(word) for word in re.findall(r"-?\d+\.\d{6}\b", spied.mistakes[0].message)]
     assert seen, spied.text()

@@ -10,9 +10,9 @@ import dask
 import pytest
 from distributed import LocalCluster
 
-from autograder.grading import cluster, jobs
-from autograder.grading.collect import Submission
-from autograder.grading.grade import ungraded
+from autograder.grading.intake.collect import Submission
+from autograder.grading.judging.grade import ungraded
+from autograder.grading.workers import cluster, jobs
 
 from ..waiting import at_most
 from .cheats.base import START

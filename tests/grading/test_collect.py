@@ -10,9 +10,10 @@ import unicodedata
 
 import pytest
 
-from autograder.grading import collect, names, opening, stamps
-from autograder.grading.masters import gradable_units
-from autograder.grading.opening import BadSubmission, Folder, read_below
+from autograder.grading.base import names
+from autograder.grading.base.masters import gradable_units
+from autograder.grading.intake import collect, opening, stamps
+from autograder.grading.intake.opening import BadSubmission, Folder, read_below
 
 from .cheats.base import ATTENTION, START
 

@@ -4,12 +4,14 @@ import os
 
 import pytest
 
-from autograder.grading import backup, due, one_secret, publishing, report, sessions, waiting
 from autograder.grading.__main__ import main
-from autograder.grading.course import load_course
-from autograder.grading.database import GradebookError
-from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.secret import BadSecret, course_secret
+from autograder.grading.book import backup, due, one_secret
+from autograder.grading.book.course import load_course
+from autograder.grading.book.database import GradebookError
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.book.secret import BadSecret, course_secret
+from autograder.grading.judging import sessions
+from autograder.grading.pages import publishing, report, waiting
 
 from .cheats.base import ATTENTION, START
 from .classroom import ANSWERS, course, grades, notebook, submit

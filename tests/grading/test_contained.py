@@ -11,11 +11,11 @@ import json
 import pytest
 
 from autograder import ROOT
-from autograder.grading import contained, execution, grade, sessions
-from autograder.grading import rebuild as rebuilding
-from autograder.grading.masters import gradable_units
-from autograder.grading.passing import graded_from, to_json, verdict_from
-from autograder.grading.rebuild import BadSubmission
+from autograder.grading.base.masters import gradable_units
+from autograder.grading.intake import rebuild as rebuilding
+from autograder.grading.intake.rebuild import BadSubmission
+from autograder.grading.judging import contained, execution, grade, sessions
+from autograder.grading.judging.result_json import graded_from, to_json, verdict_from
 from autograder.judge import trusted
 from autograder.judge.drawing import student_key
 from autograder.sandbox import disposable

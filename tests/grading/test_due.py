@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 import pytest
 from traitlets.config import Config
 
-from autograder.grading import backup, due
-from autograder.grading.course import load_course
-from autograder.grading.database import GradebookError
-from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.late import PerDay
+from autograder.grading.book import backup, due
+from autograder.grading.book.course import load_course
+from autograder.grading.book.database import GradebookError
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.book.late import PerDay
 
 from .cheats.base import START
 from .classroom import course
@@ -183,6 +183,6 @@ def test_another_database_is_saved_by_its_own_program(here, monkeypatch, capsys)
 def load_course_with(here):
     from nbgrader.coursedir import CourseDirectory
 
-    from autograder.grading.course import Course
+    from autograder.grading.book.course import Course
 
     return Course(CourseDirectory(config=here.config), here.config)

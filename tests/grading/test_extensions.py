@@ -10,14 +10,17 @@ import pytest
 from anatomy.judge.verdict import Verdict
 from anatomy.program.units import grade_id
 
-from autograder.grading import feedback, gradebook, masters, report, results, tables
-from autograder.grading import grade as grading
-from autograder.grading.extra import settle
-from autograder.grading.grade import score_outputs
-from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.rebuild import rebuild
-from autograder.grading.results import GradedNotebook
-from autograder.grading.tables import write_grades
+from autograder.grading.base import masters
+from autograder.grading.book import gradebook, tables
+from autograder.grading.book.extra import settle
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.book.tables import write_grades
+from autograder.grading.intake.rebuild import rebuild
+from autograder.grading.judging import grade as grading
+from autograder.grading.judging import results
+from autograder.grading.judging.grade import score_outputs
+from autograder.grading.judging.results import GradedNotebook
+from autograder.grading.pages import feedback, report
 
 from .cheats.base import ATTENTION, find, released
 from .classroom import grade, grades, query

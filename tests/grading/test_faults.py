@@ -18,12 +18,14 @@ import pytest
 import sqlalchemy as sa
 from distributed import LocalCluster
 
-from autograder.grading import collect, engine, sessions
 from autograder.grading.__main__ import Interrupts
-from autograder.grading.course import load_course
-from autograder.grading.database import GradebookError
-from autograder.grading.grade import grade_bytes
-from autograder.grading.gradebook import GradebookWriter
+from autograder.grading.book.course import load_course
+from autograder.grading.book.database import GradebookError
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.intake import collect
+from autograder.grading.judging import sessions
+from autograder.grading.judging.grade import grade_bytes
+from autograder.grading.workers import engine
 from autograder.judge.drawing import student_key
 
 from ..waiting import patiently, wait_until

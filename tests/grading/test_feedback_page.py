@@ -6,12 +6,11 @@ from anatomy.program.units import grade_id
 from anatomy.system import translation
 from bs4 import BeautifulSoup
 
-from autograder.grading import feedback
-from autograder.grading.inert import as_text, as_typed
-from autograder.grading.masters import master
-from autograder.grading.rebuild import MARK
-from autograder.grading.results import GradedNotebook
-from autograder.grading.standing import Standing
+from autograder.grading.base.inert import as_text, as_typed
+from autograder.grading.base.masters import MARK, master
+from autograder.grading.book.standing import Standing
+from autograder.grading.judging.results import GradedNotebook
+from autograder.grading.pages import feedback
 from autograder.notebooks import wording, written
 
 from .cheats.base import START

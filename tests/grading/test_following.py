@@ -10,11 +10,11 @@ import json
 import pytest
 from anatomy.program.units import grade_id
 
-from autograder.grading import contained, execution, following, grade
-from autograder.grading.following import builds_on, follow_through
-from autograder.grading.masters import gradable_units, master
-from autograder.grading.passing import followed_from, graded_from, to_json
-from autograder.grading.work import Followed, Work
+from autograder.grading.base.masters import gradable_units, master
+from autograder.grading.judging import contained, execution, following, grade
+from autograder.grading.judging.following import builds_on, follow_through
+from autograder.grading.judging.result_json import followed_from, graded_from, to_json
+from autograder.grading.judging.work import Followed, Work
 from autograder.judge import trusted
 from autograder.sandbox import disposable
 

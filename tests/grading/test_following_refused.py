@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from autograder.grading import following
-from autograder.grading.following import follow_through
-from autograder.grading.masters import master
-from autograder.grading.work import Work
+from autograder.grading.base.masters import master
+from autograder.grading.judging import following
+from autograder.grading.judging.following import follow_through
+from autograder.grading.judging.work import Work
 from autograder.judge.values import value_of
 from autograder.sandbox import AskTimeout
 

@@ -12,7 +12,7 @@ from nbconvert.exporters import HTMLExporter
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import ROOT
-from autograder.grading.grade import score_outputs
+from autograder.grading.judging.grade import score_outputs
 
 
 def columns(x, dim=-1):

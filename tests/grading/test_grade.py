@@ -13,13 +13,14 @@ import torch
 from nbgrader.utils import determine_grade
 
 from autograder import ROOT, exercises
-from autograder.grading import contained, feedback
-from autograder.grading.execution import order_matters
-from autograder.grading.grade import grade_bytes, grade_notebook
-from autograder.grading.masters import gradable_units, master
-from autograder.grading.results import GradedNotebook
-from autograder.grading.signs import evades_ban, signs_of
-from autograder.grading.standing import Standing
+from autograder.grading.base.masters import gradable_units, master
+from autograder.grading.book.standing import Standing
+from autograder.grading.judging import contained
+from autograder.grading.judging.execution import order_matters
+from autograder.grading.judging.grade import grade_bytes, grade_notebook
+from autograder.grading.judging.results import GradedNotebook
+from autograder.grading.pages import feedback
+from autograder.grading.source.signs import evades_ban, signs_of
 from autograder.judge import examples, trusted
 from autograder.judge.drawing import draw_record, student_key
 from autograder.notebooks.first_cell import FIRST_CELL

@@ -7,12 +7,13 @@ import shutil
 import pytest
 
 from autograder import ROOT
-from autograder.grading import feedback, holding, waiting
-from autograder.grading.grade import grade_bytes
-from autograder.grading.gradebook import GradebookWriter
-from autograder.grading.passing import graded_from, to_json
-from autograder.grading.report import page, summarize
-from autograder.grading.results import Held
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.judging import holding
+from autograder.grading.judging.grade import grade_bytes
+from autograder.grading.judging.result_json import graded_from, to_json
+from autograder.grading.judging.results import Held
+from autograder.grading.pages import feedback, waiting
+from autograder.grading.pages.report import page, summarize
 from autograder.judge.drawing import student_key
 
 from .cheats.base import ATTENTION, SOLVE_SOFTMAX, code_cell, find, insert_before, released
@@ -54,7 +55,7 @@ def book(tmp_path, monkeypatch):
     """An empty course, and its gradebook opened for writing: book()."""
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
     monkeypatch.chdir(tmp_path)
-    from autograder.grading.course import load_course
+    from autograder.grading.book.course import load_course
 
     return lambda: GradebookWriter(load_course().db_url, load_course().directory.course_id or "default_course")
 
@@ -98,8 +99,8 @@ def test_other_exercises_keep_their_points(graded):
 def test_source_beyond_the_limits_holds_everything_with_a_ban(graded):
     result = graded(RIGHT)
     again = dataclasses.replace(result, verdicts=list(result.verdicts), held=[])
-    from autograder.grading.masters import master
-    from autograder.grading.rebuild import rebuild
+    from autograder.grading.base.masters import master
+    from autograder.grading.intake.rebuild import rebuild
 
     exercises = master(ATTENTION).exercises
     holding.hold(again, rebuild(submission(RIGHT), ATTENTION), exercises, readable=False)

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder import ROOT, exercises
-from autograder.grading.stamps import SECRET as EXCHANGE
-from autograder.grading.stamps import STAMP
+from autograder.grading.intake.stamps import SECRET as EXCHANGE
+from autograder.grading.intake.stamps import STAMP
 
 from ..waiting import finished
 from .cheats.base import START

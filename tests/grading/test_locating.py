@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from autograder.grading import collect
-from autograder.grading.opening import read_below
+from autograder.grading.intake import collect
+from autograder.grading.intake.opening import read_below
 
 from .cheats.base import START
 from .test_collect import BOOK, lines, put

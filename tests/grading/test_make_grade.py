@@ -6,9 +6,9 @@ import shutil
 import pytest
 from anatomy import evaluate
 
-from autograder.grading import report
 from autograder.grading.__main__ import main
-from autograder.grading.gradebook import GradebookWriter
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.pages import report
 from autograder.sandbox import SandboxUnavailable
 
 from .cheats.base import ATTENTION, START
@@ -152,7 +152,7 @@ def test_without_a_sandbox_it_refuses_in_one_sentence(tmp_path, monkeypatch, cap
     def unavailable():
         raise SandboxUnavailable("no user namespaces here")
 
-    monkeypatch.setattr("autograder.grading.sessions.require_sandbox", unavailable)
+    monkeypatch.setattr("autograder.grading.judging.sessions.require_sandbox", unavailable)
     assert main(["submitted"]) == 2
     said = capsys.readouterr().err.strip()
     assert "no user namespaces here" in said and "--no-sandbox" in said and "\n" not in said

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from autograder.grading.masters import gradable_units, master
-from autograder.grading.rebuild import MARK, BadSubmission, rebuild
+from autograder.grading.base.masters import MARK, gradable_units, master
+from autograder.grading.intake.rebuild import BadSubmission, rebuild
 
 from .cheats.base import ATTENTION, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
 

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from autograder import ROOT
-from autograder.grading.masters import master
+from autograder.grading.base.masters import master
 
 from ..waiting import patiently, wait_until
 from . import stock

@@ -15,8 +15,8 @@ from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
 from autograder import ROOT
-from autograder.grading.course import load_course
-from autograder.grading.nbgrader_steps import InertOutputs
+from autograder.grading.book.course import load_course
+from autograder.grading.nbgrader.steps import InertOutputs
 
 from . import stock
 from .cheats.base import START
@@ -219,8 +219,8 @@ def test_a_socket_in_the_notebooks_place_is_no_notebook(tmp_path, sandbox):
     """Once more without a class: the exporter's own part, which nbgrader calls with a path."""
     from nbgrader.coursedir import CourseDirectory
 
-    from autograder.grading.opening import BadSubmission
-    from autograder.grading.stamps import opened
+    from autograder.grading.intake.opening import BadSubmission
+    from autograder.grading.intake.stamps import opened
 
     directory = CourseDirectory(config=Config(CourseDirectory={"root": str(tmp_path)}))
     folder = tmp_path / "submitted" / "eve" / START

@@ -11,10 +11,11 @@ import pytest
 import sqlalchemy as sa
 from bs4 import BeautifulSoup
 
-from autograder.grading import engine, report
-from autograder.grading.course import write_table
-from autograder.grading.database import GradebookError
-from autograder.grading.gradebook import GradebookWriter
+from autograder.grading.book.course import write_table
+from autograder.grading.book.database import GradebookError
+from autograder.grading.book.gradebook import GradebookWriter
+from autograder.grading.pages import report
+from autograder.grading.workers import engine
 
 from .cheats.base import ATTENTION, START
 from .classroom import ANSWERS, called, course, grade, grades, notebook, started, submit, times_graded
@@ -179,7 +180,8 @@ def test_a_result_that_does_not_arrive_is_that_ones_alone(written_here, monkeypa
 
 
 def test_what_was_swapped_since_it_was_found_is_not_read(tmp_path, sandbox):
-    from autograder.grading import collect, jobs
+    from autograder.grading.intake import collect
+    from autograder.grading.workers import jobs
 
     root = course(tmp_path / "swapped")
     path = submit(root, "eve", notebook(ANSWERS["mutant"]))

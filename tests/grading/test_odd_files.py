@@ -9,13 +9,13 @@ from nbconvert.exporters import HTMLExporter
 from traitlets.config import Config
 
 from autograder import ROOT
-from autograder.grading import execution
-from autograder.grading.absences import absences
-from autograder.grading.grade import grade_bytes
-from autograder.grading.masters import master
-from autograder.grading.passing import to_json
-from autograder.grading.rebuild import MARK, rebuild
-from autograder.grading.slips import slips
+from autograder.grading.base.masters import MARK, master
+from autograder.grading.intake.absences import absences
+from autograder.grading.intake.rebuild import rebuild
+from autograder.grading.intake.slips import slips
+from autograder.grading.judging import execution
+from autograder.grading.judging.grade import grade_bytes
+from autograder.grading.judging.result_json import to_json
 from autograder.judge.drawing import student_key
 
 from .cheats.base import ATTENTION, CHECK, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released

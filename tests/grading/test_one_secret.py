@@ -5,9 +5,9 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from autograder.grading import one_secret
-from autograder.grading.database import GradebookError
-from autograder.grading.one_secret import fingerprint, replace, require_same
+from autograder.grading.book import one_secret
+from autograder.grading.book.database import GradebookError
+from autograder.grading.book.one_secret import fingerprint, replace, require_same
 
 
 @pytest.fixture

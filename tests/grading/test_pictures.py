@@ -12,10 +12,11 @@ from PIL import Image
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import ROOT
-from autograder.grading import feedback, pictures
-from autograder.grading.rebuild import rebuild
-from autograder.grading.results import GradedNotebook
-from autograder.grading.stored import packed
+from autograder.grading.book.stored import packed
+from autograder.grading.intake import pictures
+from autograder.grading.intake.rebuild import rebuild
+from autograder.grading.judging.results import GradedNotebook
+from autograder.grading.pages import feedback
 from autograder.notebooks import written
 
 from .cheats.base import START

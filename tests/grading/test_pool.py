@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import jobs, pool
-from autograder.grading.collect import Submission
-from autograder.grading.grade import ungraded
+from autograder.grading.intake.collect import Submission
+from autograder.grading.judging.grade import ungraded
+from autograder.grading.workers import jobs, pool
 from autograder.sandbox import SandboxUnavailable
 
 from ..waiting import allow, wait_until

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from autograder.grading.gradebook import GradebookWriter
+from autograder.grading.book.gradebook import GradebookWriter
 
 from ..waiting import patiently
 from .cheats.base import ATTENTION, START
@@ -116,7 +116,7 @@ def emptied(server):
 
 OPEN = """
 import os, sys, time
-from autograder.grading.gradebook import GradebookWriter
+from autograder.grading.book.gradebook import GradebookWriter
 url, many = sys.argv[1:]
 
 def opens(moment):

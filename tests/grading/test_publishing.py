@@ -9,11 +9,11 @@ import pytest
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.utils import notebook_hash
 
-from autograder.grading import publishing
 from autograder.grading.__main__ import main
-from autograder.grading.course import load_course
-from autograder.grading.masters import master
-from autograder.grading.words import amount
+from autograder.grading.base.masters import master
+from autograder.grading.base.words import amount
+from autograder.grading.book.course import load_course
+from autograder.grading.pages import publishing
 
 from .cheats.base import START, find
 from .classroom import ANSWERS, course, grades, notebook, query, submit

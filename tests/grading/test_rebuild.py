@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from autograder.grading.masters import UnknownUnit, gradable_units, master
-from autograder.grading.rebuild import MARK, MAX_NOTES, BadSubmission, read_submission, rebuild
+from autograder.grading.base.masters import MARK, UnknownUnit, gradable_units, master
+from autograder.grading.intake.rebuild import MAX_NOTES, BadSubmission, read_submission, rebuild
 
 from .cheats.base import ATTENTION, CHECK, SOLVE, START, code_cell, find, insert_before, released
 from .classroom import notebook

@@ -11,9 +11,9 @@ from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import ROOT
-from autograder.grading import masters
-from autograder.grading.masters import gradable_units, master, rubrics, source_notebook_path
-from autograder.grading.rubric import ShowRubric
+from autograder.grading.base import masters
+from autograder.grading.base.masters import gradable_units, master, rubrics, source_notebook_path
+from autograder.grading.pages.rubric import ShowRubric
 from autograder.notebooks import written
 
 UNIT = gradable_units()[0]

@@ -6,8 +6,8 @@ import json
 import pytest
 import torch
 
-from autograder.grading.following import given_for
-from autograder.grading.masters import master
+from autograder.grading.base.masters import master
+from autograder.grading.judging.following import given_for
 from autograder.judge import values
 from autograder.judge.reply import MalformedReply
 from autograder.judge.values import STOP, Call, Given, parse_calls, value_of

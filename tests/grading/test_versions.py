@@ -4,16 +4,16 @@ import pytest
 
 from autograder import ROOT
 from autograder.exercises import spec_modules
-from autograder.grading import masters
-from autograder.grading.masters import gradable_units, imported, master, scoring_files
+from autograder.grading.base import masters
+from autograder.grading.base.masters import gradable_units, imported, master, scoring_files
 
 # Kept by hand before imports were followed; none of it may get lost.
 BY_HAND = [
     "autograder/judge/*.py",
-    "autograder/grading/rebuild.py",
-    "autograder/grading/execution.py",
-    "autograder/grading/grade.py",
-    "autograder/grading/signs.py",
+    "autograder/grading/intake/rebuild.py",
+    "autograder/grading/judging/execution.py",
+    "autograder/grading/judging/grade.py",
+    "autograder/grading/source/signs.py",
     "course/anatomy/program/runner.py",
     "course/anatomy/judge/judging.py",
     "course/anatomy/judge/compare.py",
@@ -39,10 +39,10 @@ NO_MATTER = [
     "course/anatomy/notebook/plots.py",
     "course/anatomy/notebook/predictions.py",
     "course/anatomy/notebook/quizzes.py",
-    "autograder/grading/report.py",
-    "autograder/grading/feedback.py",
-    "autograder/grading/engine.py",
-    "autograder/grading/gradebook.py",
+    "autograder/grading/pages/report.py",
+    "autograder/grading/pages/feedback.py",
+    "autograder/grading/workers/engine.py",
+    "autograder/grading/book/gradebook.py",
     "autograder/notebooks/source.py",
     "autograder/notebooks/gallery.py",
     "autograder/recording/**/*",

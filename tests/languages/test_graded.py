@@ -9,9 +9,10 @@ from anatomy.app import build_stamp, carry_over
 from nbclient import NotebookClient
 
 from autograder import ROOT
-from autograder.grading import feedback, grade, results
-from autograder.grading.rebuild import language_of, rebuild
-from autograder.grading.stored import untouched
+from autograder.grading.book.stored import untouched
+from autograder.grading.intake.rebuild import language_of, rebuild
+from autograder.grading.judging import grade, results
+from autograder.grading.pages import feedback
 from autograder.judge.drawing import student_key
 from autograder.languages import notebooks
 from autograder.notebooks.source import read_unit, to_json

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from autograder import ROOT
-from autograder.grading import environment
+from autograder.grading.base import environment
 from autograder.sandbox import Availability, kernelspec
 from tests.waiting import PATIENCE
 

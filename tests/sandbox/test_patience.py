@@ -11,7 +11,7 @@ import time
 import pytest
 
 from autograder import exercises
-from autograder.grading import sessions
+from autograder.grading.judging import sessions
 from autograder.judge.drawing import student_key
 from autograder.judge.trusted import judge_exercises
 from autograder.sandbox import CELL_TIMEOUT, LocalSession, sandbox_available, usage

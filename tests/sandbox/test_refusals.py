@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 # Tries the sandbox and grades; prints a JSON object. Its argument is the folder of submissions.
 GRADE = """
 import contextlib, io, json, sys, time
-from autograder.grading import sessions
+from autograder.grading.judging import sessions
 from autograder.grading.__main__ import main
 from autograder.sandbox import sandbox_available
 began, out = time.monotonic(), io.StringIO()
@@ -127,7 +127,7 @@ def test_a_rootless_container_can():
 
 
 def test_without_a_sandbox_the_instructor_is_told_what_is_left():
-    from autograder.grading.sessions import NO_SANDBOX
+    from autograder.grading.judging.sessions import NO_SANDBOX
 
     for words in ("read your files", "use the network", "Limits on time", "memory", "outside the students' processes"):
         assert words in NO_SANDBOX.replace("\n", " ")

@@ -1,0 +1,1 @@
+"""What every room of grading needs: the trusted notebooks, names and words."""

@@ -1,0 +1,1 @@
+"""What is kept of a class: the gradebook, attempts, tables, settings, the secret."""

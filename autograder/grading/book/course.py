@@ -1,0 +1,88 @@
+"""Where a course's files lie: nbgrader's own configuration, read the way nbgrader reads it."""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anatomy.system.files import replace
+from nbgrader.coursedir import CourseDirectory
+from traitlets import TraitError
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from autograder import ROOT
+from autograder.settings import Grading, refused
+
+from ..base.names import shown
+from .database import GradebookError
+from .late import PerDay
+
+# What a spreadsheet takes for a formula: at the start of a cell, and of what a semicolon separates where the list
+# separator is one. The wide ones count as well in some countries.
+_FORMULA = re.compile("(^|;)(?=\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+
+
+@dataclass
+class Course:
+    """directory: nbgrader's CourseDirectory. config: everything in nbgrader_config.py."""
+
+    directory: CourseDirectory
+    config: Config
+
+    @property
+    def root(self) -> Path:
+        return Path(self.directory.root)
+
+    @property
+    def db_url(self) -> str:
+        return self.directory.db_url
+
+    @property
+    def course_id(self) -> str:
+        return self.directory.course_id or "default_course"
+
+    @property
+    def settings(self) -> Grading:
+        return Grading(config=self.config)
+
+    def folder(self, step: str, student: str, unit: str) -> Path:
+        """Folder of one submission in nbgrader's layout; step: ``autograded_directory`` or ``feedback_directory``."""
+        return Path(self.directory.format_path(getattr(self.directory, step), student, unit))
+
+
+def load_course(root: str | os.PathLike[str] | None = None) -> Course:
+    """The Course of a folder: the working directory if it has an nbgrader_config.py, else the repository.
+
+    Raises GradebookError for a setting that has a value which it cannot have.
+    """
+    root = Path(root or (Path.cwd() if Path("nbgrader_config.py").exists() else ROOT)).resolve()
+    config = PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
+    if "root" not in config.CourseDirectory:
+        config.CourseDirectory.root = str(root)
+    if said := list(refused(config, Grading, PerDay)):
+        raise GradebookError("\n".join(said))
+    try:
+        return Course(CourseDirectory(config=config), config)
+    except TraitError as error:
+        raise GradebookError(f"nbgrader_config.py: {shown(str(error), 500)}") from None
+
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A CSV file. What a spreadsheet would run as a formula gets a quote in front; what is hidden is written out."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([_harmless(v) if isinstance(v, str) else v for v in row])
+    replace(path, table.getvalue().encode())
+
+
+def _harmless(text: str) -> str:
+    return text if _NUMBER.fullmatch(text) else _FORMULA.sub(r"\1'", shown(text, 1_000))

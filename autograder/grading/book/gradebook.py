@@ -1,0 +1,420 @@
+"""The one writer to nbgrader's gradebook. Everything about a submission is written in one transaction.
+
+Beside nbgrader's own tables stand those of ``stored.py``.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Protocol, Self, TypeVar
+
+import nbformat
+import sqlalchemy as sa
+from anatomy.program.units import grade_id
+from nbgrader.api import Assignment, Gradebook, Notebook, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy.orm import Session
+from traitlets.config import Config
+
+from autograder.settings import Grading
+
+from ..base.environment import find_alembic
+from ..base.masters import master
+from ..judging.results import GradedNotebook
+from . import extra, handed_out
+from .asking import ask_a_person
+from .database import GradebookError, alone, patient_url, patiently
+from .standing import Standing, standings
+from .stored import (
+    ATTEMPTS,
+    GRADED,
+    METADATA,
+    PUBLISHED,
+    Attempt,
+    Result,
+    attempt_of,
+    mark,
+    packed,
+    remarks,
+    result_of,
+    unpacked,
+)
+
+T = TypeVar("T")
+_NO_TIMES: Mapping[str, datetime] = MappingProxyType({})
+
+
+class Shelf(Protocol):
+    """Where the files of one submission lie; see ``pages/shelf.py``."""
+
+    def keep(self, digest: str, notebook: nbformat.NotebookNode) -> None:
+        """Keeps the graded notebook of an attempt."""
+
+    def kept(self, digest: str) -> nbformat.NotebookNode | None:
+        """What ``keep`` kept of an attempt, None where nothing was."""
+
+    def show(self, graded: GradedNotebook, standing: Standing, attempts: list[Attempt]) -> str:
+        """Writes what nbgrader and the student find on the disk; returns a hash of the page."""
+
+
+class GradebookWriter:
+    """Opens nbgrader's gradebook for writing results. A context manager; one at a time in a process.
+
+    Raises GradebookError where the database cannot be opened.
+    """
+
+    def __init__(self, db_url: str, course_id: str = "default_course", config: Config | None = None):
+        self.db_url, self.config = db_url, config
+        self.settings = Grading(config=config) if config else Grading()
+        self._units: set[str] = set()
+        find_alembic()
+        self.gradebook = patiently(lambda: self._open(course_id), db_url)
+
+    def _open(self, course_id: str) -> Gradebook:
+        with alone(self.db_url):
+            gradebook = Gradebook(patient_url(self.db_url), course_id)
+            METADATA.create_all(gradebook.engine, checkfirst=True)
+        return gradebook
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.gradebook.close()
+
+    @property
+    def _db(self) -> Session:
+        return self.gradebook.db
+
+    # ---- reading ---------------------------------------------------------------------------------------------------
+    def graded(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """dict (student, unit) → (digest, version) of everything that was graded."""
+
+        def read() -> tuple[Any, set[tuple[str, str]]]:
+            there = sa.select(SubmittedAssignment.student_id, Assignment.name).join(SubmittedAssignment.assignment)
+            rows = self._db.execute(_some(GRADED, "student_id", "unit", "digest", "version")).all()
+            return rows, {(student, unit) for student, unit in self._db.execute(there)}
+
+        # What was taken out of nbgrader's tables since (`nbgrader db student remove`) is not graded any more.
+        rows, there = self._read(read)
+        return {key: (r.digest, r.version) for r in rows if (key := (r.student_id, r.unit)) in there}
+
+    def students(self) -> list[str]:
+        """All students of the gradebook, those of the roster and those who handed in, sorted."""
+        return sorted(self._read(lambda: self._db.execute(sa.select(Student.id)).scalars().all()))
+
+    def results(self, unit: str | None = None, student: str | None = None) -> Iterator[Result]:
+        """All graded submissions (of one unit, of one student), by student and unit."""
+
+        def read() -> tuple[Any, Any, Any]:
+            rows = self._db.execute(_of(sa.select(GRADED), GRADED, student, unit).order_by("student_id", "unit"))
+            tried = self._db.execute(_of(sa.select(ATTEMPTS), ATTEMPTS, student, unit).order_by("graded_at"))
+            return rows.all(), tried.all(), standings(self._db, student, unit)
+
+        rows, tried, stands = self._read(read)
+        attempts: dict[tuple[str, str], list[Attempt]] = {}
+        for row in tried:
+            attempts.setdefault((row.student_id, row.unit), []).append(attempt_of(row))
+        for row in rows:
+            key = row.student_id, row.unit
+            if key in stands:  # else it was taken out of nbgrader's tables
+                yield result_of(row, stands[key], attempts.get(key, []))
+
+    def published(self) -> dict[tuple[str, str], tuple[float, float, str, str]]:
+        """dict (student, unit) → (score, penalty, mark, hash of the page) of what students were last shown."""
+        rows = self._read(lambda: self._db.execute(sa.select(PUBLISHED)).all())
+        return {(r.student_id, r.unit): (r.score, r.penalty, r.mark, r.page) for r in rows}
+
+    def _read(self, work: Callable[[], T]) -> T:
+        result = self._retry(work)
+        self._db.commit()
+        return result
+
+    # ---- writing ---------------------------------------------------------------------------------------------------
+    def write(
+        self,
+        graded: GradedNotebook,
+        digest: str,
+        version: str,
+        timestamp: datetime | None = None,
+        shelf: Shelf | None = None,
+    ) -> list[str]:
+        """Stores one GradedNotebook: scores, comments and the rows of our own tables, all or nothing.
+
+        Which attempt then counts is the course's setting. Manual scores, manual comments and an instructor's extra
+        credit stay as they are; a cell with a manual score, or of an extension whose extra credit an instructor changed
+        (``extra.settle``), is marked for another look.
+        shelf: where the files go, before the commit: what is on the disk is then never older than the database.
+        Returns sentences for the instructor.
+        """
+        self._ensure_unit(graded.unit)
+        return self._retry(lambda: self._write(graded, digest, version, timestamp, shelf))
+
+    def _write(
+        self,
+        graded: GradedNotebook,
+        digest: str,
+        version: str,
+        timestamp: datetime | None,
+        shelf: Shelf | None,
+    ) -> list[str]:
+        student, unit, now = graded.student, graded.unit, datetime.now(UTC).replace(tzinfo=None)
+        notebook = self._notebook(student, unit)
+        if notebook is None:
+            handed_out.add_submission(self.gradebook, student, unit)
+            notebook = self._notebook(student, unit)
+        old, attempts = self._row(student, unit), self._attempts(student, unit)
+        before = next((a for a in attempts if a.counts), None)
+        if before and before.digest != digest and before.result is None:
+            before.result = json.loads(old.result)
+        mine = Attempt(digest, timestamp, now, version, graded.score, False, packed(graded))
+        attempts = [*(a for a in attempts if a.digest != digest), mine]
+        counted = self._choose(notebook, attempts)
+        values = {
+            "digest": digest,
+            "version": version,
+            "seconds": graded.seconds,
+            "graded_at": now,
+            "times": (old.times if old else 0) + 1,
+        }
+        if shelf is not None and graded.notebook is not None:
+            shelf.keep(digest, graded.notebook)
+        self._count(notebook, student, unit, attempts, counted, values, shelf, graded if counted is mine else None)
+        self._db.commit()
+        return remarks(before, mine, counted)
+
+    def recount(
+        self, student: str, unit: str, shelf: Shelf | None = None, times: Mapping[str, datetime] = _NO_TIMES
+    ) -> None:
+        """Computes a stored submission anew from the gradebook and the attempts: which of them counts, what is taken
+        off for lateness, what its page says. No code of a student's runs. Raises GradebookError, OSError.
+
+        times: hash of a file → when it was handed in (UTC), where that became known since."""
+        self._ensure_unit(unit)
+        self._retry(lambda: self._recount(student, unit, shelf, times))
+
+    def _recount(self, student: str, unit: str, shelf: Shelf | None, times: Mapping[str, datetime]) -> None:
+        notebook, attempts, row = self._notebook(student, unit), self._attempts(student, unit), self._row(student, unit)
+        if notebook is None or row is None:
+            return
+        for attempt in attempts:
+            attempt.submitted_at = times.get(attempt.digest, attempt.submitted_at)
+            if attempt.counts and attempt.result is None:
+                attempt.result = json.loads(row.result)
+        self._count(notebook, student, unit, attempts, self._choose(notebook, attempts), {}, shelf, None)
+        self._db.commit()
+
+    def _count(
+        self,
+        notebook: SubmittedNotebook,
+        student: str,
+        unit: str,
+        attempts: list[Attempt],
+        counted: Attempt,
+        values: dict[str, Any],
+        shelf: Shelf | None,
+        graded: GradedNotebook | None,
+    ) -> None:
+        """Makes one of the attempts the one that the gradebook, the tables and the page show.
+
+        values: new ones of the row in GRADED. graded: the attempt itself, if it is at hand with its notebook.
+        """
+        old = self._row(student, unit)
+        last = json.loads(old.result) if old else {}
+        fresh = bool(values) or not next((a.counts for a in attempts if a is counted), False)
+        result = dict(counted.result or last)
+        if graded is None:
+            graded = unpacked(student, unit, result, shelf.kept(counted.digest) if shelf else None)
+        if fresh:
+            before = next((a.digest for a in self._attempts(student, unit) if a.counts), None)
+            result["extra"] = self._settle(notebook, graded, result, last, before != counted.digest)
+        else:
+            result["extra"] = last.get("extra", {})
+        ask_a_person(unit, notebook, result, last)
+        # Of several attempts, the time of one must not be held against another, of which none is known.
+        if counted.submitted_at is not None or len(attempts) > 1:
+            notebook.assignment.timestamp = counted.submitted_at
+        self._db.flush()
+        self._penalize(notebook)
+        self._db.flush()
+        values = {**values, "result": json.dumps(result)}
+        self._put(GRADED, student, unit, values)
+        for attempt in attempts:
+            attempt.counts = attempt is counted
+            stored = vars(attempt) | {"result": None if attempt.counts else json.dumps(attempt.result)}
+            self._put(ATTEMPTS, student, unit, stored, ATTEMPTS.c.digest == attempt.digest)
+        if shelf is not None:
+            standing = standings(self._db, student, unit)[student, unit]
+            page = shelf.show(graded, standing, attempts)
+            shown = {"score": standing.score, "penalty": standing.penalty, "page": page}
+            self._put(PUBLISHED, student, unit, shown | {"mark": mark(standing, attempts)})
+
+    def _settle(
+        self,
+        notebook: SubmittedNotebook,
+        graded: GradedNotebook,
+        result: dict[str, Any],
+        last: dict[str, Any],
+        changed: bool,
+    ) -> dict[str, extra.Remembered]:
+        """Writes computed points and comments into nbgrader's rows; returns what extra.py remembers.
+
+        changed: is it another file than the one that counted before? Else what a person decided is decided."""
+        verdicts = {grade_id(v.exercise): v for v in graded.verdicts}
+        held = {h.exercise for h in graded.held}
+        before, remembered = last.get("extra", {}), dict[str, extra.Remembered]()
+        untouched = set(result.get("untouched", ()))
+        for grade in notebook.grades:
+            verdict = verdicts.get(grade.cell.name)
+            if verdict is None:
+                continue
+            beyond = verdict.exercise in graded.extensions
+            grade.auto_score = 0.0 if beyond else verdict.score
+            decided = grade.manual_score is not None
+            asked = decided if changed else grade.needs_manual_grade
+            grade.needs_manual_grade = asked or (verdict.exercise in held and not decided)
+            kept = extra.settle(grade, verdict.score if beyond else None, before.get(verdict.exercise), changed)
+            if kept is not None:
+                remembered[verdict.exercise] = kept
+        for comment in notebook.comments:
+            comment.auto_comment = "No response." if comment.cell.name in untouched else None
+        return remembered
+
+    def _choose(self, notebook: SubmittedNotebook, attempts: list[Attempt]) -> Attempt:
+        """The attempt that counts: by the setting the last, or the one with most points after those for lateness."""
+        if self.settings.attempts == "last":
+            return max(attempts, key=lambda a: a.graded_at)
+        student = notebook.assignment.student_id
+        due = notebook.assignment.duedate  # with the student's extension, if there is one
+
+        def worth(attempt: Attempt) -> tuple[float, datetime]:
+            handed_in = attempt.submitted_at
+            late = max(0.0, (handed_in - due).total_seconds()) if due and handed_in else 0.0
+            return attempt.score - self.penalty(student, attempt.score, late), attempt.graded_at
+
+        return max(attempts, key=worth)
+
+    def decide(self, student: str, unit: str, exercise: str, points: float) -> None:
+        """An instructor's points for one exercise of a submission, as the formgrader would write them.
+
+        Raises GradebookError for more points than the exercise has.
+        """
+        self._retry(lambda: self._decide(student, unit, exercise, points))
+
+    def _decide(self, student: str, unit: str, exercise: str, points: float) -> None:
+        notebook, trusted = self._notebook(student, unit), master(unit)
+        most = next((float(e.points) for e in trusted.exercises if e.id == exercise), 0.0)
+        grade = next((g for g in notebook.grades if g.cell.name == grade_id(exercise)), None) if notebook else None
+        if grade is None or not 0 <= points <= most:
+            raise GradebookError(f"{exercise} takes 0 to {most:g} points, not {points:g}.")
+        if exercise in trusted.extensions:  # its cell takes no points but extra ones, see extra.py
+            grade.extra_credit = points
+        else:
+            grade.manual_score = points
+        grade.needs_manual_grade = False
+        self._db.flush()
+        self._penalize(notebook)
+        self._db.commit()
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+    def _row(self, student: str, unit: str) -> Any:
+        return self._db.execute(_of(sa.select(GRADED), GRADED, student, unit)).first()
+
+    def _attempts(self, student: str, unit: str) -> list[Attempt]:
+        """Attempts at a unit. A gradebook from before they were kept has one: what was graded last."""
+        found = self._db.execute(_of(sa.select(ATTEMPTS), ATTEMPTS, student, unit)).all()
+        row = None if found else self._row(student, unit)
+        if row is not None:
+            result = json.loads(row.result)
+            points = sum(v["score"] for v in result["verdicts"])
+            notebook = self._notebook(student, unit)
+            when = notebook.assignment.timestamp if notebook else None
+            return [Attempt(row.digest, when, row.graded_at, row.version, points, True, result)]
+        return [attempt_of(r) for r in found]
+
+    def _put(
+        self,
+        table: sa.Table,
+        student: str,
+        unit: str,
+        values: dict[str, Any],
+        *which: sa.ColumnElement[bool],
+    ) -> None:
+        here = (table.c.student_id == student, table.c.unit == unit, *which)
+        if not self._db.execute(sa.update(table).values(**values).where(*here)).rowcount:
+            self._db.execute(sa.insert(table).values(student_id=student, unit=unit, **values))
+
+    def _notebook(self, student: str, unit: str) -> SubmittedNotebook | None:
+        query = (
+            sa.select(SubmittedNotebook)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
+            .where(SubmittedAssignment.student_id == student, Assignment.name == unit, Notebook.name == unit)
+        )
+        return self._db.execute(query).scalars().first()
+
+    def _penalize(self, notebook: SubmittedNotebook) -> None:
+        """nbgrader's late penalty, through whatever plugin nbgrader_config.py names (none by default)."""
+        late = notebook.assignment.total_seconds_late
+        self._db.expire(notebook, ["score"])
+        student = notebook.assignment.student_id
+        notebook.late_submission_penalty = self.penalty(student, notebook.score, late) if late > 0 else None
+
+    def penalty(self, student: str, score: float, late: float) -> float:
+        """Points that the course's plugin takes from ``score`` for ``late`` seconds: 0 to ``score``."""
+        if late <= 0:
+            return 0.0
+        steps = AssignLatePenalties(config=self.config)
+        steps.init_plugin()
+        penalty = steps.plugin_inst.late_submission_penalty(student, score, late)
+        return min(max(0.0, penalty or 0.0), score)
+
+    def handed_out(self, unit: str) -> Gradebook:
+        """nbgrader's gradebook, with the unit in it."""
+        self._ensure_unit(unit)
+        return self.gradebook
+
+    def forget_removed(self) -> None:
+        """Deletes our rows of students and submissions that are no longer in nbgrader's tables."""
+
+        def work() -> None:
+            there = set(standings(self._db))
+            for table in (GRADED, ATTEMPTS, PUBLISHED):
+                rows = self._db.execute(_some(table, "student_id", "unit").distinct()).all()
+                for student, unit in {tuple(r) for r in rows} - there:
+                    self._db.execute(sa.delete(table).where(table.c.student_id == student, table.c.unit == unit))
+            self._db.commit()
+
+        self._retry(work)
+
+    def _ensure_unit(self, unit: str) -> None:
+        """The unit's assignment as ``nbgrader generate_assignment`` would store it."""
+        if unit in self._units:
+            return
+        with alone(self.db_url):
+            self._retry(
+                lambda: handed_out.update_unit(self.gradebook, self.db_url, master(unit), self.settings.written_answers)
+            )
+        self._units.add(unit)
+
+    def _retry(self, work: Callable[[], T]) -> T:
+        def undo() -> None:
+            self._db.rollback()
+            self._db.expunge_all()
+
+        return patiently(work, self.db_url, undo)
+
+
+def _some(table: sa.Table, *names: str) -> sa.Select[Any]:
+    return sa.select(*(table.c[name] for name in names))
+
+
+def _of(query: sa.Select[Any], table: sa.Table, student: str | None, unit: str | None) -> sa.Select[Any]:
+    if student is not None:
+        query = query.where(table.c.student_id == student)
+    return query if unit is None else query.where(table.c.unit == unit)

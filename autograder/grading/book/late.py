@@ -1,0 +1,25 @@
+"""Late policies that a course can choose in nbgrader_config.py, as plugins of nbgrader's."""
+
+import math
+
+from nbgrader.plugins import BasePlugin
+from traitlets import Float
+
+
+class PerDay(BasePlugin):
+    """Takes a share of the points for each day that is begun after the due date.
+
+    ``c.AssignLatePenalties.plugin_class = "autograder.grading.book.late.PerDay"`` switches it on; the rest is set like
+    ``c.PerDay.percent = 5``.
+    """
+
+    percent = Float(10.0, help="Percent of the points that are taken off for each day.").tag(config=True)
+    most = Float(100.0, help="No more than this percent is taken off, however late it is.").tag(config=True)
+    grace_minutes = Float(10.0, help="So many minutes after the due date cost nothing.").tag(config=True)
+
+    def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float:
+        """Points to take off; score: points without it."""
+        if total_seconds_late <= 60 * self.grace_minutes:
+            return 0.0
+        days = math.ceil(total_seconds_late / 86_400)
+        return score * min(self.percent * days, self.most, 100.0) / 100.0

@@ -1,0 +1,1 @@
+"""From files somebody handed in to a notebook that can be run: finding, opening, matching, rebuilding."""

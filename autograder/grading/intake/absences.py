@@ -1,0 +1,93 @@
+"""Remarks about what a notebook asks for and grading does not have: packages, somebody at the keyboard.
+
+The statements that need it are passed over when the notebook runs (``autograder.sandbox.shell``). This says so from the
+source, so that nothing that the student's process claims is needed.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.machinery import PathFinder
+
+from nbformat import NotebookNode
+
+from autograder.sandbox import packages
+
+from ..base.masters import MARK
+from ..base.names import shown
+from ..base.notes import Note
+from ..source.parsing import parsed
+
+MAX_NAMED = 8  # packages in the sentence
+_COLAB = "google.colab"
+MAX_LOOKED = 100  # packages that are looked for
+_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)  # what stands inside runs when it is called
+
+
+def absences(notebook: NotebookNode) -> list[Note]:
+    """Notes about a rebuilt notebook's answers and cells of the student's own."""
+    imported: dict[str, str] = {}  # package → how it is first named
+    asks = False
+    for cell in notebook.cells:
+        if cell.metadata[MARK]["role"] not in ("answer", "extra"):
+            continue
+        source = cell.source
+        if "import" not in source and "input" not in source or (tree := parsed(source)) is None:
+            continue
+        for statement in tree.body:
+            for name in _imported(statement):
+                imported.setdefault(name.partition(".")[0], name)
+            asks = asks or "input" in source and _asks(statement)
+    notes = []
+    missing = [name for package, name in list(imported.items())[:MAX_LOOKED] if not _is_there(package)]
+    if missing:
+        named = ", ".join(shown(n, 40) for n in missing[:MAX_NAMED])
+        more = " and others" if len(missing) > MAX_NAMED or len(imported) > MAX_LOOKED else ""
+        notes.append(
+            Note(
+                "submission.not_installed",
+                f"Not installed where notebooks are graded: {named}{more}. The imports were passed over, and so was "
+                "each statement that needs them.",
+            )
+        )
+    if asks:
+        sentence = "Nobody answers input() while a notebook is graded: the statements that call it were passed over."
+        notes.append(Note("submission.input", sentence))
+    return notes
+
+
+def _imported(statement: ast.stmt) -> Iterator[str]:
+    """Modules that a statement at a cell's top level imports."""
+    if isinstance(statement, ast.Import):
+        yield from (a.name for a in statement.names)
+    elif isinstance(statement, ast.ImportFrom) and not statement.level and statement.module:
+        yield statement.module
+
+
+_listed = cache(packages.listed_packages)
+
+
+@cache
+def _is_there(name: str) -> bool:
+    if name in sys.stdlib_module_names or name == "anatomy" or packages.normalized(name) in _listed():
+        return True
+    folders = [f for f in sys.path if "site-packages" in f or "dist-packages" in f]
+    return PathFinder.find_spec(name, folders) is not None and name not in packages.staff_modules()
+
+
+def never_there(name: str) -> bool:
+    """Is a dotted name Colab's own, which is nowhere else? A statement that uses it was passed over."""
+    return (name == _COLAB or name.startswith(f"{_COLAB}.")) and not _is_there(_COLAB.partition(".")[0])
+
+
+def _asks(statement: ast.stmt) -> bool:
+    """Does a statement call ``input`` when it runs?"""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "input":
+            return True
+        if not isinstance(node, _LATER):
+            todo += ast.iter_child_nodes(node)
+    return False

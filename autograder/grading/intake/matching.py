@@ -1,0 +1,257 @@
+"""Which cell of a submission is which cell of the course.
+
+A cell is known by its mark (nbgrader's ``grade_id``), else by its id, else because it is word for word a cell of the
+course. Where an exercise's answer is not found so, or was left as it was given out, the cells of the student's own
+are asked what they define: programs that rewrite notebooks lose marks and ids, and cells are merged, split and copied.
+
+What counts is what would count in Jupyter, where the cells run in their order and the last definition stays; only
+that empty copies, copies with a syntax error and stubs that were left alone take nothing away.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from autograder import exercises
+from autograder.judge.spec import Exercise
+
+from ..base.masters import Master, gradable_units, master
+from ..base.notes import Note
+from ..source.defining import Definitions, Reader, names_of
+from . import slips
+from .opening import BadSubmission
+from .raw import RawCell, grade_id_of, source_of, squeezed
+
+MAX_COPIES = 50  # of one answer cell, not counting those that are empty or as they were given out
+
+
+@dataclass
+class Matched:
+    """names: for each cell what the course calls it, None for one of the student's own. chosen: grade_id of an answer →
+    number of the cell whose source counts. before, after: grade_id → numbers of copies that define something else as
+    well, to be run before and after it. dropped: numbers of cells that do not run. found: number of a cell of the
+    student's own → exercise whose answer it is. open: exercises whose answer cell holds nothing, because the answer is
+    absent or stands in another cell. absent: ids of exercises without an answer."""
+
+    names: list[str | None]
+    chosen: dict[str, int] = field(default_factory=dict)
+    before: dict[str, list[int]] = field(default_factory=dict)
+    after: dict[str, list[int]] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+    found: dict[int, str] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
+    notes: list[Note] = field(default_factory=list)
+
+
+def match(cells: Sequence[RawCell], trusted: Master) -> Matched:
+    """Matched of a submission's cells. Raises BadSubmission where none of them is the unit's."""
+    sources = [source_of(c) for c in cells]
+    texts = [squeezed(s) for s in sources]
+    marked = {name for c in cells if (name := grade_id_of(c)) is not None}
+    result = Matched(_names(cells, texts, marked, trusted))
+    graded = {n for n in result.names if n in trusted.checks or n in trusted.answers}
+    if not graded:
+        _refuse_other_unit(marked, trusted.unit)
+    released = [c for c in trusted.notebook.cells if grade_id_of(c) in trusted.answers]
+    reader = Reader(sources.__getitem__, released)
+    for name, exercise in trusted.answers.items():
+        copies = [i for i, n in enumerate(result.names) if n == name]
+        if len(copies) > 1:
+            _choose(name, exercise, copies, sources, reader, result)
+        elif copies:
+            result.chosen[name] = copies[0]
+    courses = {squeezed(c.source) for c in trusted.notebook.cells if c.cell_type == "code"}
+    untouched = {i for i, text in enumerate(texts) if text in courses}
+    by_name = _find_by_name(cells, trusted, reader, untouched, result)
+    if not graded:
+        _check_unit(cells, reader, trusted.unit)
+    if not marked:
+        result.notes.insert(0, _marks_lost(by_name))
+    else:
+        result.notes += [_found(e, where) for e, where in by_name]
+    return result
+
+
+def _names(cells: Sequence[RawCell], texts: Sequence[str], marked: set[str], trusted: Master) -> list[str | None]:
+    """What the course calls each cell, by mark, id and text (without its white space)."""
+    known = {grade_id_of(c) or c.get("id"): c for c in trusted.notebook.cells}
+    by_id = {c.get("id"): grade_id_of(c) or c.get("id") for c in trusted.notebook.cells}
+
+    def named(cell: RawCell) -> str | None:
+        if grade_id_of(cell) in known:
+            return grade_id_of(cell)
+        name = by_id.get(cell["id"]) if isinstance(cell.get("id"), str) else None
+        # An unmarked cell with the id of one whose mark is elsewhere is a copy of it.
+        return None if name in marked else name
+
+    names = [named(c) for c in cells]
+    there = set(names)
+    lost = {squeezed(c.source): n for n, c in known.items() if n not in there and c.cell_type == "code"}
+    # Of what was given out to be filled in, a copy without marks is one of those that hold nothing.
+    blank = {squeezed(known[n].source): n for n in trusted.answers}
+    for i, cell in enumerate(cells):
+        if names[i] is None and cell.get("cell_type") == "code":
+            names[i] = lost.pop(texts[i], None) or blank.get(texts[i])
+    for name in trusted.written:
+        _name_written(name, cells, texts, names, trusted)
+    return names
+
+
+def _name_written(
+    name: str, cells: Sequence[RawCell], texts: Sequence[str], names: list[str | None], trusted: Master
+) -> None:
+    """Where nothing stands in the cell for the written answer, or it lost mark and id, the answer is the text of the
+    student's own that follows it, or follows the question."""
+    book = trusted.notebook.cells
+    place = next(i for i, c in enumerate(book) if grade_id_of(c) == name)
+    question, given = squeezed(book[place - 1].source), squeezed(book[place].source)
+    if any(n == name and text not in ("", given) for n, text in zip(names, texts, strict=True)):
+        return
+    courses = {squeezed(c.source) for c in book}
+    if name not in names and given in texts:
+        names[texts.index(given)] = name
+    for i in range(1, len(cells)):
+        follows = names[i - 1] == name or texts[i - 1] in (question, given)
+        if follows and names[i] is None and cells[i].get("cell_type") == "markdown":
+            if texts[i] and texts[i] not in courses:
+                names[i] = name
+                return
+
+
+def _choose(
+    name: str, exercise: Exercise, copies: list[int], sources: Sequence[str], reader: Reader, result: Matched
+) -> None:
+    """Of several copies of an answer cell, the one that counts and those that run beside it."""
+    targets = set(exercise.targets)
+    some = [i for i in copies if sources[i].strip()][-MAX_COPIES:]
+    read = {i: d for i in some if (d := reader[i]) is not None}
+    real = {t for d in read.values() for t in (d.binds - d.stubs) & targets}
+    kept: list[int] = []
+    bound: set[str] = set()
+    for i in reversed(read):
+        if not read[i].stubs & real and read[i].binds - bound:
+            kept.insert(0, i)
+            bound |= read[i].binds
+    answers = [i for i in kept if read[i].binds & real]
+    if answers:
+        chosen = answers[-1]
+    else:  # stubs beside real functions in each, or nothing at all
+        kept = [i for i in kept if not read[i].stubs]
+        worth = lambda i: (len((read[i].binds - read[i].stubs) & real) if i in read else 0, not _is_stub(i, read), i)
+        chosen = max(some or copies[:1], key=worth)
+    result.chosen[name] = chosen
+    result.before[name] = [i for i in kept if i < chosen]
+    result.after[name] = [i for i in kept if i > chosen]
+    result.dropped |= set(copies) - set(kept) - {chosen}
+    which = f"the last one that defines {names_of(exercise)} counts" if real else "none of them holds an answer"
+    if real and chosen != copies[-1]:
+        which += f", which is number {copies.index(chosen) + 1}"
+    sentence = f"The answer cell of {exercise.id} appears {len(copies)} times: {which}."
+    result.notes.append(Note("submission.answer_twice", sentence, exercise.id))
+    if chosen + 1 in copies and slips.is_rest(sources[chosen + 1]):  # JupyterLab gives both halves the cell's mark
+        result.notes.append(Note(*slips.SPLIT, exercise.id))
+
+
+def _is_stub(number: int, read: Mapping[int, Definitions]) -> bool:
+    return number in read and bool(read[number].stubs)
+
+
+def _find_by_name(
+    cells: Sequence[RawCell], trusted: Master, reader: Reader, untouched: set[int], result: Matched
+) -> list[tuple[Exercise, str]]:
+    """Answers that stand in cells that are not marked as theirs: (exercise, the other exercise whose cell it is, or "")
+    for each, and all of ``result`` that follows from it. untouched: cells as the course gave them out."""
+    unanswered: dict[str, Exercise] = {}
+    for name, exercise in trusted.answers.items():
+        if name not in result.chosen:
+            result.absent.add(exercise.id)
+            unanswered[name] = exercise
+        elif result.chosen[name] in untouched or _left_alone(reader, result.chosen[name], exercise):
+            unanswered[name] = exercise
+    if not unanswered:
+        return []
+    wanted = {t for e in unanswered.values() for t in e.targets}
+    running = {i: n for n, i in result.chosen.items()}
+    reads = [
+        i
+        for i, cell in enumerate(cells)
+        if i not in result.dropped | untouched
+        and (i in running or cell.get("cell_type") == "code" and result.names[i] not in trusted.answers)
+        and reader.mentions(i, wanted)
+    ]
+    read = {i: d for i in reads if (d := reader[i]) is not None}
+    found = []
+    for name, exercise in unanswered.items():
+        targets = set(exercise.targets)
+        holders = [i for i, d in read.items() if i != result.chosen.get(name) and d.written & targets]
+        if not holders:
+            continue
+        result.absent.discard(exercise.id)
+        result.open.add(exercise.id)
+        *drafts, last = holders
+        for i in holders:
+            if i not in running:  # also an edited cell of the course: what is graded is not that
+                result.names[i] = None
+        again = read[last].binds & targets
+        result.dropped |= {i for i in drafts if i not in running and read[i].binds <= again}
+        other = trusted.answers[running[last]].id if last in running else result.found.get(last, "")
+        if last not in running:
+            result.found.setdefault(last, exercise.id)
+        found.append((exercise, other))
+    result.dropped -= set(result.found)
+    return found
+
+
+def _left_alone(reader: Reader, number: int, exercise: Exercise) -> bool:
+    """Is nothing in an answer cell but what the course gave out?"""
+    read = reader[number]
+    return read is not None and not (read.binds - read.stubs) and read.stubs <= set(exercise.targets)
+
+
+def _found(exercise: Exercise, other: str) -> Note:
+    place = f"in the answer cell of {other}" if other else "in a cell of your own"
+    sentence = (
+        f"The answer cell of {exercise.id} is missing or as it was given out; {names_of(exercise)} was found {place}."
+    )
+    return Note("submission.found_by_name", sentence, exercise.id)
+
+
+def _marks_lost(by_name: Sequence[tuple[Exercise, str]]) -> Note:
+    how = "; the cells were found by their ids or their text."
+    if by_name:
+        how = f"; answers were found by the names of what they define: {', '.join(names_of(e) for e, _ in by_name)}."
+    return Note(
+        "submission.marks_lost",
+        f"The course's cell marks were lost on the way (another program saved the notebook?){how}",
+    )
+
+
+def _refuse_other_unit(marked: Iterable[str], unit: str) -> None:
+    for other in gradable_units() if marked else ():
+        if other != unit and set(marked) & master(other).answers.keys():
+            raise _other_unit(other, unit)
+
+
+def _check_unit(cells: Sequence[RawCell], reader: Reader, unit: str) -> None:
+    """Raises BadSubmission for a notebook without marks that defines more of another unit's functions, or none."""
+    defined: set[str] = set()
+    for i, cell in enumerate(cells):
+        if cell.get("cell_type") == "code" and (read := reader[i]):
+            defined |= read.written
+    counts = {u: sum(not defined.isdisjoint(e.targets) for e in exercises.of_unit(u)) for u in gradable_units()}
+    other = max(counts, key=lambda u: (counts[u], u == unit))
+    if counts[other] and other != unit:
+        raise _other_unit(other, unit)
+    if not counts[other]:
+        raise BadSubmission(
+            "submission.no_marks",
+            "The notebook has none of the course's cell marks, and no cell defines a function that this unit asks for: "
+            "it was rebuilt or converted by another program, or is another notebook. Download the unit again, put the "
+            "answers in, and submit that file.",
+        )
+
+
+def _other_unit(other: str, unit: str) -> BadSubmission:
+    return BadSubmission(
+        "submission.other_unit", f"This is the notebook of {other}, not of {unit}: it lies in the wrong folder."
+    )

@@ -1,0 +1,215 @@
+"""Opens what lies below one folder that others have filled.
+
+Nothing is followed (links), waited for (FIFOs, sockets, devices) or read without bound: every component is opened from
+the descriptor of the one above it, and what was opened is looked at again before a byte is read, so that nothing that
+changes meanwhile makes a difference. Only the topmost folder, which is the instructor's own, may be a link.
+"""
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+from ..base.names import cut, shown
+
+Problem = tuple[str, str]  # (slug, one sentence for people)
+Path = str | os.PathLike[str] | bytes
+MAX_BYTES = 100 << 20  # of a notebook; one with 50 MB of output is still read
+MAX_ENTRIES = 2_000  # of a folder: what comes after them is not looked at
+# Windows has none of these but has no links, FIFOs or devices in folders either; macOS has all of them.
+_FLAGS = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
+    _FLAGS |= getattr(os, _flag, 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
+_CHUNK = 1 << 20
+
+
+class BadSubmission(ValueError):
+    """Nothing in the file can be graded. ``name`` is a slug for the table, the message one sentence for people."""
+
+    def __init__(self, name: str, message: str):
+        super().__init__(message)
+        self.name = name
+
+
+class Folder:
+    """An open folder. A context manager; ``Folder(path)`` raises OSError, everything below it BadSubmission."""
+
+    def __init__(self, path: Path):
+        self.path = os.fsdecode(path)
+        if _BY_DESCRIPTOR:
+            self._fd = os.open(self.path, os.O_RDONLY | _DIRECTORY | getattr(os, "O_CLOEXEC", 0))
+        else:
+            self._fd = -1
+            os.listdir(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the descriptor back; nothing else of the folder can be opened then."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def folder(self, name: str) -> "Folder":
+        """A folder in this one. Raises BadSubmission for anything else of this name."""
+        kind = self._kind(name)
+        if kind and not stat.S_ISDIR(kind):
+            raise _not_regular(name, kind, "folder")
+        found = object.__new__(Folder)
+        found.path, found._fd = os.path.join(self.path, name), -1
+        if _BY_DESCRIPTOR:
+            found._fd = self._open(name, _DIRECTORY, "folder")
+        return found
+
+    def names(self, most: int = MAX_ENTRIES) -> tuple[list[str], bool]:
+        """(names of the entries, were there more than ``most``?). Which are left out is the file system's choice."""
+        found: list[str] = []
+        try:
+            with os.scandir(self._fd if _BY_DESCRIPTOR else self.path) as entries:
+                for entry in entries:
+                    if len(found) == most:
+                        return sorted(found), True
+                    found.append(os.fsdecode(entry.name))
+        except OSError as error:
+            raise _unreadable(os.path.basename(self.path), error) from None
+        return sorted(found), False
+
+    def kind(self, name: str) -> str:
+        """What an entry is, without opening it: "folder", "file", or what stands in the sentences; "" for nothing."""
+        mode = self._kind(name)
+        return _what(mode) if mode else ""
+
+    def read(self, name: str, most: int = MAX_BYTES) -> bytes:
+        """Contents of a regular file in this folder, of at most ``most`` bytes. Raises BadSubmission."""
+        return b"".join(self._chunks(name, most))
+
+    def digest(self, name: str, most: int = MAX_BYTES) -> str:
+        """SHA-256 of what ``read`` would return, without keeping it."""
+        digest = hashlib.sha256()
+        for chunk in self._chunks(name, most):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def _chunks(self, name: str, most: int) -> Iterator[bytes]:
+        kind = self._kind(name)
+        if kind and not stat.S_ISREG(kind):  # not even opened: some devices act on that
+            raise _not_regular(name, kind, "file")
+        fd = self._open(name, 0, "file")
+        try:
+            about = os.fstat(fd)  # of what was opened: it may no longer be what was there a moment ago
+            if not stat.S_ISREG(about.st_mode):
+                raise _not_regular(name, about.st_mode, "file")
+            if about.st_size > most:
+                raise _too_large(name, about.st_size, most)
+            left = most + 1
+            while left and (chunk := os.read(fd, min(left, _CHUNK))):
+                left -= len(chunk)
+                yield chunk
+            if not left:  # it grew, or its size was a lie
+                raise _too_large(name, most + 1, most)
+        except OSError as error:
+            raise _unreadable(name, error) from None
+        finally:
+            os.close(fd)
+
+    def _kind(self, name: str) -> int:
+        """st_mode of an entry, a link's own; 0 where it cannot be told, so that opening it says why."""
+        try:
+            if _BY_DESCRIPTOR:
+                return os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
+            return os.lstat(os.path.join(self.path, name)).st_mode
+        except (OSError, ValueError):
+            return 0
+
+    def _open(self, name: str, more: int, wanted: str) -> int:
+        if name in ("", ".", "..") or "/" in name or "\0" in name or (os.altsep and os.altsep in name):
+            raise BadSubmission("submission.layout", f"{shown(name)} is no name of a file.")
+        try:
+            if _BY_DESCRIPTOR:
+                return os.open(name, _FLAGS | more, dir_fd=self._fd)
+            return os.open(os.path.join(self.path, name), _FLAGS | more)
+        except FileNotFoundError:
+            raise BadSubmission("submission.missing", f"There is no {wanted} {shown(name)}.") from None
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.ENOTDIR):
+                raise _not_regular(name, 0, wanted) from None
+            raise _unreadable(name, error) from None
+
+
+@contextmanager
+def below(root: Path, parts: Sequence[str]) -> Iterator[Folder]:
+    """The folder ``root/parts[0]/parts[1]/…``. ``root`` may be a link, nothing below it. Raises BadSubmission; OSError
+    for ``root`` itself."""
+    current = Folder(root)
+    try:
+        for part in parts:
+            current, above = current.folder(part), current
+            above.close()
+        yield current
+    finally:
+        current.close()
+
+
+def read_below(root: Path, parts: Sequence[str], most: int = MAX_BYTES) -> bytes:
+    """Contents of the regular file ``root/parts[0]/…``, as ``below`` and ``Folder.read`` do it."""
+    with below(root, parts[:-1]) as folder:
+        return folder.read(parts[-1], most)
+
+
+def read_submission(path: str | os.PathLike[str]) -> bytes:
+    """Bytes of a submitted notebook in a folder that is trusted. Raises BadSubmission for one that is missing, too
+    large, or anything else than a regular file."""
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        return read_below(folder, [name])
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise BadSubmission("submission.missing", f"There is no file {shown(name)}.") from None
+        raise _unreadable(name, error) from None
+
+
+def _what(mode: int) -> str:
+    for test, word in (
+        (stat.S_ISREG, "file"),
+        (stat.S_ISDIR, "folder"),
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(mode):
+            return word
+    return "a device"
+
+
+def _not_regular(name: str, mode: int, wanted: str) -> BadSubmission:
+    what = _what(mode) if mode else "no regular file or folder"
+    if what == "folder":
+        return BadSubmission("submission.is_a_folder", f"{shown(name)} is a folder, not a notebook: submit the file.")
+    if what == "file":
+        return BadSubmission("submission.layout", f"{shown(name)} is a file; it should be a folder.")
+    rest = "links to other files are not followed" if what == "a link" else "only regular files are read"
+    expected = "a regular file" if wanted == "file" else "a folder"
+    return BadSubmission("submission.not_a_file", f"{shown(name)} is not {expected} but {what}: {rest}.")
+
+
+def _too_large(name: str, size: int, most: int) -> BadSubmission:
+    return BadSubmission(
+        "submission.too_large",
+        f"{shown(name)} has {size / 1e6:.3g} MB, more than the {most / 1e6:.3g} MB that are read. Clear the outputs "
+        "and submit again.",
+    )
+
+
+def _unreadable(name: str, error: OSError) -> BadSubmission:
+    return BadSubmission(
+        "submission.unreadable", f"{shown(name)} cannot be read: {cut(error.strerror or 'error', 80)}."
+    )

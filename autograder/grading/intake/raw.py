@@ -1,0 +1,110 @@
+"""The cells of a notebook file as they came: JSON objects of which nothing else is known.
+
+Every format of notebooks that has been in use for fifteen years is read; in the older ones (2 and 3) the cells stand in
+worksheets, and a code cell's source is called ``input``.
+"""
+
+import json
+import re
+from typing import Any
+
+from .opening import BadSubmission
+
+MAX_SOURCE = 200_000  # characters of one cell
+RawCell = dict[str, Any]  # a cell as it came: only that it is a JSON object is known
+_CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
+_KINDS = (  # first bytes → what such a file is
+    (b"%PDF", "a PDF"),
+    (b"PK\x03\x04", "a zip archive, or a document that is one"),
+    (b"\x1f\x8b", "a compressed archive"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"<", "a web page, such as one that asks to sign in"),
+    (b"import ", "a Python script"),
+    (b"from ", "a Python script"),
+    (b"#", "a Python script or a Markdown text"),
+)
+
+
+def cells_of(data: bytes) -> list[RawCell]:
+    """The cells of a notebook file, whatever else stands in it. Raises BadSubmission."""
+    if not data.strip(b"\x00 \t\r\n"):
+        raise BadSubmission(
+            "submission.empty_file", "The file is empty: nothing arrived. Save the notebook and submit it again."
+        )
+    try:
+        book = json.loads(_text_of(data))
+    except (ValueError, RecursionError) as error:
+        raise BadSubmission("submission.not_json", _what_it_is(data, error)) from None
+    cells = book.get("cells") if isinstance(book, dict) else None
+    if cells is None and isinstance(book, dict):
+        cells = _in_worksheets(book.get("worksheets"))
+    if not isinstance(cells, list):
+        raise BadSubmission(
+            "submission.not_a_notebook", "The file is JSON, but not a notebook: it has no list of cells."
+        )
+    return [c for c in cells if isinstance(c, dict)]
+
+
+def _text_of(data: bytes) -> str:
+    """A file's text: UTF-8, or UTF-16 as some editors save it. Raises UnicodeDecodeError."""
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    bare = next((code for code, begin in (("utf-16-le", b"{\0"), ("utf-16-be", b"\0{")) if data.startswith(begin)), "")
+    return data.decode("utf-16" if wide else bare or "utf-8-sig")
+
+
+def _what_it_is(data: bytes, error: Exception) -> str:
+    """One sentence about a file that cannot be read as JSON: what it is, as far as that can be seen, and what to do."""
+    begin, again = data.lstrip()[:16], "Submit the notebook itself, the file that ends in .ipynb."
+    for first, kind in _KINDS:
+        if begin.startswith(first):
+            return f"The file is not a notebook but {kind}. {again}"
+    if found := _CONFLICT.search(data):
+        line = data.count(b"\n", 0, found.start()) + 1
+        return (
+            f"The file holds the marks of a merge that git could not make, from line {line} on, and so is no notebook "
+            "any more. Choose one of the two versions, open it in JupyterLab, save it, and submit it again."
+        )
+    if isinstance(error, UnicodeDecodeError):
+        return (
+            "The file is not a notebook as Jupyter writes it: its text is not in UTF-8. Another program may have saved "
+            "it in another encoding. Open it in JupyterLab, save it, and submit it again; or save it as UTF-8 there."
+        )
+    if isinstance(error, json.JSONDecodeError) and (
+        error.pos >= len(error.doc.rstrip()) - 1 or error.msg.startswith("Unterminated string")
+    ):
+        return "The file ends in the middle: it was cut off on the way. Save the notebook and submit it again."
+    place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+    return (
+        f"The file is not a notebook: it cannot be read as JSON{place}. Another program may have changed it. Open it "
+        "in JupyterLab, or take an earlier version of it, save it, and submit it again."
+    )
+
+
+def _in_worksheets(sheets: Any) -> list[Any] | None:
+    if not isinstance(sheets, list):
+        return None
+    parts = [s["cells"] for s in sheets if isinstance(s, dict) and isinstance(s.get("cells"), list)]
+    return [cell for part in parts for cell in part] if parts else None
+
+
+def grade_id_of(cell: RawCell) -> str | None:
+    """nbgrader's mark of a cell, or None."""
+    meta = cell.get("metadata")
+    marks = meta.get("nbgrader") if isinstance(meta, dict) else None
+    value = marks.get("grade_id") if isinstance(marks, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def source_of(cell: RawCell) -> str:
+    """The text of a cell; "" where it has none."""
+    source = cell.get("source", cell.get("input", ""))
+    if isinstance(source, list):
+        source = "".join(s for s in source if isinstance(s, str))
+    # A lone surrogate is legal JSON and no text: it would stop whatever prints or stores it.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def squeezed(source: str) -> str:
+    """A source whose white space does not matter; no cell of the course is as long as what is left as it is."""
+    return " ".join(source.split()) if len(source) <= MAX_SOURCE else source

@@ -1,0 +1,1 @@
+"""One submission: its cells run in a sandbox, its answers judged, in a process that may be lost."""

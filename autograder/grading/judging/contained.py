@@ -1,0 +1,203 @@
+"""``grade_bytes``, ``rebuild``, ``grade_rebuilt`` as in ``grade.py`` and ``rebuild.py``, in a child that may be lost.
+
+All that reads a submission or what its code answered happens in the child (``autograder.sandbox.disposable``): parsing
+the notebook, looking at its source, comparing replies, wording verdicts. The session stays the parent's, who closes it.
+
+Where the child is lost, the part that it was at is settled (an exercise with zero points and the reason; another part
+by leaving it out), and the rest is graded in a new child. What had been settled before stays. Results come back as
+JSON; ``passing.py`` checks its form.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+from anatomy.judge.verdict import Verdict
+
+from autograder.judge.drawing import submission_key
+from autograder.judge.trusted import warm, zero
+from autograder.sandbox import Session, disposable
+from autograder.sandbox.disposable import Budget, ChildEnded, Line
+
+from ..base.masters import UnknownUnit, master
+from ..intake import rebuild as rebuilding
+from ..intake.rebuild import BadSubmission, Rebuilt
+from . import grade as direct
+from .following import builds_on
+from .grade import UNREADABLE_SOURCE, mark_followed, ungraded
+from .result_json import followed_from, graded_from, packed, rebuilt_from, to_json, verdict_from
+from .results import GradedNotebook
+from .work import CELLS, NOTEBOOK, PARTS, Followed, Work
+
+BUDGET = Budget()
+# All attempts on one submission together. Whatever is not settled by then earns nothing.
+TOTAL_SECONDS = 150.0
+_UNREADABLE = (
+    "submission.unreadable",
+    "The notebook cannot be read within the grader's limits on time and memory. Open it in JupyterLab, clear the "
+    "outputs, take out cells that do not belong to the course, and submit it again.",
+)
+TOO_COMPLICATED = (
+    "Your results could not be compared with the right ones: {}. Return the plain numbers, tensors or expressions "
+    "that the text asks for, no larger than it asks for."
+)
+_OUT_OF_TIME = "The time for this submission was used up before this exercise could be judged."
+
+_warmed: set[str] = set()  # units
+
+
+def grade_bytes(
+    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session], follow: bool = False
+) -> GradedNotebook:
+    """``grade.grade_bytes`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
+    if not disposable.available():
+        return direct.grade_bytes(data, unit, student, key, session_factory, follow)
+    try:
+        master(unit)
+    except UnknownUnit as error:
+        return ungraded(unit, student, "submission.unknown_unit", str(error))
+    key = submission_key(key, hashlib.sha256(data).hexdigest())
+    return _attempts(lambda: rebuilding.rebuild(data, unit), unit, student, key, session_factory, follow)
+
+
+def grade_rebuilt(
+    rebuilt: Rebuilt,
+    unit: str,
+    student: str,
+    key: bytes,
+    session_factory: Callable[[], Session],
+    follow: bool = False,
+) -> GradedNotebook:
+    """``grade.grade_rebuilt`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
+    if not disposable.available():
+        return direct.grade_rebuilt(rebuilt, unit, student, key, session_factory, follow)
+    return _attempts(lambda: rebuilt, unit, student, key, session_factory, follow)
+
+
+def rebuild(data: bytes, unit: str) -> Rebuilt:
+    """``rebuild.rebuild`` in a child. Raises BadSubmission, UnknownUnit, and ChildFailed for a mistake of ours."""
+    master(unit)  # here, so that every later child finds it made
+    if not disposable.available():
+        return rebuilding.rebuild(data, unit)
+
+    def inside(line: Line) -> bytes:
+        try:
+            return packed(to_json(rebuilding.rebuild(data, unit)))
+        except BadSubmission as error:
+            return _bad(error)
+
+    try:
+        return rebuilt_from(_read(disposable.run(inside, BUDGET)))
+    except ChildEnded:
+        raise BadSubmission(*_UNREADABLE) from None
+
+
+def _attempts(
+    read: Callable[[], Rebuilt],
+    unit: str,
+    student: str,
+    key: bytes,
+    session_factory: Callable[[], Session],
+    follow: bool,
+) -> GradedNotebook:
+    exercises = {e.id: e for e in master(unit).exercises}
+    settled: dict[str, Verdict] = {}
+    skipped: set[str] = set()
+    better: dict[str, Followed] = {}
+    prepare(unit)
+    if follow:
+        builds_on(unit)
+    left = TOTAL_SECONDS
+    while left > 0:
+        try:
+            work = _Attempt(read, (unit, student, key, follow), settled, skipped, better)
+            return _in_a_child(work, session_factory, replace(BUDGET, wall_seconds=left))
+        except BadSubmission as error:
+            return ungraded(unit, student, error.name, str(error))
+        except ChildEnded as end:
+            left -= end.seconds
+            for told in map(json.loads, end.notes):
+                if "own" in told:
+                    followed = followed_from(told)
+                    better[followed.verdict.exercise] = followed
+                else:
+                    verdict = verdict_from(told)
+                    settled[verdict.exercise] = verdict
+            part = end.step if end.step in PARTS else CELLS
+            if end.step in exercises and end.step not in settled:
+                settled[end.step] = zero(exercises[end.step], "generic.too_complicated", TOO_COMPLICATED.format(end))
+            elif part == NOTEBOOK:
+                return ungraded(unit, student, *_UNREADABLE)
+            elif part in skipped:
+                break
+            else:
+                skipped.add(part)
+    settled |= {i: f.verdict for i, f in better.items()}
+    verdicts = [settled.get(i) or zero(e, "generic.too_complicated", _OUT_OF_TIME) for i, e in exercises.items()]
+    graded = GradedNotebook(student, unit, verdicts, signs=[UNREADABLE_SOURCE])
+    mark_followed(graded, better)
+    return graded
+
+
+class _Attempt(Work):
+    """One attempt at a submission, in the child."""
+
+    def __init__(
+        self,
+        read: Callable[[], Rebuilt],
+        about: tuple[str, str, bytes, bool],
+        settled: Mapping[str, Verdict],
+        skipped: Collection[str],
+        followed: Mapping[str, Followed],
+    ):
+        super().__init__(settled, skipped, followed)
+        self.read, self.about = read, about
+
+    def run(self, session: Session, line: Line) -> bytes:
+        """The result as JSON."""
+        # A parallel loop would wait for threads that this process did not inherit.
+        torch.set_num_threads(1)
+        self.line = line
+        self.step(NOTEBOOK)
+        try:
+            rebuilt = self.read()
+        except BadSubmission as error:
+            return _bad(error)
+        return packed(to_json(direct.grade_in(session, rebuilt, *self.about, self)))
+
+    def step(self, name: str) -> None:
+        self.line.step(name)
+
+    def done(self, verdict: Verdict) -> None:
+        self.line.note(packed(asdict(verdict)))
+
+    def better(self, followed: Followed) -> None:
+        self.line.note(packed(asdict(followed)))
+
+
+def _in_a_child(work: _Attempt, session_factory: Callable[[], Session], budget: Budget) -> GradedNotebook:
+    with session_factory() as session:
+        answer = disposable.run(lambda line: work.run(session, line), budget, session.lend(), session.patience)
+    return graded_from(_read(answer))
+
+
+def _bad(error: BadSubmission) -> bytes:
+    return packed({"bad": [error.name, str(error)]})
+
+
+def _read(answer: bytes) -> dict[str, Any]:
+    """What a child sent. Raises BadSubmission where that is what it found."""
+    found = json.loads(answer)
+    if "bad" in found:
+        raise BadSubmission(*map(str, found["bad"]))
+    return found
+
+
+def prepare(unit: str) -> None:
+    """Makes in this process what every later fork of it would otherwise make anew. Raises UnknownUnit."""
+    if unit not in _warmed:
+        warm(master(unit).exercises)
+        _warmed.add(unit)

@@ -1,0 +1,232 @@
+"""Grades one submission: bytes of a notebook in, verdicts, signs and a notebook for the feedback out."""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+import nbformat
+from anatomy.judge.verdict import Mistake, Verdict
+from anatomy.system.texts import escaped
+from anatomy.system.translation import _, speaking
+
+from autograder.judge.drawing import student_key, submission_key
+from autograder.judge.trusted import zero
+from autograder.sandbox import Session
+
+from ..base.masters import MARK, UnknownUnit, master
+from ..base.words import amount, number
+from ..intake.rebuild import BadSubmission, Note, Rebuilt, language_of, read_submission, rebuild
+from ..source.signs import Sign, signs_of
+from .execution import ROLES_RUN, Output, run_notebook
+from .holding import hold
+from .results import GradedNotebook
+from .work import PAGES, SOURCE, Followed, Work
+
+# Verdicts that say more about the code than that it is wrong.
+_TELLING = {
+    "generic.timeout": "resources",
+    "generic.process_ended": "resources",
+    "generic.too_large": "resources",
+    "generic.too_complicated": "resources",
+    "generic.no_session": "resources",
+    "generic.malformed": "reply",
+    "generic.unreadable": "reply",
+    "generic.only_examples": "examples",
+}
+
+
+# In the place of the signs where looking for them took more than the grader's limits.
+UNREADABLE_SOURCE = Sign("dynamic code", "(source that cannot be examined within the grader's limits)", "the notebook")
+
+
+def grade_notebook(
+    path: str | os.PathLike[str],
+    unit: str,
+    student: str,
+    secret: str,
+    session_factory: Callable[[], Session],
+    follow: bool = False,
+) -> GradedNotebook:
+    """GradedNotebook of a submitted file; ``secret`` is the course's, the other arguments as for ``grade_bytes``."""
+    try:
+        data = read_submission(path)
+    except BadSubmission as error:
+        return ungraded(unit, student, error.name, str(error))
+    return grade_bytes(data, unit, student, student_key(secret, student, unit), session_factory, follow)
+
+
+def grade_bytes(
+    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session], follow: bool = False
+) -> GradedNotebook:
+    """GradedNotebook from the bytes of a submission.
+
+    Args:
+        data: contents of the submitted notebook.
+        unit: e.g. ``06-rope``.
+        student: the name that the gradebook knows.
+        key: ``student_key(secret, student, unit)``.
+        session_factory: called without arguments for a fresh autograder.sandbox.Session.
+        follow: the course's setting ``follow_through``.
+
+    Never raises on account of the submission. Raises SandboxUnavailable where no session can be had.
+    """
+    try:
+        rebuilt = rebuild(data, unit)
+    except (BadSubmission, UnknownUnit) as error:
+        return ungraded(unit, student, getattr(error, "name", "submission.unknown_unit"), str(error))
+    key = submission_key(key, hashlib.sha256(data).hexdigest())
+    return grade_rebuilt(rebuilt, unit, student, key, session_factory, follow)
+
+
+def grade_rebuilt(
+    rebuilt: Rebuilt,
+    unit: str,
+    student: str,
+    key: bytes,
+    session_factory: Callable[[], Session],
+    follow: bool = False,
+) -> GradedNotebook:
+    """The same from a ``rebuild.Rebuilt``; key: ``submission_key(...)``."""
+    with session_factory() as session:
+        return grade_in(session, rebuilt, unit, student, key, follow, Work())
+
+
+def grade_in(
+    session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, follow: bool, work: Work
+) -> GradedNotebook:
+    """The same in an open session that has seen nothing yet. work: is told of each step."""
+    with speaking(language_of(rebuilt.notebook)):
+        return _graded_in(session, rebuilt, unit, student, key, follow, work)
+
+
+def _graded_in(
+    session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, follow: bool, work: Work
+) -> GradedNotebook:
+    began = time.perf_counter()
+    exercises = master(unit).exercises
+    ran = run_notebook(rebuilt.notebook, exercises, session, key, work, follow)
+    work.step(SOURCE)
+    signs = _signs(rebuilt) if SOURCE not in work.skipped else [UNREADABLE_SOURCE]
+    graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, signs, ran.outputs, tries=rebuilt.tries)
+    mark_followed(graded, ran.followed)
+    _explain_missing(graded, rebuilt)
+    stood_in = {exercise: followed.offered for exercise, followed in ran.followed.items()}
+    hold(graded, rebuilt, exercises, SOURCE not in work.skipped, stood_in, ran.failed, ran.at_check)
+    graded.signs += _telling(graded)
+    work.step(PAGES)
+    if PAGES not in work.skipped:
+        graded.notebook = _with_outputs(rebuilt.notebook, graded)
+    graded.seconds = time.perf_counter() - began
+    return graded
+
+
+def ungraded(unit: str, student: str, name: str, sentence: str) -> GradedNotebook:
+    """GradedNotebook of a submission that could not even be read: zero points, with the reason everywhere."""
+    try:
+        verdicts = [zero(e, name, sentence) for e in master(unit).exercises]
+    except UnknownUnit:
+        verdicts = []
+    suspicious = [Sign("forgery", sentence, "the file")] if name == "submission.not_a_file" else []
+    return GradedNotebook(student, unit, verdicts, [Note(name, sentence)], suspicious, problem=(name, sentence))
+
+
+def mark_followed(graded: GradedNotebook, followed: Mapping[str, Followed]) -> None:
+    """Says which points were earned with the course's values in the place of the student's functions."""
+    graded.followed = {exercise: f.own for exercise, f in followed.items()}
+    graded.notes += [Note("follow_through", f.sentence, exercise) for exercise, f in followed.items()]
+
+
+def _signs(rebuilt: Rebuilt) -> list[Sign]:
+    found: list[Sign] = []
+    for cell in rebuilt.notebook.cells:
+        if cell.cell_type == "code" and cell.metadata[MARK]["role"] in ("answer", "extra"):
+            found += signs_of(cell.source, cell.id)
+    return found + [Sign("forgery", n.sentence, n.exercise or "the notebook") for n in rebuilt.notes if n.suspicious]
+
+
+def _telling(graded: GradedNotebook) -> list[Sign]:
+    found = []
+    for verdict in graded.verdicts:
+        for mistake in verdict.mistakes:
+            technique = _TELLING.get(mistake.name)
+            # Some points were earned on inputs never seen before: then it is an ordinary gap, not a learned table.
+            if technique and not (technique == "examples" and verdict.score):
+                found.append(Sign(technique, mistake.message[:160], verdict.exercise))
+            if mistake.name == "forbidden_builtin":
+                found.append(Sign("ban", mistake.message[:160], verdict.exercise))
+    return found
+
+
+def _explain_missing(graded: GradedNotebook, rebuilt: Rebuilt) -> None:
+    """Says why a name is not there: the cell is absent, or it raised before it could define anything."""
+    by_exercise = {
+        c.metadata[MARK].get("exercise"): c for c in rebuilt.notebook.cells if c.metadata[MARK]["role"] == "answer"
+    }
+    for verdict in graded.verdicts:
+        if not verdict.mistakes or verdict.mistakes[0].name != "generic.missing":
+            continue
+        output = graded.outputs.get(by_exercise[verdict.exercise].id)
+        if verdict.exercise in rebuilt.absent:
+            sentence = _("The answer cell is not in the submission.")
+        elif output and output.error:
+            name, text = output.error[:2]
+            said = name + (f": {text.splitlines()[0][:200]}" if text.strip() else "")
+            sentence = _("The answer cell itself raised {error}.").format(error=said)
+        else:
+            continue
+        verdict.mistakes[0] = Mistake(
+            "generic.cell_missing" if verdict.exercise in rebuilt.absent else "generic.cell_raised", sentence
+        )
+        for case in verdict.cases:
+            case.sentence = ""
+
+
+def _with_outputs(notebook: nbformat.NotebookNode, graded: GradedNotebook) -> nbformat.NotebookNode:
+    """Puts the printed text, errors and verdicts into the notebook, in the form that nbgrader reads scores from."""
+    verdicts, count = {v.exercise: v for v in graded.verdicts}, 0
+    for cell in notebook.cells:
+        mark = cell.metadata[MARK]
+        if mark["role"] in ROLES_RUN and cell.id in graded.outputs:
+            count += 1
+            cell.execution_count = count
+            cell.outputs = _cell_outputs(graded.outputs[cell.id])
+        elif mark["role"] == "check":
+            notes = [n.sentence for n in graded.notes if n.exercise == mark["exercise"]]
+            cell.outputs = score_outputs(verdicts[mark["exercise"]], notes, mark["exercise"] in graded.extensions)
+    return notebook
+
+
+def _cell_outputs(output: Output) -> list[nbformat.NotebookNode]:
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text=output.text)] if output.text.strip() else []
+    if output.error:
+        name, text, trace = output.error
+        outputs.append(
+            nbformat.v4.new_output(
+                "error", ename=name, evalue=text, traceback=[*trace.split("\n")[-12:], f"{name}: {text}"]
+            )
+        )
+    return outputs
+
+
+def score_outputs(verdict: Verdict, notes: Iterable[str] = (), extension: bool = False) -> list[nbformat.NotebookNode]:
+    """Outputs of a check cell: the verdict to read, then the score as the cell's first result.
+
+    nbgrader takes the first ``execute_result`` for the score, and full marks where there is none. An extension's
+    maximum is 0 there, and more would be refused: what was earned goes into the extra credit (``extra.py``).
+    """
+    if extension:
+        notes = [
+            *notes,
+            _("Extension: {n} of {points}, as extra credit.").format(
+                n=number(verdict.score), points=amount(verdict.max_score, "point")
+            ),
+        ]
+    text = "\n".join([verdict.text(), *notes])
+    page = verdict.html() + "".join(f"<p>{escaped(n)}</p>" for n in notes)
+    return [
+        nbformat.v4.new_output("display_data", data={"text/html": page, "text/plain": text}),
+        nbformat.v4.new_output(
+            "execute_result", data={"text/plain": f"{0 if extension else verdict.score:.6g}"}, execution_count=None
+        ),
+    ]

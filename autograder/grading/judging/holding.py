@@ -1,0 +1,114 @@
+"""Points that wait for a person: right answers to exercises with forbidden built-ins whose source calls for a look.
+
+``waiting.py`` is the instructor's side.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import nbformat
+from anatomy.judge.verdict import Mistake, Verdict
+
+from autograder.judge.spec import Exercise
+
+from ..base.masters import MARK
+from ..base.names import cut
+from ..intake.absences import never_there
+from ..intake.rebuild import Rebuilt
+from ..source.calls import UNRESOLVED, Calls, Finding, read_calls
+from .results import GradedNotebook, Held
+
+MAX_EVIDENCE = 160  # characters of a line
+
+
+def hold(
+    graded: GradedNotebook,
+    rebuilt: Rebuilt,
+    exercises: Sequence[Exercise],
+    readable: bool = True,
+    stood_in: Mapping[str, Sequence[str]] | None = None,
+    failed: Collection[str] = (),
+    at_check: Collection[str] = (),
+) -> None:
+    """Takes the points of answers that call what right ones do not need, and notes them in ``graded.held``.
+
+    What is plainly a forbidden built-in is a wrong answer. readable: False where the source was too much for the
+    grader; then everything with a ban is held. stood_in: exercise → functions that were the course's own when it
+    earned its points. failed: ids of cells that did not run to their end. at_check: exercises whose answers were asked
+    at their check, before the cells below it ran. Never raises on account of the student's source.
+    """
+    banned = [(i, e) for i, e in enumerate(exercises) if e.forbidden and graded.verdicts[i].score]
+    if not banned:
+        return
+    for i, exercise, finding in _found(rebuilt, banned, readable, stood_in or {}, failed, at_check):
+        verdict = graded.verdicts[i]
+        cases = [replace(c, points=0.0) for c in verdict.cases]
+        mistakes = [_mistake(exercise, verdict, finding), *verdict.mistakes]
+        graded.verdicts[i] = replace(verdict, passed=False, score=0.0, cases=cases, mistakes=mistakes)
+        if not finding.forbidden:
+            evidence = finding.evidence[:MAX_EVIDENCE]
+            graded.held.append(Held(exercise.id, verdict.score, finding.name[:MAX_EVIDENCE], evidence, finding.where))
+
+
+def _found(
+    rebuilt: Rebuilt,
+    banned: Iterable[tuple[int, Exercise]],
+    readable: bool,
+    stood_in: Mapping[str, Sequence[str]],
+    failed: Collection[str],
+    at_check: Collection[str],
+) -> list[tuple[int, Exercise, Finding]]:
+    """The worst finding of each exercise that has one."""
+    nothing = Finding(UNRESOLVED, "(source that cannot be examined within the grader's limits)", "the notebook", 1)
+    if not readable:
+        return [(i, e, nothing) for i, e in banned]
+    found = []
+    try:
+        calls = read_calls(rebuilt.notebook, failed)
+        checks = {
+            c.metadata[MARK]["exercise"]: c.id for c in rebuilt.notebook.cells if c.metadata[MARK]["role"] == "check"
+        }
+        for i, exercise in banned:
+            own = calls
+            if exercise.id in stood_in:
+                own = _with(rebuilt.notebook, stood_in[exercise.id])
+            elif exercise.id in at_check:
+                own = read_calls(rebuilt.notebook, failed, checks[exercise.id], calls)
+            findings = own.findings(exercise.targets, exercise.forbidden)
+            # Whatever could put something there after all is a finding of its own.
+            findings = [f for f in findings if not never_there(f.name)]
+            found += [(i, exercise, findings[0])] if findings else []
+    except Exception:  # source that the reader stumbles over is source for a person
+        return [(i, e, nothing) for i, e in banned]
+    return found
+
+
+def _with(notebook: nbformat.NotebookNode, names: Iterable[str]) -> Calls:
+    """The calls of a notebook that has functions of the course's own besides."""
+    source = "".join(f"def {name}(*args, **kwargs): ...\n" for name in names)
+    cell = nbformat.v4.new_code_cell(source, metadata={MARK: {"role": "setup"}})
+    return read_calls(nbformat.from_dict({"cells": [*notebook.cells, cell]}))
+
+
+def _mistake(exercise: Exercise, verdict: Verdict, finding: Finding) -> Mistake:
+    own = finding.cell.startswith("extra-")
+    place = f"Line {finding.line} of {'a cell of your own' if own else 'cell ' + finding.cell}"
+    if finding.forbidden:
+        return Mistake(
+            "forbidden_builtin",
+            f"{place} uses {finding.name}. {exercise.forbidden_message} ({cut(finding.evidence, 80)})",
+        )
+    what = (
+        "does something that the grader cannot follow"
+        if finding.name == UNRESOLVED
+        else f"uses {finding.name[:80]}, or something it cannot be told from"
+        if finding.name.startswith(".")
+        else f"uses {finding.name[:80]}"
+    )
+    computed = f"{round(verdict.score, 2):g} of {round(verdict.max_score, 2):g}"
+    return Mistake(
+        "held",
+        f"{place} {what} ({cut(finding.evidence, 80)}); right answers to this exercise do not need it. The computed "
+        f"points ({computed}) wait until a person has looked. If you do not want to wait, take that line out and "
+        f"submit again. {exercise.forbidden_message}",
+    )

@@ -1,0 +1,1 @@
+"""nbgrader's own commands with the course's steps in them."""

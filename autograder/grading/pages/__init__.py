@@ -1,0 +1,1 @@
+"""What people read: the students' pages, the class report, rubrics."""

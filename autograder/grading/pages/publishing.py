@@ -1,0 +1,211 @@
+"""``make publish``: makes tables and pages agree with the gradebook again.
+
+For after an instructor gave points, wrote comments, moved a due date or changed a setting. What is taken off for
+lateness is computed anew; no student's code runs. Says what changed, what is stale and what waits for a person.
+"""
+
+import argparse
+import hashlib
+import math
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from ..base.names import never_fails, shown
+from ..base.words import amount, number
+from ..book.course import Course, load_course
+from ..book.database import GradebookError
+from ..book.gradebook import GradebookWriter
+from ..book.stored import Result, mark
+from ..book.tables import STALE, missing, status, write_grades
+from ..book.unstored import remembered
+from ..intake import collect
+from ..intake.stamps import parse_stamp
+from .shelf import Shelf
+
+MAX_LINES = 100
+MAX_NAMES = 8  # of students in one line
+
+
+@dataclass
+class Published:
+    """changed: sentences, one for each page that is new. kept: how many were as they should be. stale, waiting:
+    (student, unit) of what is to be graded again, and (student, unit, cells) of what a person has to look at."""
+
+    changed: list[str] = field(default_factory=list)
+    kept: int = 0
+    stale: list[tuple[str, str]] = field(default_factory=list)
+    waiting: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+def publish(
+    course: Course,
+    writer: GradebookWriter,
+    students: Collection[str] | None = None,
+    units: Collection[str] | None = None,
+) -> Published:
+    """Brings every page up to what the gradebook says, of some students or units only where they are given.
+
+    Raises GradebookError, and OSError where a page cannot be written.
+    """
+    writer.forget_removed()
+    for unit in {unit for _, unit in writer.graded()}:
+        writer.handed_out(unit)  # with or without points for the written answer, as it is set now
+    done, before = Published(), writer.published()
+    files = {(s.student, s.unit): s for s in handed_in(course) if s.known}
+    for result in writer.results():
+        key = result["student"], result["unit"]
+        if (students and key[0] not in students) or (units and key[1] not in units):
+            continue
+        shelf, last = Shelf(course, *key), before.get(key)
+        good = last is not None and _hash(shelf.page) == last[3]
+        times = _new_times(result, files.get(key))
+        if not (good and last and mark_of(result) == last[2]) or times or _open_to_change(result, writer):
+            writer.recount(*key, shelf, times)
+            result = next(writer.results(student=key[0], unit=key[1]))
+        if not (good and last and mark_of(result) == last[2]):
+            done.changed.append(_change(result, last))
+        else:
+            done.kept += 1
+        if result["standing"].waiting:
+            done.waiting.append((*key, len(result["standing"].waiting)))
+        if status(result) == STALE or (key in files and files[key].digest != result["digest"]):
+            done.stale.append(key)
+    return done
+
+
+def _new_times(result: Result, file: collect.Submission | None) -> dict[str, datetime]:
+    """The time that stands beside a file which was graded without it, or with another one."""
+    when = parse_stamp(file.timestamp) if file is not None and file.timestamp else None
+    if file is None or when is None:
+        return {}
+    return {a.digest: when for a in result["attempts"] if a.digest == file.digest and a.submitted_at != when}
+
+
+def mark_of(result: Result) -> str:
+    """``gradebook.mark`` of what is stored."""
+    return mark(result["standing"], result["attempts"])
+
+
+def _open_to_change(result: Result, writer: GradebookWriter) -> bool:
+    """Can lateness or the choice between attempts have another outcome than the last time?"""
+    standing, tried = result["standing"], result["attempts"]
+    if len(tried) > 1 and (writer.settings.attempts == "best" or not max(tried, key=lambda a: a.graded_at).counts):
+        return True
+    due = writer.penalty(result["student"], sum(standing.points.values()), standing.late)
+    return not math.isclose(due, standing.penalty, abs_tol=1e-9)
+
+
+def _hash(page: Path) -> str:
+    try:
+        return hashlib.sha256(page.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _change(result: Result, shown_last: tuple[float, float, str, str] | None) -> str:
+    standing = result["standing"]
+    was, old_penalty = shown_last[:2] if shown_last else (None, 0.0)
+    off = f", {number(standing.penalty)} off for lateness" if standing.penalty else ""
+    off = ", nothing off for lateness any more" if old_penalty and not standing.penalty else off
+    points = f"{number(standing.score)} of {amount(standing.max_score, 'point')}"
+    name = f"{shown(result['student'], 80)}, {result['unit']}"
+    if was is None or round(was, 6) == round(standing.score, 6):
+        return f"{name}: {points}{off}; the page is new."
+    return f"{name}: {number(was)} → {points}{off}."
+
+
+def handed_in(course: Course) -> list[collect.Submission]:
+    """What lies in the course's folder of submissions now; nothing if there is no such folder."""
+    try:
+        return collect.find(Path(course.directory.root) / course.directory.submitted_directory)
+    except OSError:
+        return []
+
+
+def absent(writer: GradebookWriter) -> list[str]:
+    """Lines for the console: of whom nothing was handed in, by unit."""
+    return [
+        f"no submission: {unit}: {len(names)} of the gradebook's students ({_few(names)})."
+        for unit, names in missing(list(writer.results()), writer.students()).items()
+    ]
+
+
+def about(writer: GradebookWriter, done: Published) -> list[str]:
+    """Lines for the console: what an instructor should know of a class beside its points."""
+    lines = absent(writer)
+    if done.waiting:
+        some = _few([f"{student}/{unit}" for student, unit, _ in done.waiting])
+        lines.append(f"waiting: {_who(done.waiting)} for points in the formgrader ({some}).")
+    if done.stale:
+        some = _few([f"{student}/{unit}" for student, unit in done.stale])
+        lines.append(
+            f"stale: {amount(len(done.stale), 'submission')}, where the file or the exercises changed since ({some})."
+        )
+    return lines
+
+
+def _who(waiting: Sequence[object]) -> str:
+    return "1 submission waits" if len(waiting) == 1 else f"{len(waiting)} submissions wait"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(shown(n, 80) for n in names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+
+
+def report(done: Published, lines: Sequence[str]) -> None:
+    """Prints what was done, at most MAX_LINES lines of a kind, and ``lines``."""
+    for line in done.changed[:MAX_LINES]:
+        print(line)
+    if len(done.changed) > MAX_LINES:
+        print(f"… and {len(done.changed) - MAX_LINES} more.")
+    for student, unit, count in done.waiting[:MAX_LINES]:
+        what = "1 answer waits" if count == 1 else f"{count} answers wait"
+        print(f"waiting: {shown(student, 80)}/{unit}: {what} for points in the formgrader.")
+    for student, unit in done.stale[:MAX_LINES]:
+        print(f"stale: {shown(student, 80)}/{unit}: the file or the exercises changed; `make grade` grades it again.")
+    for line in lines:
+        print(line)
+    print(
+        f"{amount(len(done.changed), 'page')} written, {done.kept} as they should be; {_who(done.waiting)} for a "
+        f"person; stale: {len(done.stale)}. grades.csv is new."
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status: 0 done, 2 refused, 130 stopped with Ctrl-C."""
+    never_fails(sys.stdout, sys.stderr)
+    summary = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m autograder.grading.pages.publishing", description=summary)
+    parser.add_argument("--student", action="append", help="only this student (may be repeated)")
+    parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
+    options = parser.parse_args(argv)
+    try:
+        course = load_course()
+        with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
+            known = {(r["student"], r["unit"]) for r in writer.results()}
+            if not known:
+                raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
+            for wanted, have, what in ((options.student, 0, "student"), (options.unit, 1, "unit")):
+                if unknown := sorted(set(wanted or ()) - {key[have] for key in known}):
+                    raise GradebookError(f"Nothing is graded of the {what} {shown(', '.join(unknown), 200)}.")
+            done = publish(course, writer, options.student, options.unit)
+            write_grades(course.root / "grades.csv", writer, remembered(writer))
+            lines = absent(writer)
+    except GradebookError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped. What was written is whole; run the same command again.", file=sys.stderr)
+        return 130
+    report(done, lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

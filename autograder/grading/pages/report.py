@@ -1,0 +1,416 @@
+"""``python -m autograder.grading.pages.report``: the class report, one HTML page and one CSV (make report).
+
+Scores per exercise, the mistakes that the class made most, and the submissions that carry signs of cheating, each
+with its evidence. The page loads nothing and has no script; all that students wrote is escaped.
+"""
+
+import argparse
+import html
+import os
+import statistics
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import quote
+
+from anatomy.judge.verdict import Verdict
+from anatomy.program.units import grade_id
+from anatomy.system.files import replace
+from anatomy.system.texts import escaped
+
+from ..base.masters import UnknownUnit, master
+from ..base.names import never_fails
+from ..base.words import amount, number
+from ..book.course import Course, load_course, write_table
+from ..book.database import GradebookError
+from ..book.gradebook import GradebookWriter
+from ..book.stored import Result
+from ..book.tables import counts, missing
+from ..book.unstored import Problem, remembered
+from ..intake.rebuild import Note
+from ..source.signs import WORDS, Sign
+from . import similar
+from .feedback import END, head
+
+Link = Callable[[Result], str]  # the address of a submission's feedback page, or ""
+
+MAX_NAMES = 20  # of students in one line
+FOLLOWED = "follow_through"  # notes that have a section of their own
+# Signs that honest work seldom carries: they decide the order, and who is listed as suspicious at all.
+STRONG = (
+    "patching",
+    "judge",
+    "ban",
+    "forgery",
+    "examples",
+    "reply",
+    "notebook machinery",
+    "introspection",
+    "comparison",
+    "network",
+    "dynamic code",
+    "grader's files",
+    "processes",
+)
+
+
+@dataclass
+class Row:
+    """One exercise over the class. points: what it can give; most: its part of the maximum, 0 for an extension.
+    mistakes: Counter of names; words: name → message; tries: where known."""
+
+    unit: str
+    exercise: str
+    title: str
+    points: float
+    most: float
+    scores: list[float] = field(default_factory=list)
+    passed: int = 0
+    mistakes: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+    tries: list[int] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.scores) if self.scores else 0.0
+
+
+def summarize(results: Iterable[Result]) -> tuple[list[Row], list[Result]]:
+    """(rows per exercise in course order, results) from ``GradebookWriter.results``.
+
+    Files that nobody could read are in no row: they say nothing about what the class can do.
+    """
+    results = list(results)
+    rows: dict[tuple[str, str], Row] = {}
+    for result in results:
+        for v in result["verdicts"] if counts(result) else ():
+            row = rows.get((result["unit"], v.exercise))
+            if row is None:
+                row = rows[result["unit"], v.exercise] = Row(
+                    result["unit"], v.exercise, _title(result["unit"], v), v.max_score, result["most"][v.exercise]
+                )
+            row.scores.append(result["scores"][v.exercise])
+            row.passed += v.passed
+            # What is wrong with a file is said once, in the table of files, not at each of its exercises.
+            if not v.passed and v.mistakes and not v.mistakes[0].name.startswith("submission."):
+                row.mistakes[v.mistakes[0].name] += 1
+                row.words.setdefault(v.mistakes[0].name, v.mistakes[0].message)
+            if result["tries"].get(v.exercise):
+                row.tries.append(result["tries"][v.exercise])
+    return [rows[k] for k in sorted(rows, key=_order)], results
+
+
+def _order(key: tuple[str, str]) -> tuple[str, int]:
+    unit, exercise = key
+    try:
+        return unit, [e.id for e in master(unit).exercises].index(exercise)
+    except (UnknownUnit, ValueError):
+        return unit, 1_000
+
+
+def _title(unit: str, verdict: Verdict) -> str:
+    try:
+        return next((e.title for e in master(unit).exercises if e.id == verdict.exercise), verdict.exercise)
+    except UnknownUnit:
+        return verdict.exercise
+
+
+def suspicious(results: Iterable[Result]) -> list[tuple[Result, list[Sign]]]:
+    """(result, its strong signs), most telling first."""
+    found = [(r, [s for s in r["signs"] if s.technique in STRONG]) for r in results]
+    return sorted(((r, s) for r, s in found if s), key=lambda p: (-len({x.technique for x in p[1]}), p[0]["student"]))
+
+
+def page(
+    rows: Sequence[Row],
+    results: Sequence[Result],
+    link: Link = lambda result: "",
+    absent: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    unstored: Sequence[Problem] = (),
+    hints: str = "",
+) -> str:
+    """The report as HTML. absent: unit → students without a submission. unstored: entries of the folder without any
+    result. hints: a section about submissions that resemble each other."""
+    esc = escaped
+    out = [
+        head("Class report"),
+        f"<h1>Class report</h1><p>{amount(len(results), 'submission')} of "
+        f"{amount(len({r['student'] for r in results}), 'student')}. Points are those that count: an instructor's "
+        "where one was given. Those of extensions are extra: they count beside the maximum.</p>",
+    ]
+    for unit in sorted({r["unit"] for r in results}):
+        mine = [r for r in rows if r.unit == unit]
+        totals = [r["standing"].score for r in results if r["unit"] == unit and counts(r)]
+        if not totals:
+            out += [f"<h2>{esc(unit)}: no submission could be read</h2>", *_left_out(unit, results, absent)]
+            continue
+        most = next(r["standing"].max_score for r in results if r["unit"] == unit and counts(r))
+        out.append(
+            f"<h2>{esc(unit)}: {amount(len(totals), 'submission')}, mean {number(statistics.fmean(totals))} of "
+            f"{number(most)}, median {number(statistics.median(totals))}</h2>"
+        )
+        out += _left_out(unit, results, absent)
+        tried = any(r.tries for r in mine)
+        out.append(
+            '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
+            f'<th scope="col">Mean points</th>{"<th scope=col>Median tries</th>" if tried else ""}'
+            '<th scope="col" class="wide">Most frequent mistakes</th></tr></thead><tbody>'
+        )
+        for r in mine:
+            share, count = r.passed / len(r.scores), len(r.scores)
+            mistakes = "".join(
+                f"<li>{n} × <code>{esc(name)}</code>: {esc(_short(r, name))}</li>"
+                for name, n in r.mistakes.most_common(4)
+            )
+            tries = f'<td class="n">{statistics.median(r.tries):g}</td>' if tried and r.tries else "<td></td>" * tried
+            out.append(
+                f'<tr><td>{esc(r.title)}<br><code>{esc(r.exercise)}</code></td><td class="n">'
+                f'<meter min="0" max="1" value="{share:.3f}">{share:.0%}</meter> {r.passed} of {count}</td>'
+                f'<td class="n">{r.mean:.2f} of {r.points:g}{"" if r.most else " extra"}</td>'
+                f"{tries}<td><ul>{mistakes}</ul></td></tr>"
+            )
+        out.append("</tbody></table>")
+    out += (
+        _odd_files(results, link)
+        + _without_result(unstored)
+        + _waiting(results, link)
+        + _held(results, link)
+        + _followed(results, link)
+        + [hints]
+    )
+    out += _evidence(results, link)
+    return "".join(out) + END
+
+
+def _left_out(unit: str, results: Sequence[Result], absent: Mapping[str, Sequence[str]]) -> list[str]:
+    """Who is not in the figures of a unit, and why."""
+    unread = [r["student"] for r in results if r["unit"] == unit and not counts(r)]
+    some = (("could not be read", unread), ("handed nothing in", absent.get(unit, ())))
+    return [
+        f'<p class="note">Not in these figures: {len(names)} {what} '
+        f"({escaped(', '.join(names[:MAX_NAMES]))}{', …' if len(names) > MAX_NAMES else ''}).</p>"
+        for what, names in some
+        if names
+    ]
+
+
+def _without_result(problems: Sequence[Problem]) -> list[str]:
+    """Entries of the folder that nothing could be stored for."""
+    if not problems:
+        return []
+    items = "".join(
+        f'<tr><td class="name">{escaped(s)}</td><td class="name">{escaped(u)}</td><td>{escaped(sentence)}</td></tr>'
+        for s, u, _, sentence in problems
+    )
+    return [
+        f'<h2>Entries without a result ({len(problems)})</h2><table class="scores"><thead><tr><th scope="col">'
+        'Entry</th><th scope="col">Unit</th><th scope="col" class="wide">What</th></tr></thead>'
+        f"<tbody>{items}</tbody></table>"
+    ]
+
+
+def _waiting(results: Sequence[Result], link: Link) -> list[str]:
+    """What a person has to look at, apart from held points, which have a table of their own."""
+    rows = [(r, sorted(r["standing"].waiting - {grade_id(h.exercise) for h in r["held"]})) for r in results]
+    items = "".join(
+        f'<tr><td class="name">{_student(r, link)}</td><td class="name">{escaped(r["unit"])}</td>'
+        f"<td><code>{escaped(', '.join(cells))}</code></td></tr>"
+        for r, cells in rows
+        if cells
+    )
+    if not items:
+        return []
+    return [
+        "<h2>Waiting for a person</h2><p>Written answers without points, and cells with an instructor's points whose "
+        "answer was graded again since: look at them in the formgrader, then run <code>make publish</code>.</p>"
+        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Unit</th><th scope="col" '
+        f'class="wide">Cells</th></tr></thead><tbody>{items}</tbody></table>'
+    ]
+
+
+def _short(row: Row, name: str) -> str:
+    # A student's own exception text differs from one to the next: the first is an example, no more.
+    words = textwrap.shorten(row.words[name], 200, placeholder=" …")
+    return f"“{words}”" if name.startswith("generic.") else words
+
+
+def _student(result: Result, link: Link) -> str:
+    address, name = link(result), escaped(result["student"])
+    return f'<a href="{html.escape(address)}">{name}</a>' if address else name
+
+
+def _pages(result: Result, link: Link) -> str:
+    """A link to the page, for where the name itself cannot be one: a summary is pressed to unfold it."""
+    address = link(result)
+    return (
+        f'<p><a href="{html.escape(address)}">Feedback page of {escaped(result["student"])}</a></p>' if address else ""
+    )
+
+
+def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
+    notes: list[tuple[Result, Note]] = [
+        (r, n) for r in results for n in r["notes"] if not n.suspicious and n.name != FOLLOWED
+    ]
+    if not notes:
+        return []
+    items = "".join(
+        f'<tr><td class="name">{_student(r, link)}</td><td class="name">{escaped(r["unit"])}</td>'
+        f"<td>{escaped(n.sentence)}</td></tr>"
+        for r, n in notes
+    )
+    return [
+        f'<h2>Files with something odd ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
+        'Student</th><th scope="col">Unit</th><th scope="col" class="wide">What</th></tr></thead>'
+        f"<tbody>{items}</tbody></table>"
+    ]
+
+
+def _held(results: Sequence[Result], link: Link) -> list[str]:
+    rows = [(r, h) for r in results for h in r["held"]]
+    if not rows:
+        return []
+    open_ones = sum(h.exercise not in r["decided"] for r, h in rows)
+    out = [
+        f"<h2>Points held for a look ({open_ones} open)</h2><p>These answers gave right results, and their source "
+        "calls what right answers to an exercise with forbidden built-ins do not need, or what cannot be resolved. "
+        "That is no proof of anything: look at the line, then give the points in the formgrader, or with "
+        '<code>make held ARGS="release student exercise"</code>. Elsewhere nothing was found.</p>'
+        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Exercise</th>'
+        '<th scope="col">Points</th><th scope="col" class="wide">Line</th></tr></thead><tbody>'
+    ]
+    for r, h in rows:
+        given = h.exercise in r["decided"]
+        points = f"{number(r['scores'][h.exercise])} given" if given else f"{number(h.points)} held"
+        out.append(
+            f'<tr><td class="name">{_student(r, link)}</td><td><code>{escaped(h.exercise)}</code></td>'
+            f'<td class="n">{points}</td><td>{escaped(h.where)}: {escaped(h.name)}<br>'
+            f"<code>{escaped(h.evidence)}</code></td></tr>"
+        )
+    return [*out, "</tbody></table>"]
+
+
+def _followed(results: Sequence[Result], link: Link) -> list[str]:
+    """Whose exercises earned more with the course's own function in the place of an earlier answer."""
+    items = "".join(
+        f'<tr><td class="name">{_student(r, link)}</td><td><code>{escaped(e)}</code></td>'
+        f'<td class="n">{number(alone)} → {number(next(v.score for v in r["verdicts"] if v.exercise == e))}</td></tr>'
+        for r in results
+        for e, alone in r["followed"].items()
+    )
+    if not items:
+        return []
+    return [
+        "<h2>Followed through</h2><p>These exercises failed because an earlier answer of the same notebook is missing "
+        "or wrong, and earned their points with the values of the course's own function in its place "
+        "(<code>c.Grading.follow_through</code>).</p>"
+        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Exercise</th>'
+        f'<th scope="col">Computed points</th></tr></thead><tbody>{items}</tbody></table>'
+    ]
+
+
+def _evidence(results: Sequence[Result], link: Link) -> list[str]:
+    listed = suspicious(results)
+    out = [
+        f"<h2>Signs of cheating ({amount(len(listed), 'submission')})</h2><p>A sign is evidence to look at, not a "
+        "verdict: scores come from inputs that nobody had seen, and are right whatever is listed here. That a "
+        "submission is not listed means that nothing was found in it, no more.</p>"
+    ]
+    for result, signs in listed:
+        total, most = result["standing"].score, result["standing"].max_score
+        out.append(
+            f"<details><summary><b>{escaped(result['student'])}</b>, {escaped(result['unit'])} "
+            f"({number(total)} of {amount(most, 'point')}): {escaped(', '.join(_techniques(signs)))}</summary>"
+            f"{_pages(result, link)}<ul>"
+        )
+        for s in signs[:20]:
+            out.append(
+                f"<li>{escaped(WORDS.get(s.technique, s.technique))} ({escaped(s.where)}): "
+                f"<code>{escaped(s.evidence)}</code></li>"
+            )
+        out.append("</ul></details>")
+    return out
+
+
+def _techniques(signs: Iterable[Sign]) -> list[str]:
+    return list(dict.fromkeys(s.technique for s in signs))
+
+
+def _alike(course: Course, results: Iterable[Result], link: Link) -> str:
+    """The section about submissions that resemble each other, from the notebooks that lie in autograded/."""
+    known = {(r["student"], r["unit"]): r for r in results if counts(r)}
+    found = similar.find(course, known)
+    return "".join(similar.section(found, lambda student, unit: _student(known[student, unit], link)))
+
+
+def write_report(course: Course, writer: GradebookWriter) -> tuple[Path, Path]:
+    """Writes report.html and report.csv beside the gradebook; returns their paths. Raises GradebookError where
+    nothing is graded yet."""
+    results = list(writer.results())
+    if not results:
+        raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
+    absent = missing(results, writer.students())
+    rows, results = summarize(results)
+    paths = course.root / "report.html", course.root / "report.csv"
+
+    def link(result: Result) -> str:
+        feedback = course.folder("feedback_directory", result["student"], result["unit"]) / f"{result['unit']}.html"
+        return quote(os.path.relpath(feedback, course.root)) if feedback.exists() else ""
+
+    replace(paths[0], page(rows, results, link, absent, remembered(writer), _alike(course, results, link)).encode())
+    write_table(
+        paths[1],
+        (
+            "unit",
+            "exercise",
+            "submissions",
+            "passed",
+            "mean_score",
+            "max_score",
+            "max_extra",
+            "median_tries",
+            "mistake",
+            "times_made",
+        ),
+        [
+            (
+                r.unit,
+                r.exercise,
+                len(r.scores),
+                r.passed,
+                f"{r.mean:.3f}",
+                f"{r.most:g}",
+                "0" if r.most else f"{r.points:g}",
+                f"{statistics.median(r.tries):g}" if r.tries else "",
+                name,
+                n,
+            )
+            for r in rows
+            for name, n in (r.mistakes.most_common() or [("", 0)])
+        ],
+    )
+    return paths
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns an exit status."""
+    never_fails(sys.stdout, sys.stderr)
+    argparse.ArgumentParser(
+        prog="python -m autograder.grading.pages.report", description=__doc__.split("\n")[0]
+    ).parse_args(argv)
+    try:
+        course = load_course()
+        with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
+            paths = write_report(course, writer)
+    except GradebookError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"wrote {paths[0]} and {paths[1].name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""The files of one submission, in nbgrader's folders and beside them."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import nbformat
+from anatomy.system.files import replace
+
+from ..book.course import Course
+from ..book.secret import course_secret
+from ..book.standing import Standing
+from ..book.stored import Attempt
+from ..intake.stamps import SECRET, STAMP
+from ..judging.results import GradedNotebook
+from . import feedback
+
+# What a spreadsheet takes for a formula: at the start of a cell, and of what a semicolon separates where the list
+# separator is one. The wide ones count as well in some countries.
+_FORMULA = re.compile("(^|;)(?=\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+
+
+class Shelf:
+    """The files of one submission: what was graded, what students see, and what nbgrader's exchange wants beside it.
+
+    stamp: nbgrader's text for when the last attempt was handed in, None where nobody knows. secret: what its exchange
+    put beside it, "" where it did not come that way. Both are taken from the last time where they are not given.
+    """
+
+    def __init__(self, course: Course, student: str, unit: str, stamp: str | None = None, secret: str = ""):
+        self.course, self.student, self.unit, self.stamp, self.secret = course, student, unit, stamp, secret
+        self.autograded = course.folder("autograded_directory", student, unit)
+        self.feedback = course.folder("feedback_directory", student, unit)
+
+    @property
+    def page(self) -> Path:
+        """The student's page."""
+        return self.feedback / f"{self.unit}.html"
+
+    def _attempt(self, digest: str) -> Path:
+        return self.course.root / "attempts" / self.student / self.unit / f"{digest[:16]}.ipynb"
+
+    def keep(self, digest: str, notebook: nbformat.NotebookNode) -> None:
+        """Keeps the graded notebook of an attempt."""
+        replace(self._attempt(digest), _written(notebook))
+
+    def kept(self, digest: str) -> nbformat.NotebookNode | None:
+        """What ``keep`` kept of an attempt, None where nothing was or where it can't be read any more."""
+        try:
+            return nbformat.v4.reads(self._attempt(digest).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def show(self, graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt]) -> str:
+        """Writes the autograded notebook, the student's page and the two texts of nbgrader's exchange, each whole or
+        not at all; returns a hash of the page."""
+        if graded.notebook is not None:
+            replace(self.autograded / f"{self.unit}.ipynb", _written(graded.notebook))
+        counted = next((a for a in attempts if a.counts), None)
+        for name, text in self._for_exchange(counted.digest if counted else ""):
+            for folder in (self.autograded, self.feedback):
+                if not (folder / name).exists() or (self.secret if name == SECRET else self.stamp):
+                    replace(folder / name, text.encode())
+        page = feedback.page(graded, standing, attempts).encode()
+        replace(self.page, page)
+        return hashlib.sha256(page).hexdigest()
+
+    def _for_exchange(self, digest: str) -> list[tuple[str, str]]:
+        """(name, text) of the files without which ``nbgrader release_feedback`` would stop for the whole class."""
+        stamp = self.stamp or f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+        secret = self.secret
+        if not secret:  # no student has it, and none can fetch by it: it came by another way than the exchange
+            text = f"feedback\n{self.student}\n{self.unit}\n{digest}".encode()
+            secret = hmac.digest(course_secret(self.course.root).encode(), text, "sha512").hex()
+        return [(STAMP, f"{stamp}\n"), (SECRET, secret)]
+
+
+def _written(notebook: nbformat.NotebookNode) -> bytes:
+    return (nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n").encode()

@@ -1,0 +1,296 @@
+"""Submissions of one unit that are nearly the same, as a hint for a person: no points hang on it.
+
+Answers are compared as tokens, with the names that a student made up, comments, strings and layout left aside, so that
+renaming and reformatting change nothing; lines that the released stub has don't count. That two answers to one exercise
+are alike says little: right answers are, where the text leaves little choice. What counts is how many exercises of the
+unit are alike, each weighed by how rare such an answer is among the others (``surprise``). The limits were set on
+answers that different people wrote for the same exercises; ``python -m benchmarks.similar_answers`` counts the false
+alarms.
+
+Texts are only searched, never parsed or run, and bounded.
+"""
+
+import builtins
+import json
+import keyword
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from anatomy.program.units import grade_id
+from anatomy.system.texts import escaped
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
+from ..base.masters import UnknownUnit, master
+from ..base.names import shown
+from ..book.course import Course
+from ..intake.opening import BadSubmission, read_submission
+
+ALIKE = 0.93  # of the tokens in the same order; what different people write reaches it in 1 to 4 % of exercises
+MIN_TOKENS = 25  # of an answer, the stub's aside; in shorter ones there is nothing to choose
+MIN_EXERCISES = 4  # that are alike
+MIN_SHARE = 0.5  # of the tokens that were compared
+MARGIN = 3.0  # one false alarm in a thousand classes, if exercises were independent
+# Before anything is known of a class, one answer in ten is taken to be alike, with the weight of ten others.
+PRIOR, WEIGHT = 0.1, 10.0
+MAX_CHARACTERS, MAX_TOKENS, MAX_STUDENTS = 20_000, 2_000, 3_000
+MAX_PAIRS = 50  # in the report
+
+_TOKEN = re.compile(
+    r"#[^\n]*"
+    r'|"""(?:[^"]|"(?!""))*"""|' + r"'''(?:[^']|'(?!''))*'''"
+    r'|"[^"\n]*"|' + r"'[^'\n]*'"
+    r"|[^\W\d]\w*|\d[\w.]*|[-+*/@%=<>!:]=|\*\*|//|->|\S"
+)
+_KEPT = {*keyword.kwlist, *dir(builtins), "self", "torch", "math", "nn", "F", "np", "numpy", "sympy"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two students. alike: exercises whose answers are nearly the same. compared: exercises that both answered at
+    length. share: part of the compared tokens that is in answers which are alike. surprise: decimal digits of how
+    seldom that comes by chance. shared: names and comments of their own that nobody else in the class has."""
+
+    students: tuple[str, str]
+    alike: tuple[str, ...]
+    compared: int
+    share: float
+    surprise: float
+    shared: tuple[str, ...] = ()
+
+
+@dataclass
+class _Answer:
+    """shape: one character for each token. own: names and comments that the student made up."""
+
+    shape: str
+    own: set[str]
+
+
+@dataclass
+class _Exercise:
+    """One exercise over the class. places: student → row. near: which rows are alike."""
+
+    places: dict[str, int]
+    sizes: list[int]
+    near: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass
+class _Found:
+    """What two students have in common."""
+
+    alike: list[str] = field(default_factory=list)
+    surprise: float = 0.0
+    tokens: int = 0
+
+
+def pairs(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str] | None = None) -> list[Pair]:
+    """The pairs of students that resemble each other more than chance explains, the closest first.
+
+    sources: student → exercise → source of the answer, all of one unit. stubs: exercise → what the released notebook
+    has in its place. Of a class beyond ``MAX_STUDENTS`` the first ones are compared.
+    """
+    students = sorted(sources)[:MAX_STUDENTS]
+    answers = _answers({s: sources[s] for s in students}, stubs or {})
+    exercises = {e: _compare(found) for e, found in answers.items() if len(found) > 1}
+    together: dict[tuple[str, str], _Found] = defaultdict(_Found)
+    for name, exercise in exercises.items():
+        _count(name, exercise, together)
+    limit = math.log10(max(1, len(students) * (len(students) - 1) // 2)) + MARGIN
+    found = []
+    for (a, b), common in together.items():
+        if len(common.alike) >= MIN_EXERCISES and common.surprise >= limit:
+            both = [e for e in exercises.values() if a in e.places and b in e.places]
+            share = common.tokens / sum(min(e.sizes[e.places[a]], e.sizes[e.places[b]]) for e in both)
+            if share >= MIN_SHARE:
+                found.append(Pair((a, b), tuple(common.alike), len(both), share, common.surprise))
+    shared = _shared(answers, found)
+    whole = [Pair(p.students, p.alike, p.compared, p.share, p.surprise, shared[p.students]) for p in found]
+    return sorted(whole, key=lambda p: (-p.surprise, p.students))
+
+
+def likeness(first: str, second: str, stub: str = "") -> float:
+    """How much of two answers' tokens is the same in the same order, from 0 to 1."""
+    numbers: dict[str, int] = {}
+    shapes = [_answer(source[:MAX_CHARACTERS], stub, numbers).shape for source in (first, second)]
+    return Indel.normalized_similarity(*shapes)
+
+
+def _answers(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str]) -> dict[str, dict[str, _Answer]]:
+    """exercise → student → answer, without the short ones."""
+    numbers: dict[str, int] = {}
+    found: dict[str, dict[str, _Answer]] = defaultdict(dict)
+    for student, own in sources.items():
+        for exercise, source in own.items():
+            answer = _answer(source[:MAX_CHARACTERS], stubs.get(exercise, ""), numbers)
+            if len(answer.shape) >= MIN_TOKENS:
+                found[exercise][student] = answer
+    return found
+
+
+def _answer(source: str, stub: str, numbers: dict[str, int]) -> _Answer:
+    """numbers: token → number, the same for the whole class."""
+    given, known = {_tight(line) for line in stub.splitlines()}, _KEPT | set(_TOKEN.findall(stub))
+    text = "\n".join(line for line in source.splitlines() if _tight(line) not in given)
+    shape, own, before = [], set(), ""
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token.startswith("#"):
+            own.add(token.strip("# ").lower())
+            continue
+        if token[0] in "\"'":
+            token = "'"
+        elif (token[0].isalpha() or token[0] == "_") and before != "." and token not in known:
+            own.add(token)
+            token = "a name"
+        shape.append(chr(0x10000 + numbers.setdefault(token, len(numbers)) % 0xF0000))
+        before = match[0]
+        if len(shape) == MAX_TOKENS:
+            break
+    return _Answer("".join(shape), own)
+
+
+def _tight(line: str) -> str:
+    return "".join(line.split())
+
+
+def _compare(answers: Mapping[str, _Answer]) -> _Exercise:
+    shapes = sorted({a.shape for a in answers.values()})
+    near = process.cdist(shapes, shapes, scorer=Indel.normalized_similarity, score_cutoff=ALIKE) >= ALIKE
+    rows = {shape: i for i, shape in enumerate(shapes)}
+    counts = np.array([0] * len(shapes))
+    places = {student: rows[a.shape] for student, a in answers.items()}
+    for place in places.values():
+        counts[place] += 1
+    return _Exercise(places, [len(s) for s in shapes], near, counts)
+
+
+def _count(name: str, exercise: _Exercise, together: dict[tuple[str, str], _Found]) -> None:
+    """Adds one exercise to what pairs have in common."""
+    others = exercise.near @ exercise.counts  # row → how many students' answers are alike, its own included
+    members: dict[int, list[str]] = defaultdict(list)
+    for student, place in exercise.places.items():
+        members[place].append(student)
+    for place in members:
+        for other in np.flatnonzero(exercise.near[place]).tolist():
+            if other < place or (other == place and len(members[place]) < 2):
+                continue
+            # How many of the others write so too, without these two.
+            frequent = max(int(others[place]), int(others[other])) - 2
+            surprise = -math.log10((frequent + PRIOR * WEIGHT) / (len(exercise.places) - 2 + WEIGHT))
+            if surprise < 0.1:
+                continue  # half the class; it would only make the table of pairs long
+            tokens = min(exercise.sizes[place], exercise.sizes[other])
+            for a in members[place]:
+                for b in members[other]:
+                    if a < b or (other != place and a != b):
+                        common = together[min(a, b), max(a, b)]
+                        common.alike.append(name)
+                        common.surprise += surprise
+                        common.tokens += tokens
+
+
+def _shared(
+    answers: Mapping[str, Mapping[str, _Answer]], found: Sequence[Pair]
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """pair → names and comments that these two alone have, the longest first."""
+    own: dict[str, set[str]] = defaultdict(set)
+    for by_student in answers.values():
+        for student, answer in by_student.items():
+            own[student] |= {w for w in answer.own if len(w) > 2}
+    users = Counter(w for words in own.values() for w in words)
+    return {
+        p.students: tuple(
+            sorted((w for w in own[p.students[0]] & own[p.students[1]] if users[w] == 2), key=lambda w: (-len(w), w))
+        )
+        for p in found
+    }
+
+
+# ---- where the sources are, and the report -------------------------------------------------------------------------
+def stubs(unit: str) -> dict[str, str]:
+    """exercise → source of its answer cell in the released notebook. Raises masters.UnknownUnit."""
+    trusted = master(unit)
+    cells = {c.metadata.get("nbgrader", {}).get("grade_id"): c.source for c in trusted.notebook.cells}
+    return {e.id: cells.get(name, "") for name, e in trusted.answers.items()}
+
+
+def read_sources(path: Path, unit: str) -> dict[str, str]:
+    """exercise → source of its answer in a notebook that the grader wrote; empty where it cannot be read."""
+    wanted = {grade_id(e.id, "solve"): e.id for e in master(unit).exercises}
+    try:
+        cells = json.loads(read_submission(path))["cells"]
+        marked = {c["metadata"].get("nbgrader", {}).get("grade_id"): c["source"] for c in cells}
+    except (BadSubmission, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    texts = {e: marked[name] for name, e in wanted.items() if name in marked}
+    return {e: "".join(t) if isinstance(t, list) else str(t) for e, t in texts.items()}
+
+
+def find(course: Course, submissions: Iterable[tuple[str, str]]) -> dict[str, list[Pair]]:
+    """unit → pairs, of what is graded. submissions: (student, unit)."""
+    sources: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
+    for student, unit in submissions:
+        try:
+            path = course.folder("autograded_directory", student, unit) / f"{unit}.ipynb"
+            if own := read_sources(path, unit):
+                sources[unit][student] = own
+        except UnknownUnit:  # of a course that has changed
+            continue
+    return {unit: pairs(found, stubs(unit)) for unit, found in sorted(sources.items()) if len(found) > 1}
+
+
+def section(found: Mapping[str, Sequence[Pair]], student: Callable[[str, str], str] | None = None) -> list[str]:
+    """Parts of the report's HTML; nothing where no two submissions resemble each other.
+
+    found: unit → pairs. student: (id, unit) → HTML that names a student, for example with a link to the page.
+    """
+    listed = [(unit, p) for unit, some in sorted(found.items()) for p in some]
+    if not listed:
+        return []
+    listed.sort(key=lambda row: -row[1].surprise)
+    name = student or (lambda one, unit: escaped(one))
+    rows = "".join(
+        f'<tr><td class="name">{escaped(unit)}</td><td class="name">{name(p.students[0], unit)}</td>'
+        f'<td class="name">{name(p.students[1], unit)}</td><td class="n">{len(p.alike)} of {p.compared}</td>'
+        f'<td class="n">{p.share:.0%}</td><td>{escaped(_words(p.alike, 200))}</td>'
+        f"<td>{escaped(_words(p.shared, 200))}</td></tr>"
+        for unit, p in listed[:MAX_PAIRS]
+    )
+    more = f"<p>{len(listed) - MAX_PAIRS} more pairs are not listed.</p>" if len(listed) > MAX_PAIRS else ""
+    groups = [g for unit in sorted(found) for g in _groups(found[unit]) if len(g) > 2]
+    crowds = "".join(f"<p>{len(g)} students resemble each other: {escaped(_words(g, 600))}.</p>" for g in groups[:10])
+    many = "1 pair" if len(listed) == 1 else f"{len(listed)} pairs"
+    return [
+        f"<h2>Submissions that resemble each other ({many})</h2><p>Their long answers are the same but "
+        "for names, comments and layout, in more exercises than chance explains, and few others wrote so. That is a "
+        "hint to look at both, and no proof: students may work together, use one source, or follow the same hint. No "
+        "points hang on it. That a pair is not listed means nothing either.</p>"
+        f"{crowds}"
+        '<table class="scores"><thead><tr><th scope="col">Unit</th><th scope="col" colspan="2">Students</th>'
+        '<th scope="col">Answers alike</th><th scope="col">Part of the text</th><th scope="col">Which</th>'
+        '<th scope="col" class="wide">Names and comments that only these two have</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>{more}"
+    ]
+
+
+def _words(words: Iterable[str], most: int) -> str:
+    return shown(", ".join(words), most)
+
+
+def _groups(found: Sequence[Pair]) -> list[list[str]]:
+    """Students who are connected by pairs, the largest group first."""
+    group: dict[str, set[str]] = {}
+    for pair in found:
+        a, b = (group.get(s, {s}) for s in pair.students)
+        merged = a | b
+        group |= dict.fromkeys(merged, merged)
+    distinct = {id(g): sorted(g) for g in group.values()}
+    return sorted(distinct.values(), key=lambda g: (-len(g), g))

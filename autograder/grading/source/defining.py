@@ -1,0 +1,121 @@
+"""What a cell defines when it runs: read from its source, each cell once, within a limit on the text that is read."""
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import nbformat
+
+from autograder.judge.spec import Exercise
+
+from .parsing import parsed
+
+MAX_READ = 1_000_000  # characters of all cells together; what comes after is not looked at
+_UNWRITTEN = "NotImplementedError"  # what everything that the course gives out to be filled in raises
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """binds: names that the cell gives a meaning at top level. stubs: those of them whose definition is only what the
+    course gave out. written: those that are functions or classes somebody wrote."""
+
+    binds: frozenset[str] = frozenset()
+    stubs: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+
+
+class Reader:
+    """Reads cells of one submission, by their number.
+
+    source: number of a cell → its source. released: the course's answer cells as they were given out.
+    """
+
+    def __init__(self, source: Callable[[int], str], released: Iterable[nbformat.NotebookNode]):
+        self._source, self._left = source, MAX_READ
+        self._known: dict[int, Definitions | None] = {}
+        self._released = released
+
+    @cached_property
+    def _stubs(self) -> dict[str, str]:
+        """Function or class → its definition as the course gave it out."""
+        trees = [tree for cell in self._released if (tree := parsed(cell.source)) is not None]
+        return {n: ast.dump(node) for tree in trees for n, node in _bound(tree) if isinstance(node, _Definition)}
+
+    def __getitem__(self, number: int) -> Definitions | None:
+        """What a cell defines; None where it does not parse, or where too much was read already."""
+        if number not in self._known:
+            source = self._source(number)
+            self._left -= len(source)
+            self._known[number] = self._read(source) if self._left >= 0 else None
+        return self._known[number]
+
+    def mentions(self, number: int, names: Iterable[str]) -> bool:
+        """Can the cell define one of these names? A look at the text alone, which spares parsing it."""
+        source = self._source(number)
+        # Python takes letters that only look different (ａ for a) as the same name.
+        return not source.isascii() or any(name in source for name in names)
+
+    def _read(self, source: str) -> Definitions | None:
+        tree = parsed(source)
+        if tree is None:
+            return None
+        last = dict(_bound(tree))
+        defined = {name: node for name, node in last.items() if _defines(node)}
+        stubs = {name for name, node in defined.items() if self._is_stub(name, node, source)}
+        return Definitions(frozenset(last), frozenset(stubs), frozenset(defined) - stubs)
+
+    def _is_stub(self, name: str, node: ast.AST, source: str) -> bool:
+        if not isinstance(node, _Definition):
+            return False
+        if all(_says_nothing(statement) for statement in node.body):
+            return True
+        if _UNWRITTEN not in source:
+            return False
+        try:
+            return name in self._stubs and ast.dump(node) == self._stubs[name]
+        except RecursionError:
+            return False
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """(name, what binds it) at a cell's top level, in the order of the text."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, _Definition):
+            yield node.name, node
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            yield from ((t.id, node.value) for t in node.targets if isinstance(t, ast.Name))
+        elif isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id, node
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).split(".")[0], node
+        elif not isinstance(node, _SCOPES):
+            todo += reversed(list(ast.iter_child_nodes(node)))
+
+
+def _defines(node: ast.AST) -> bool:
+    """A function or class, as opposed to a value that happens to have an answer's name, or an import."""
+    return isinstance(node, (*_Definition.__args__, ast.Lambda))
+
+
+def _says_nothing(statement: ast.stmt) -> bool:
+    """A docstring, ``pass``, ``...``, ``raise NotImplementedError(…)``, or a method of nothing else."""
+    if isinstance(statement, _Definition):
+        return all(map(_says_nothing, statement.body))
+    if isinstance(statement, ast.Raise):
+        error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+        return isinstance(error, ast.Name) and error.id == _UNWRITTEN
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )
+
+
+def names_of(exercise: Exercise) -> str:
+    """The functions and classes that an exercise asks for, as a sentence names them."""
+    *first, last = exercise.targets
+    return f"{', '.join(first)} and {last}" if first else last

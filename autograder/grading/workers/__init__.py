@@ -1,0 +1,1 @@
+"""Many submissions: processes on this machine, or a Dask cluster."""
