@@ -21,7 +21,8 @@ from pathlib import Path
 from autograder import ROOT
 from autograder.grading.intake import collect
 from autograder.grading.judging import execution, sessions
-from autograder.grading.judging.contained import grade_bytes
+from autograder.grading.judging.contained import grade as grade_one
+from autograder.grading.judging.submitted import of_bytes
 from autograder.judge import trusted
 from autograder.judge.drawing import student_key
 from tests.grading.cheats import CHEATS, ENTRIES, START, Cheat, Entry, folders
@@ -128,7 +129,7 @@ def stored(root: Path, student: str, cell: str) -> float | None:
 def ours(cheat: Cheat) -> tuple[float, float, float]:
     """(points of the whole submission from ``make grade``'s own path, seconds, the grader's own processor time)."""
     data, began, used = cheat.data.replace(b"@PORT@", b"9"), time.monotonic(), sum(os.times()[:4])
-    graded = grade_bytes(data, cheat.unit, "eve", student_key("s", "eve", cheat.unit), sessions.sandboxed)
+    graded = grade_one(of_bytes(data, cheat.unit, "eve", student_key("s", "eve", cheat.unit)), sessions.sandboxed)
     return graded.score, time.monotonic() - began, sum(os.times()[:4]) - used
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from autograder import ROOT
 from autograder.grading.judging import contained, sessions
+from autograder.grading.judging.submitted import of_bytes
 from autograder.sandbox import sandbox_available
 from benchmarks import grading_speed, make_class
 
@@ -38,7 +39,7 @@ def test_a_class_is_what_it_is_called(unit):
     assert len(set(books)) == 4
     share = []
     for data in books:
-        graded = contained.grade_bytes(data, unit, "ada", b"key", sessions.sandboxed)
+        graded = contained.grade(of_bytes(data, unit, "ada", b"key"), sessions.sandboxed)
         share.append(graded.score / sum(v.max_score for v in graded.verdicts))
     solved, half, wrong, untouched = share
     assert solved == 1 and 0.3 < half < 0.7 and untouched == 0

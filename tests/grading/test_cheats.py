@@ -13,9 +13,9 @@ import pytest
 
 from autograder import ROOT
 from autograder.grading.base.masters import master
-from autograder.grading.judging import grade, sessions
-from autograder.grading.judging.contained import grade_bytes
+from autograder.grading.judging import contained, grade, sessions
 from autograder.grading.judging.execution import run_notebook
+from autograder.grading.judging.submitted import of_bytes
 from autograder.grading.pages import feedback
 from autograder.judge.drawing import draw_record, student_key, submission_key
 from autograder.judge.trusted import judge_exercise
@@ -71,7 +71,7 @@ def honest():
 @pytest.fixture(scope="module")
 def before(sandbox):
     """The honest neighbor's result before any cheat ran."""
-    return grade_bytes(honest(), START, "ada", KEY, sandbox).verdicts
+    return contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox).verdicts
 
 
 def test_there_are_enough_of_them():
@@ -95,7 +95,7 @@ def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, liste
     monkeypatch.setenv("ANATOMY_SECRET", "in the grader's environment")
     contents = {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()}
     data, began = cheat.data.replace(b"@PORT@", str(port).encode()), spent()
-    graded = grade_bytes(data, cheat.unit, "eve", KEY, sandbox)
+    graded = contained.grade(of_bytes(data, cheat.unit, "eve", KEY), sandbox)
     assert spent() - began < GRADERS_SECONDS
 
     earned = [v.text() for v in graded.verdicts if v.score or v.passed]
@@ -112,7 +112,7 @@ def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, liste
 
     assert not hits and not any(p.exists() for p in TRACES)
     assert {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()} == contents
-    after = grade_bytes(honest(), START, "ada", KEY, sandbox)
+    after = contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox)
     assert after.score == after.max_score
     assert [dataclasses.replace(v, seconds=0) for v in after.verdicts] == [
         dataclasses.replace(v, seconds=0) for v in before
@@ -157,8 +157,8 @@ def weighted_average(values, weights):
 @pytest.mark.parametrize("fresh_each_time", [True, False], ids=["as it is", "with one key per student"])
 def test_inputs_that_a_submission_brought_home_are_worth_nothing_in_the_next_one(sandbox, monkeypatch, fresh_each_time):
     if not fresh_each_time:
-        monkeypatch.setattr("autograder.grading.judging.grade.submission_key", lambda key, digest: key)
-    spied = grade.grade_bytes(notebook(SPY), START, "eve", KEY, sandbox).verdicts[0]
+        monkeypatch.setattr("autograder.grading.judging.submitted.submission_key", lambda key, digest: key)
+    spied = grade.grade(of_bytes(notebook(SPY), START, "eve", KEY), sandbox).verdicts[0]
     seen = [float(word) for word in re.findall(r"-?\d+\.\d{6}\b", spied.mistakes[0].message)]
     assert seen, spied.text()
 
@@ -169,7 +169,7 @@ def test_inputs_that_a_submission_brought_home_are_worth_nothing_in_the_next_one
         if any(abs(total - s) < 1e-5 for s in seen):
             table.append((total, case.outcomes["expected"][1]["o0"].tolist()))
     assert table, "nothing was brought home: the test would show nothing"
-    score = grade.grade_bytes(notebook(TABLE % table), START, "eve", KEY, sandbox).score
+    score = grade.grade(of_bytes(notebook(TABLE % table), START, "eve", KEY), sandbox).score
     assert (score == 0) is fresh_each_time
 
 
@@ -177,7 +177,7 @@ def test_inputs_that_a_submission_brought_home_are_worth_nothing_in_the_next_one
 def test_no_process_of_a_submission_is_left(sandbox, impatient):
     """Also not of one that forks away from its session: whatever loses its parent becomes the zygote's child."""
     cheat = next(c for c in CHEATS if c.name == "leaves a process behind")
-    grade_bytes(cheat.data, START, "eve", KEY, sandbox)
+    contained.grade(of_bytes(cheat.data, START, "eve", KEY), sandbox)
     zygote = sessions._zygote.pid
     children = lambda: (Path("/proc") / str(zygote) / "task" / str(zygote) / "children").read_text().split()
     wait_until(lambda: not children())

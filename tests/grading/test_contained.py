@@ -16,6 +16,7 @@ from autograder.grading.intake import rebuild as rebuilding
 from autograder.grading.intake.rebuild import BadSubmission
 from autograder.grading.judging import contained, execution, grade, sessions
 from autograder.grading.judging.result_json import graded_from, to_json, verdict_from
+from autograder.grading.judging.submitted import of_bytes
 from autograder.judge import trusted
 from autograder.judge.drawing import student_key
 from autograder.sandbox import disposable
@@ -63,8 +64,8 @@ def _still(verdict):
 @pytest.mark.parametrize("kind", ["solved", "released"])
 def test_the_result_is_the_same_as_without_a_child(unit, kind, sandbox):
     data = solved(unit) if kind == "solved" else json.dumps(released(unit)).encode()
-    assert plain(contained.grade_bytes(data, unit, "ada", KEY, sandbox)) == plain(
-        grade.grade_bytes(data, unit, "ada", KEY, sandbox)
+    assert plain(contained.grade(of_bytes(data, unit, "ada", KEY), sandbox)) == plain(
+        grade.grade(of_bytes(data, unit, "ada", KEY), sandbox)
     )
 
 
@@ -78,7 +79,7 @@ def test_two_poisoned_replies_cost_their_exercises_alone(harm, sandbox, strict, 
         return real(record, answer, *more)
 
     monkeypatch.setattr(trusted, "_verdict", verdict)
-    graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+    graded = contained.grade(of_bytes(solved(), ATTENTION, "ada", KEY), sandbox)
     lost = {v.exercise: v for v in graded.verdicts if not v.passed}
     assert {v.mistakes[0].name for v in lost.values()} == {"generic.too_complicated"}
     assert all("Return the plain numbers" in v.mistakes[0].message for v in lost.values())
@@ -89,7 +90,7 @@ def test_two_poisoned_replies_cost_their_exercises_alone(harm, sandbox, strict, 
 @pytest.mark.parametrize("harm", [loop, crash])
 def test_a_notebook_that_cannot_be_read_within_the_limits_is_one_line(harm, sandbox, strict, monkeypatch):
     monkeypatch.setattr(rebuilding, "cells_of", harm)
-    graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+    graded = contained.grade(of_bytes(solved(), ATTENTION, "ada", KEY), sandbox)
     assert graded.problem and graded.problem[0] == "submission.unreadable" and graded.score == 0
     with pytest.raises(BadSubmission, match="within the grader's limits"):
         contained.rebuild(solved(), ATTENTION)
@@ -99,7 +100,7 @@ def test_a_notebook_that_cannot_be_read_within_the_limits_is_one_line(harm, sand
 @pytest.mark.parametrize("name", ["order_matters", "signs_of", "_with_outputs"])
 def test_a_part_that_is_lost_leaves_the_points(name, harm, sandbox, strict, monkeypatch):
     monkeypatch.setattr(execution if name == "order_matters" else grade, name, harm)
-    graded = contained.grade_bytes(solved(START), START, "ada", KEY, sandbox)
+    graded = contained.grade(of_bytes(solved(START), START, "ada", KEY), sandbox)
     assert graded.score == 1 and not graded.problem
     if name == "signs_of":
         assert "cannot be examined" in graded.signs[0].evidence
@@ -110,7 +111,7 @@ def test_time_that_is_used_up_ends_the_submission_and_says_so(sandbox, strict, m
     monkeypatch.setattr(contained, "TOTAL_SECONDS", 2.0)
     monkeypatch.setattr(trusted, "parse_reply", loop)
     with at_most(60):
-        graded = contained.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+        graded = contained.grade(of_bytes(solved(), ATTENTION, "ada", KEY), sandbox)
     assert graded.score == 0 and all(v.mistakes for v in graded.verdicts)
     assert any("was used up before this exercise" in v.mistakes[0].message for v in graded.verdicts)
 
@@ -123,9 +124,9 @@ def test_the_class_goes_on_and_the_session_is_closed(sandbox, strict, monkeypatc
         return opened[-1]
 
     monkeypatch.setattr(trusted, "parse_reply", crash)
-    contained.grade_bytes(solved(START), START, "ada", KEY, factory)
+    contained.grade(of_bytes(solved(START), START, "ada", KEY), factory)
     monkeypatch.undo()
-    assert contained.grade_bytes(solved(START), START, "ada", KEY, factory).score == 1
+    assert contained.grade(of_bytes(solved(START), START, "ada", KEY), factory).score == 1
     assert len(opened) >= 3 and not any(s.alive for s in opened)
     assert sessions.zygote().healthy()
 
@@ -155,5 +156,5 @@ def test_a_result_of_another_form_is_refused(change):
 
 
 def test_a_result_survives_the_way(sandbox):
-    graded = grade.grade_bytes(solved(), ATTENTION, "ada", KEY, sandbox)
+    graded = grade.grade(of_bytes(solved(), ATTENTION, "ada", KEY), sandbox)
     assert graded_from(json.loads(json.dumps(to_json(graded)))) == graded

@@ -24,7 +24,8 @@ from autograder.grading.book.database import GradebookError
 from autograder.grading.book.gradebook import GradebookWriter
 from autograder.grading.intake import collect
 from autograder.grading.judging import sessions
-from autograder.grading.judging.grade import grade_bytes
+from autograder.grading.judging.grade import grade as grade_one
+from autograder.grading.judging.submitted import of_bytes
 from autograder.grading.workers import engine
 from autograder.judge.drawing import student_key
 
@@ -37,7 +38,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
 @functools.cache
 def example(kind, opener):
-    return grade_bytes(notebook(ANSWERS[kind]), START, "ada", student_key("secret", "ada", START), opener)
+    return grade_one(of_bytes(notebook(ANSWERS[kind]), START, "ada", student_key("secret", "ada", START)), opener)
 
 
 def small_class(root, size):
@@ -256,7 +257,7 @@ def test_fifty_megabytes_of_output(sandbox):
     next(c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("solution"))["source"] = ANSWERS["right"]
     data = json.dumps(book).encode()
     assert len(data) > 50e6
-    graded = grade_bytes(data, START, "ada", b"key", sandbox)
+    graded = grade_one(of_bytes(data, START, "ada", b"key"), sandbox)
     assert graded.score == 1 and len(json.dumps(graded.notebook)) < 200_000
 
 

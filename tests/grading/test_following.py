@@ -14,6 +14,7 @@ from autograder.grading.base.masters import gradable_units, master
 from autograder.grading.judging import contained, execution, following, grade
 from autograder.grading.judging.following import builds_on, follow_through
 from autograder.grading.judging.result_json import followed_from, graded_from, to_json
+from autograder.grading.judging.submitted import of_bytes
 from autograder.grading.judging.work import Followed, Work
 from autograder.judge import trusted
 from autograder.sandbox import disposable
@@ -138,8 +139,8 @@ def test_what_an_earlier_attempt_followed_is_not_asked_again_and_its_function_st
 
 def test_a_renamed_function_costs_its_own_points_and_the_verdicts_say_so(sandbox):
     data = submission(rename=True)
-    without = contained.grade_bytes(data, ATTENTION, "ada", KEY, sandbox)
-    graded = contained.grade_bytes(data, ATTENTION, "ada", KEY, sandbox, follow=True)
+    without = contained.grade(of_bytes(data, ATTENTION, "ada", KEY), sandbox)
+    graded = contained.grade(of_bytes(data, ATTENTION, "ada", KEY, follow=True), sandbox)
     assert (without.score, without.followed) == (11, {})
     assert graded.score == 20 and graded.followed == dict.fromkeys(DEPENDENT, 0.0) and not graded.held
     for exercise in DEPENDENT:
@@ -156,7 +157,7 @@ def test_a_renamed_function_costs_its_own_points_and_the_verdicts_say_so(sandbox
     "slip", ["def softmax(x, dim=-1)\n    return x\n", "raise RuntimeError\n"], ids=["syntax", "cell"]
 )
 def test_a_cell_that_does_not_run_is_a_slip_too(slip, sandbox):
-    graded = grade.grade_bytes(submission(slip), ATTENTION, "ada", KEY, sandbox, follow=True)
+    graded = grade.grade(of_bytes(submission(slip), ATTENTION, "ada", KEY, follow=True), sandbox)
     assert graded.score == 20 and set(graded.followed) == set(DEPENDENT)
 
 
@@ -167,14 +168,14 @@ def test_a_function_that_never_ends_is_a_slip_too(sandbox, monkeypatch):
     find(made, "solve-attention-split_heads")["source"] = (
         "def split_heads(x, n_heads):\n    while True:\n        pass\n"
     )
-    graded = grade.grade_bytes(json.dumps(made).encode(), ATTENTION, "ada", KEY, sandbox, follow=True)
+    graded = grade.grade(of_bytes(json.dumps(made).encode(), ATTENTION, "ada", KEY, follow=True), sandbox)
     assert graded.score == 20 and set(graded.followed) == {"attention.multi_head"}
 
 
 def test_what_is_stood_in_for_is_still_read(sandbox):
     """A second name may lead to it: what such an exercise earns waits for a person."""
     odd = "import os\ndef softmax(x, dim=-1):\n    os.system('ls')\n"
-    graded = grade.grade_bytes(submission(odd), ATTENTION, "ada", KEY, sandbox, follow=True)
+    graded = grade.grade(of_bytes(submission(odd), ATTENTION, "ada", KEY, follow=True), sandbox)
     assert {h.exercise for h in graded.held} == {"attention.scaled_dot_product", "attention.multi_head"}
     assert set(graded.followed) == set(DEPENDENT) and graded.score == 13
 
@@ -193,12 +194,12 @@ def test_a_child_that_is_lost_in_it_costs_the_rest_of_it_alone(sandbox, monkeypa
         return crash() if wanted.name == "scaled_dot_product_attention" else real(wanted, given)
 
     monkeypatch.setattr(following, "value_of", value)
-    graded = contained.grade_bytes(submission(rename=True), ATTENTION, "ada", KEY, sandbox, follow=True)
+    graded = contained.grade(of_bytes(submission(rename=True), ATTENTION, "ada", KEY, follow=True), sandbox)
     assert not graded.problem and graded.notebook is not None
     assert set(graded.followed) == set(DEPENDENT[:2]) and graded.score == 16  # all but multi-head attention
     assert len([n for n in graded.notes if n.name == "follow_through"]) == 2
     monkeypatch.undo()
-    again = contained.grade_bytes(submission(rename=True), ATTENTION, "ada", KEY, sandbox, follow=True)
+    again = contained.grade(of_bytes(submission(rename=True), ATTENTION, "ada", KEY, follow=True), sandbox)
     assert again.score == 20
 
 

@@ -15,10 +15,11 @@ from nbgrader.utils import determine_grade
 from autograder import ROOT, exercises
 from autograder.grading.base.masters import gradable_units, master
 from autograder.grading.book.standing import Standing
-from autograder.grading.judging import contained
+from autograder.grading.intake.rebuild import read_submission, rebuild
+from autograder.grading.judging import contained, grade
 from autograder.grading.judging.execution import order_matters
-from autograder.grading.judging.grade import grade_bytes, grade_notebook
 from autograder.grading.judging.results import GradedNotebook
+from autograder.grading.judging.submitted import Submitted, of_bytes
 from autograder.grading.pages import feedback
 from autograder.grading.source.signs import evades_ban, signs_of
 from autograder.judge import examples, trusted
@@ -33,7 +34,7 @@ KEY = student_key("secret", "ada", START)
 
 
 def graded(book, sandbox, unit=START) -> GradedNotebook:
-    return grade_bytes(json.dumps(book).encode(), unit, "ada", KEY, sandbox)
+    return grade.grade(of_bytes(json.dumps(book).encode(), unit, "ada", KEY), sandbox)
 
 
 def with_answer(source, *before, after=()):
@@ -52,11 +53,11 @@ def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, san
     monkeypatch.setattr(contained, "BUDGET", Budget(whole.step_seconds / 3, whole.cpu_seconds // 3))
     key = student_key("secret", "ada", unit)
     data = (ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes()
-    solved = contained.grade_bytes(data, unit, "ada", key, sandbox)
+    solved = contained.grade(of_bytes(data, unit, "ada", key), sandbox)
     assert all(v.passed for v in solved.verdicts), [v.text() for v in solved.verdicts if not v.passed]
     assert solved.score == sum(e.points for e in master(unit).exercises) and solved.max_score == master(unit).points
     assert not solved.signs and not solved.notes
-    blank = contained.grade_bytes(json.dumps(released(unit)).encode(), unit, "ada", key, sandbox)
+    blank = contained.grade(of_bytes(json.dumps(released(unit)).encode(), unit, "ada", key), sandbox)
     assert blank.score == 0
     first = {v.exercise: v.mistakes[0] for v in blank.verdicts}
     stubs = {name for name, mistake in first.items() if mistake.name == "generic.not_written"}
@@ -232,7 +233,8 @@ def test_a_name_is_written_as_it_is_written_in_code(sandbox):
 
 def test_a_broken_file_is_explained_once_and_no_case_is_called_failing(sandbox):
     page = feedback.page(
-        grade_bytes(b"PK", ATTENTION, "ada", KEY, sandbox), Standing(comments={"solve-attention-softmax": "See me."})
+        grade.grade(of_bytes(b"PK", ATTENTION, "ada", KEY), sandbox),
+        Standing(comments={"solve-attention-softmax": "See me."}),
     )
     assert page.count("cannot be read as JSON") == 1 and "Smallest failing case" not in page
     assert "See me." in page and page.count("<h2") == 1 and page.count("not graded") == len(master(ATTENTION).exercises)
@@ -244,7 +246,8 @@ def test_pages_show_two_decimals(sandbox):
 
 
 def test_a_file_that_is_not_there(tmp_path, sandbox):
-    result = grade_notebook(tmp_path / "no.ipynb", START, "ada", "secret", sandbox)
+    read = lambda: rebuild(read_submission(tmp_path / "no.ipynb"), START)
+    result = grade.grade(Submitted(START, "ada", KEY, read), sandbox)
     assert result.score == 0 and result.max_score == 1 and result.problem[0] == "submission.missing"
     assert "no file" in feedback.page(result)
 

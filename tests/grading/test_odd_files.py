@@ -13,9 +13,9 @@ from autograder.grading.base.masters import MARK, master
 from autograder.grading.intake.absences import absences
 from autograder.grading.intake.rebuild import rebuild
 from autograder.grading.intake.slips import slips
-from autograder.grading.judging import execution
-from autograder.grading.judging.grade import grade_bytes
+from autograder.grading.judging import execution, grade
 from autograder.grading.judging.result_json import to_json
+from autograder.grading.judging.submitted import of_bytes
 from autograder.judge.drawing import student_key
 
 from .cheats.base import ATTENTION, CHECK, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
@@ -27,7 +27,7 @@ LIVE = r"$\href{javascript:alert(1)}{x}$ <img src=//x onerror=alert(1)> ![a](//x
 
 
 def graded(book, sandbox):
-    return grade_bytes(json.dumps(book).encode(), START, "ada", student_key("secret", "ada", START), sandbox)
+    return grade.grade(of_bytes(json.dumps(book).encode(), START, "ada", student_key("secret", "ada", START)), sandbox)
 
 
 def answered(source):
@@ -133,11 +133,11 @@ def test_a_statement_that_is_passed_over_hides_no_forbidden_builtin(later, sandb
     book = released(ATTENTION)
     find(book, SOLVE_SOFTMAX)["source"] = FORBIDDEN + later
     key = student_key("secret", "eve", ATTENTION)
-    result = grade_bytes(json.dumps(book).encode(), ATTENTION, "eve", key, sandbox)
+    result = grade.grade(of_bytes(json.dumps(book).encode(), ATTENTION, "eve", key), sandbox)
     assert result.verdicts[0].exercise == "attention.softmax" and result.score == 0
     find(book, SOLVE_SOFTMAX)["source"] = FORBIDDEN
     insert_before(book, "check-attention-softmax", code_cell(later))
-    assert grade_bytes(json.dumps(book).encode(), ATTENTION, "eve", key, sandbox).score == 0
+    assert grade.grade(of_bytes(json.dumps(book).encode(), ATTENTION, "eve", key), sandbox).score == 0
 
 
 def about(*sources):
@@ -279,7 +279,7 @@ def test_what_colab_alone_has_holds_no_points(line, sandbox):
         book = json.loads((ROOT / "solutions" / ATTENTION / f"{ATTENTION}.ipynb").read_text())
         book["cells"] = [*map(code_cell, cells), *book["cells"]]
         key = student_key("secret", "ada", ATTENTION)
-        return grade_bytes(json.dumps(book).encode(), ATTENTION, "ada", key, sandbox).held
+        return grade.grade(of_bytes(json.dumps(book).encode(), ATTENTION, "ada", key), sandbox).held
 
     colab = f"from google.colab import drive\n{line}"
     assert not held(colab)

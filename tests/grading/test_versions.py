@@ -35,7 +35,7 @@ BY_HAND = [
 NO_MATTER = [
     "course/anatomy/__init__.py",
     "course/anatomy/widgets/**/*",
-    "course/anatomy/progress*.py",
+    "course/anatomy/progress/*.py",
     "course/anatomy/notebook/plots.py",
     "course/anatomy/notebook/predictions.py",
     "course/anatomy/notebook/quizzes.py",
@@ -91,8 +91,9 @@ JUDGE = {
     "autograder/judge/trusted.py": "import torch\nfrom anatomy.judge import judging\n",
     "autograder/judge/fresh.py": "from . import deeper\n",
     "autograder/judge/deeper.py": "",
-    "course/anatomy/__init__.py": "from .widgets import Rope\nfrom .judging import judge\n",
+    "course/anatomy/__init__.py": "from .widgets import Rope\nfrom .judge.judging import judge\n",
     "course/anatomy/widgets.py": "",
+    "course/anatomy/judge/__init__.py": "",
     "course/anatomy/judge/judging.py": "from .compare import close\n",
     "course/anatomy/judge/compare.py": "",
 }
@@ -100,6 +101,7 @@ ALWAYS = {
     "autograder/__init__.py",
     "autograder/judge/__init__.py",
     "autograder/judge/trusted.py",
+    "course/anatomy/judge/__init__.py",
     "course/anatomy/judge/judging.py",
     "course/anatomy/judge/compare.py",
 }

@@ -12,6 +12,7 @@ from autograder import ROOT
 from autograder.grading.book.stored import untouched
 from autograder.grading.intake.rebuild import language_of, rebuild
 from autograder.grading.judging import grade, results
+from autograder.grading.judging.submitted import of_bytes
 from autograder.grading.pages import feedback
 from autograder.judge.drawing import student_key
 from autograder.languages import notebooks
@@ -40,7 +41,7 @@ def written(book, kind, text):
 
 def graded(book):
     sessions = lambda: LocalSession(Limits(wall_seconds=300), python_path=[str(ROOT / "course")])
-    return grade.grade_bytes(json.dumps(book).encode(), UNIT, "ada", student_key("s", "ada", UNIT), sessions)
+    return grade.grade(of_bytes(json.dumps(book).encode(), UNIT, "ada", student_key("s", "ada", UNIT)), sessions)
 
 
 def test_a_solved_notebook_gets_full_marks_and_its_page_is_in_its_language(brackets):

@@ -1,4 +1,4 @@
-"""``grade_bytes``, ``rebuild``, ``grade_rebuilt`` as in ``grade.py`` and ``rebuild.py``, in a child that may be lost.
+"""Grades one submission in a child that may be lost: ``grade`` and ``rebuild``, with limits.
 
 All that reads a submission or what its code answered happens in the child (``autograder.sandbox.disposable``): parsing
 the notebook, looking at its source, comparing replies, wording verdicts. The session stays the parent's, who closes it.
@@ -8,7 +8,6 @@ by leaving it out), and the rest is graded in a new child. What had been settled
 JSON; ``passing.py`` checks its form.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
@@ -17,7 +16,6 @@ from typing import Any
 import torch
 from anatomy.judge.verdict import Verdict
 
-from autograder.judge.drawing import submission_key
 from autograder.judge.trusted import warm, zero
 from autograder.sandbox import Session, disposable
 from autograder.sandbox.disposable import Budget, ChildEnded, Line
@@ -30,6 +28,7 @@ from .following import builds_on
 from .grade import UNREADABLE_SOURCE, mark_followed, ungraded
 from .result_json import followed_from, graded_from, packed, rebuilt_from, to_json, verdict_from
 from .results import GradedNotebook
+from .submitted import Submitted
 from .work import CELLS, NOTEBOOK, PARTS, Followed, Work
 
 BUDGET = Budget()
@@ -49,71 +48,25 @@ _OUT_OF_TIME = "The time for this submission was used up before this exercise co
 _warmed: set[str] = set()  # units
 
 
-def grade_bytes(
-    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session], follow: bool = False
-) -> GradedNotebook:
-    """``grade.grade_bytes`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
+def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> GradedNotebook:
+    """``grade.grade`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
     if not disposable.available():
-        return direct.grade_bytes(data, unit, student, key, session_factory, follow)
+        return direct.grade(submitted, session_factory)
+    unit, student = submitted.unit, submitted.student
     try:
-        master(unit)
+        prepare(unit)
     except UnknownUnit as error:
         return ungraded(unit, student, "submission.unknown_unit", str(error))
-    key = submission_key(key, hashlib.sha256(data).hexdigest())
-    return _attempts(lambda: rebuilding.rebuild(data, unit), unit, student, key, session_factory, follow)
-
-
-def grade_rebuilt(
-    rebuilt: Rebuilt,
-    unit: str,
-    student: str,
-    key: bytes,
-    session_factory: Callable[[], Session],
-    follow: bool = False,
-) -> GradedNotebook:
-    """``grade.grade_rebuilt`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
-    if not disposable.available():
-        return direct.grade_rebuilt(rebuilt, unit, student, key, session_factory, follow)
-    return _attempts(lambda: rebuilt, unit, student, key, session_factory, follow)
-
-
-def rebuild(data: bytes, unit: str) -> Rebuilt:
-    """``rebuild.rebuild`` in a child. Raises BadSubmission, UnknownUnit, and ChildFailed for a mistake of ours."""
-    master(unit)  # here, so that every later child finds it made
-    if not disposable.available():
-        return rebuilding.rebuild(data, unit)
-
-    def inside(line: Line) -> bytes:
-        try:
-            return packed(to_json(rebuilding.rebuild(data, unit)))
-        except BadSubmission as error:
-            return _bad(error)
-
-    try:
-        return rebuilt_from(_read(disposable.run(inside, BUDGET)))
-    except ChildEnded:
-        raise BadSubmission(*_UNREADABLE) from None
-
-
-def _attempts(
-    read: Callable[[], Rebuilt],
-    unit: str,
-    student: str,
-    key: bytes,
-    session_factory: Callable[[], Session],
-    follow: bool,
-) -> GradedNotebook:
+    if submitted.follow:
+        builds_on(unit)
     exercises = {e.id: e for e in master(unit).exercises}
     settled: dict[str, Verdict] = {}
     skipped: set[str] = set()
     better: dict[str, Followed] = {}
-    prepare(unit)
-    if follow:
-        builds_on(unit)
     left = TOTAL_SECONDS
     while left > 0:
         try:
-            work = _Attempt(read, (unit, student, key, follow), settled, skipped, better)
+            work = _Attempt(submitted, settled, skipped, better)
             return _in_a_child(work, session_factory, replace(BUDGET, wall_seconds=left))
         except BadSubmission as error:
             return ungraded(unit, student, error.name, str(error))
@@ -142,19 +95,36 @@ def _attempts(
     return graded
 
 
+def rebuild(data: bytes, unit: str) -> Rebuilt:
+    """``rebuild.rebuild`` in a child. Raises BadSubmission, UnknownUnit, and ChildFailed for a mistake of ours."""
+    master(unit)  # here, so that every later child finds it made
+    if not disposable.available():
+        return rebuilding.rebuild(data, unit)
+
+    def inside(line: Line) -> bytes:
+        try:
+            return packed(to_json(rebuilding.rebuild(data, unit)))
+        except BadSubmission as error:
+            return _bad(error)
+
+    try:
+        return rebuilt_from(_read(disposable.run(inside, BUDGET)))
+    except ChildEnded:
+        raise BadSubmission(*_UNREADABLE) from None
+
+
 class _Attempt(Work):
     """One attempt at a submission, in the child."""
 
     def __init__(
         self,
-        read: Callable[[], Rebuilt],
-        about: tuple[str, str, bytes, bool],
+        submitted: Submitted,
         settled: Mapping[str, Verdict],
         skipped: Collection[str],
         followed: Mapping[str, Followed],
     ):
         super().__init__(settled, skipped, followed)
-        self.read, self.about = read, about
+        self.submitted = submitted
 
     def run(self, session: Session, line: Line) -> bytes:
         """The result as JSON."""
@@ -163,10 +133,10 @@ class _Attempt(Work):
         self.line = line
         self.step(NOTEBOOK)
         try:
-            rebuilt = self.read()
+            rebuilt = self.submitted.read()
         except BadSubmission as error:
             return _bad(error)
-        return packed(to_json(direct.grade_in(session, rebuilt, *self.about, self)))
+        return packed(to_json(direct.grade_in(session, rebuilt, self.submitted, self)))
 
     def step(self, name: str) -> None:
         self.line.step(name)

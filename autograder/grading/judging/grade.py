@@ -1,7 +1,5 @@
-"""Grades one submission: bytes of a notebook in, verdicts, signs and a notebook for the feedback out."""
+"""Grades one submission: verdicts, signs and a notebook for the feedback."""
 
-import hashlib
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 
@@ -10,17 +8,17 @@ from anatomy.judge.verdict import Mistake, Verdict
 from anatomy.system.texts import escaped
 from anatomy.system.translation import _, speaking
 
-from autograder.judge.drawing import student_key, submission_key
 from autograder.judge.trusted import zero
 from autograder.sandbox import Session
 
 from ..base.masters import MARK, UnknownUnit, master
 from ..base.words import amount, number
-from ..intake.rebuild import BadSubmission, Note, Rebuilt, language_of, read_submission, rebuild
+from ..intake.rebuild import BadSubmission, Note, Rebuilt, language_of
 from ..source.signs import Sign, signs_of
 from .execution import ROLES_RUN, Output, run_notebook
 from .holding import hold
 from .results import GradedNotebook
+from .submitted import Submitted
 from .work import PAGES, SOURCE, Followed, Work
 
 # Verdicts that say more about the code than that it is wrong.
@@ -40,83 +38,39 @@ _TELLING = {
 UNREADABLE_SOURCE = Sign("dynamic code", "(source that cannot be examined within the grader's limits)", "the notebook")
 
 
-def grade_notebook(
-    path: str | os.PathLike[str],
-    unit: str,
-    student: str,
-    secret: str,
-    session_factory: Callable[[], Session],
-    follow: bool = False,
-) -> GradedNotebook:
-    """GradedNotebook of a submitted file; ``secret`` is the course's, the other arguments as for ``grade_bytes``."""
-    try:
-        data = read_submission(path)
-    except BadSubmission as error:
-        return ungraded(unit, student, error.name, str(error))
-    return grade_bytes(data, unit, student, student_key(secret, student, unit), session_factory, follow)
-
-
-def grade_bytes(
-    data: bytes, unit: str, student: str, key: bytes, session_factory: Callable[[], Session], follow: bool = False
-) -> GradedNotebook:
-    """GradedNotebook from the bytes of a submission.
-
-    Args:
-        data: contents of the submitted notebook.
-        unit: e.g. ``06-rope``.
-        student: the name that the gradebook knows.
-        key: ``student_key(secret, student, unit)``.
-        session_factory: called without arguments for a fresh autograder.sandbox.Session.
-        follow: the course's setting ``follow_through``.
+def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> GradedNotebook:
+    """Grades in this process; ``contained.grade`` does it in a child. session_factory: gives a fresh session.
 
     Never raises on account of the submission. Raises SandboxUnavailable where no session can be had.
     """
     try:
-        rebuilt = rebuild(data, unit)
+        rebuilt = submitted.read()
     except (BadSubmission, UnknownUnit) as error:
-        return ungraded(unit, student, getattr(error, "name", "submission.unknown_unit"), str(error))
-    key = submission_key(key, hashlib.sha256(data).hexdigest())
-    return grade_rebuilt(rebuilt, unit, student, key, session_factory, follow)
-
-
-def grade_rebuilt(
-    rebuilt: Rebuilt,
-    unit: str,
-    student: str,
-    key: bytes,
-    session_factory: Callable[[], Session],
-    follow: bool = False,
-) -> GradedNotebook:
-    """The same from a ``rebuild.Rebuilt``; key: ``submission_key(...)``."""
+        name = getattr(error, "name", "submission.unknown_unit")
+        return ungraded(submitted.unit, submitted.student, name, str(error))
     with session_factory() as session:
-        return grade_in(session, rebuilt, unit, student, key, follow, Work())
+        return grade_in(session, rebuilt, submitted, Work())
 
 
-def grade_in(
-    session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, follow: bool, work: Work
-) -> GradedNotebook:
-    """The same in an open session that has seen nothing yet. work: is told of each step."""
-    with speaking(language_of(rebuilt.notebook)):
-        return _graded_in(session, rebuilt, unit, student, key, follow, work)
-
-
-def _graded_in(
-    session: Session, rebuilt: Rebuilt, unit: str, student: str, key: bytes, follow: bool, work: Work
-) -> GradedNotebook:
+def grade_in(session: Session, rebuilt: Rebuilt, submitted: Submitted, work: Work) -> GradedNotebook:
+    """GradedNotebook of a notebook, from an open session that has seen nothing yet. work: is told of each step."""
     began = time.perf_counter()
+    unit = submitted.unit
     exercises = master(unit).exercises
-    ran = run_notebook(rebuilt.notebook, exercises, session, key, work, follow)
-    work.step(SOURCE)
-    signs = _signs(rebuilt) if SOURCE not in work.skipped else [UNREADABLE_SOURCE]
-    graded = GradedNotebook(student, unit, ran.verdicts, rebuilt.notes, signs, ran.outputs, tries=rebuilt.tries)
-    mark_followed(graded, ran.followed)
-    _explain_missing(graded, rebuilt)
-    stood_in = {exercise: followed.offered for exercise, followed in ran.followed.items()}
-    hold(graded, rebuilt, exercises, SOURCE not in work.skipped, stood_in, ran.failed, ran.at_check)
-    graded.signs += _telling(graded)
-    work.step(PAGES)
-    if PAGES not in work.skipped:
-        graded.notebook = _with_outputs(rebuilt.notebook, graded)
+    with speaking(language_of(rebuilt.notebook)):
+        ran = run_notebook(rebuilt.notebook, exercises, session, submitted.key, work, submitted.follow)
+        work.step(SOURCE)
+        signs = _signs(rebuilt) if SOURCE not in work.skipped else [UNREADABLE_SOURCE]
+        tries = rebuilt.tries
+        graded = GradedNotebook(submitted.student, unit, ran.verdicts, rebuilt.notes, signs, ran.outputs, tries=tries)
+        mark_followed(graded, ran.followed)
+        _explain_missing(graded, rebuilt)
+        stood_in = {exercise: followed.offered for exercise, followed in ran.followed.items()}
+        hold(graded, rebuilt, exercises, SOURCE not in work.skipped, stood_in, ran.failed, ran.at_check)
+        graded.signs += _telling(graded)
+        work.step(PAGES)
+        if PAGES not in work.skipped:
+            graded.notebook = _with_outputs(rebuilt.notebook, graded)
     graded.seconds = time.perf_counter() - began
     return graded
 

@@ -28,10 +28,10 @@ from ..intake.locating import locate
 from ..intake.opening import BadSubmission
 from ..intake.rebuild import Note, Rebuilt
 from ..intake.stamps import opened, parse_stamp, read_secret, read_stamp
-from ..judging import sessions
-from ..judging.contained import grade_rebuilt, rebuild
+from ..judging import contained, sessions
 from ..judging.grade import score_outputs, ungraded
 from ..judging.results import GradedNotebook
+from ..judging.submitted import Submitted
 from ..pages.shelf import Shelf
 from .files import guard
 
@@ -67,7 +67,7 @@ class SubmissionExporter(NotebookExporter):
                 name, odd = locate(folder, unit)
                 notes += [Note(*odd)] if odd else []
                 data = folder.read(name)
-            rebuilt = rebuild(data, unit)
+            rebuilt = contained.rebuild(data, unit)
         except BadSubmission as error:
             self.log.error("%s: %s", shown(filename, 300), shown(str(error), 500))
             rebuilt, problem = Rebuilt(nbformat.from_dict(master(unit).notebook.copy())), [error.name, str(error)]
@@ -215,7 +215,8 @@ class JudgedExecute(NbGraderPreprocessor):
             rebuilt = Rebuilt(nb, notes, set(about["absent"]), dict(about["tries"]))
             key = submission_key(student_key(course_secret(_root(self)), student, unit), about["digest"])
             follow = load_course(_root(self)).settings.follow_through
-            graded = grade_rebuilt(rebuilt, unit, student, key, sessions.factory(self.sandbox), follow)
+            submitted = Submitted(unit, student, key, lambda: rebuilt, follow)
+            graded = contained.grade(submitted, sessions.factory(self.sandbox))
             if graded.notebook is None:  # its outputs were more than the limits
                 graded.notebook = _with_scores(nb, graded)
         resources[MARK] = {"graded": graded} | {name: about[name] for name in ("digest", "stamp", "secret")}

@@ -13,11 +13,12 @@ from autograder.sandbox import SandboxUnavailable
 
 from ..intake.collect import Submission
 from ..intake.opening import BadSubmission, Problem, read_below
-from ..judging.contained import grade_bytes
+from ..judging import contained
 from ..judging.grade import ungraded
 from ..judging.result_json import graded_from, packed, to_json
 from ..judging.results import GradedNotebook
 from ..judging.sessions import factory
+from ..judging.submitted import of_bytes
 
 # A worker that is still at one submission after this, on the clock on the wall, has met a mistake of ours, or a machine
 # on which nothing moves: it is given up without points lost, and the others go on. What a submission may take is less
@@ -96,8 +97,8 @@ def evaluate(job: Job) -> Graded:
     except BadSubmission as error:  # it was there when the run began
         return ungraded(job["unit"], job["student"], error.name, str(error)), _changed(job["digest"])
     opener = factory(job["sandbox"], job["zygote"])
-    graded = grade_bytes(data, job["unit"], job["student"], job["key"], opener, job["follow"])
-    return graded, hashlib.sha256(data).hexdigest()
+    submitted = of_bytes(data, job["unit"], job["student"], job["key"], job["follow"])
+    return contained.grade(submitted, opener), hashlib.sha256(data).hexdigest()
 
 
 def _changed(digest: str) -> str:
