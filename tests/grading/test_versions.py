@@ -101,7 +101,6 @@ ALWAYS = {
     "autograder/__init__.py",
     "autograder/judge/__init__.py",
     "autograder/judge/trusted.py",
-    "course/anatomy/judge/__init__.py",
     "course/anatomy/judge/judging.py",
     "course/anatomy/judge/compare.py",
 }
