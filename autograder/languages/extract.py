@@ -19,8 +19,10 @@ from .words import Entry, Found
 PACKAGE = ROOT / "course" / "anatomy"
 WIDGETS = PACKAGE / "widgets"
 # What students read of grading. Its other sentences are for instructors and stay English.
-GRADING = [ROOT / "autograder" / name for name in ("grading/feedback.py", "grading/grade.py", "grading/words.py")]
-GRADING.append(ROOT / "autograder" / "judge" / "reasons.py")
+GRADING = [
+    ROOT / "autograder" / name
+    for name in ("grading/pages/feedback.py", "grading/judging/grade.py", "grading/base/words.py", "judge/reasons.py")
+]
 SITE = ROOT / "autograder" / "site"
 STEP_WORDS = 6  # arguments of a Step that are words; its state comes after them
 

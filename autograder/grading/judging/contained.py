@@ -5,7 +5,7 @@ the notebook, looking at its source, comparing replies, wording verdicts. The se
 
 Where the child is lost, the part that it was at is settled (an exercise with zero points and the reason; another part
 by leaving it out), and the rest is graded in a new child. What had been settled before stays. Results come back as
-JSON; ``passing.py`` checks its form.
+JSON; ``result_json.py`` checks its form.
 """
 
 import json

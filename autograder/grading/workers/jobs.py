@@ -1,6 +1,6 @@
 """One submission's way to a worker and back, as JSON: what a worker is told, what it does, what it answers.
 
-Both sides are our own, but the worker has been near an enemy's data: nothing is unpickled, and ``passing.py`` checks
+Both sides are our own, but the worker has been near an enemy's data: nothing is unpickled. ``result_json.py`` checks
 every field of what comes back. Imports nothing of the gradebook: workers have no business with it.
 """
 
