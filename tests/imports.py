@@ -17,7 +17,7 @@ class Imports:
     """The graph of imports, all files as paths from the root with ``/``.
 
     A package's ``__init__`` that only passes a name on stands for the module in which that name is defined: who
-    imports ``anatomy.check`` depends on ``anatomy/checks.py`` and on the text of the ``__init__``, not on all
+    imports ``anatomy.check`` depends on ``anatomy/notebook/checks.py`` and on the text of the ``__init__``, not on all
     that the ``__init__`` imports besides.
     """
 
