@@ -20,12 +20,12 @@ INTERRUPTED = 130  # what shells say of a program that Ctrl-C ended
 
 # name → (where its function is, what it is for)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "lab": ("lab:main", N_("open JupyterLab on your notebooks; copy them where none are yet")),
-    "update": ("workspace:update_command", N_("bring a new release into your notebooks, keep every answer")),
-    "progress": ("progress_page:main", N_("show how far you are")),
-    "certificate": ("certificate:main", N_("write a page to print that lists what you built")),
-    "doctor": ("doctor:main", N_("say what is wrong with this installation, and how to mend it")),
-    "gallery": ("gallery:main", N_("open the widgets as pages in a browser, without a notebook")),
+    "lab": ("app.lab:main", N_("open JupyterLab on your notebooks; copy them where none are yet")),
+    "update": ("app.workspace:update_command", N_("bring a new release into your notebooks, keep every answer")),
+    "progress": ("progress.page:main", N_("show how far you are")),
+    "certificate": ("progress.certificate:main", N_("write a page to print that lists what you built")),
+    "doctor": ("app.doctor:main", N_("say what is wrong with this installation, and how to mend it")),
+    "gallery": ("app.gallery:main", N_("open the widgets as pages in a browser, without a notebook")),
 }
 
 
@@ -78,7 +78,7 @@ def _run(given):
         return 2
     module, function = COMMANDS[name][0].split(":")
     try:
-        run = getattr(importlib.import_module(f".{module}", __package__), function)
+        run = getattr(importlib.import_module(f"..{module}", __package__), function)
     except (ImportError, OSError) as error:  # a library that is missing, or one whose own libraries are
         what = installation.how_to_repair() if name == "doctor" else _("`anatomy doctor` says what to do.")
         said = _("anatomy {name} cannot start: {error}").format(name=name, error=error)
