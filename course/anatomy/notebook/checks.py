@@ -154,7 +154,7 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
         {"anatomy": {"exercise": verdict.exercise, "tries": tries}},
     )
     # Nothing follows where no widget was imported.
-    following = sys.modules.get(f"{__package__}.widgets.tools.following")
+    following = sys.modules.get("anatomy.widgets.tools.following")
     if following is not None:
         following.after_check(verdict, named)
     if not verdict.passed:
