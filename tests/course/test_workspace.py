@@ -333,7 +333,7 @@ def test_a_disk_that_takes_nothing_is_one_sentence(number, says, root, said, mon
 def test_an_answer_saved_during_the_update_is_in_the_result(root, said, monkeypatch):
     workspace.start(at(root), said.append)
     course(root, SECOND)
-    merge, saved = workspace.carry.merge, []
+    merge, saved = workspace.carry_over.merge, []
 
     def slow(*books):
         made = merge(*books)
@@ -341,7 +341,7 @@ def test_an_answer_saved_during_the_update_is_in_the_result(root, said, monkeypa
             saved.append(write_answers(work(root)))
         return made
 
-    monkeypatch.setattr(workspace.carry, "merge", slow)
+    monkeypatch.setattr(workspace.carry_over, "merge", slow)
     assert workspace.update(at(root), say=said.append) == 0
     assert {ANSWER, OWN, GONE, "text intro2"} <= set(texts(work(root)))
 

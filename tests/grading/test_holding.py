@@ -9,6 +9,7 @@ import pytest
 from autograder import ROOT
 from autograder.grading.book.gradebook import GradebookWriter
 from autograder.grading.judging import holding
+from autograder.grading.judging.grade import grade as grade_one
 from autograder.grading.judging.result_json import graded_from, to_json
 from autograder.grading.judging.results import Held
 from autograder.grading.judging.submitted import of_bytes
@@ -44,7 +45,7 @@ def graded(sandbox):
 
     def grade(source, own=None, student="ada"):
         if (source, own) not in known:
-            known[source, own] = grade.grade(of_bytes(submission(source, own), ATTENTION, "ada", KEY), sandbox)
+            known[source, own] = grade_one(of_bytes(submission(source, own), ATTENTION, "ada", KEY), sandbox)
         return dataclasses.replace(known[source, own], student=student)
 
     return grade
