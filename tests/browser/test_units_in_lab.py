@@ -12,7 +12,7 @@ import pytest
 from autograder import ROOT, exercises
 from autograder.notebooks.first_cell import FIRST_CELL
 from tests.conftest import every_one
-from tests.widgets.lab import open_notebook, run_all, shut_down_kernel
+from tests.widgets.lab import open_notebook, run_all, shut_down_kernel, wait_until_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -25,21 +25,6 @@ CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.toJSON().ce
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SHOW = """(i) => { const book = window.jupyterapp.shell.currentWidget.content;
   book.activeCellIndex = i; book.scrollToItem(i, 'start'); }"""
-
-
-# Asked four times a second: it copies no outputs, which hold whole widgets and pictures.
-HAVE_RUN = """() => {
-  const { content, context } = window.jupyterapp.shell.currentWidget;
-  const cells = [...content.model.cells].filter((cell) => cell.type === 'code');
-  const failed = ({ outputs }) => [...Array(outputs.length).keys()].some((i) => outputs.get(i).type === 'error');
-  return (cells.every((cell) => cell.executionCount) || cells.some(failed))
-    && context.sessionContext.session.kernel.status === 'idle';
-}"""
-
-
-def wait_until_run(page, timeout=300_000):
-    """Waits until every code cell has run, or one has failed."""
-    page.wait_for_function(HAVE_RUN, timeout=timeout, polling=250)
 
 
 def move(page, widget):

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder import ROOT
-from tests.widgets.lab import open_notebook, run_all, shut_down_kernel, write_notebook
+from tests.widgets.lab import open_notebook, run_all, shut_down_kernel, wait_until_run, write_notebook
 from tests.widgets.page import find
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("lab")]
@@ -20,6 +20,7 @@ def test_widgets_live_in_jupyterlab(page, lab, course_copy):
     write_notebook(course_copy / "all.ipynb", START, *(f"CASES[{name!r}].make()" for name in CASES))
     open_notebook(page, lab, "all.ipynb")
     run_all(page)
+    wait_until_run(page)  # what other cells still show would move a widget from under the pointer
     for i, case in enumerate(CASES.values(), 1):
         cell = page.locator(".jp-Notebook .jp-CodeCell").nth(i)
         cell.scroll_into_view_if_needed()

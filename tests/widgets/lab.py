@@ -44,6 +44,16 @@ _KERNEL_IDLE = """() => {
 }"""
 
 
+# Asked four times a second: it copies no outputs, which hold whole widgets and pictures.
+HAVE_RUN = """() => {
+  const { content, context } = window.jupyterapp.shell.currentWidget;
+  const cells = [...content.model.cells].filter((cell) => cell.type === 'code');
+  const failed = ({ outputs }) => [...Array(outputs.length).keys()].some((i) => outputs.get(i).type === 'error');
+  return (cells.every((cell) => cell.executionCount) || cells.some(failed))
+    && context.sessionContext.session.kernel.status === 'idle';
+}"""
+
+
 class NoChromium(RuntimeError):
     """Chromium is not installed; the message says how to get it."""
 
@@ -168,6 +178,11 @@ def open_notebook(page, url, name, timeout=60_000, where="doc"):
 def run_all(page):
     """Start all cells; the caller waits for what they show."""
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+
+
+def wait_until_run(page, timeout=300_000):
+    """Waits until every code cell has run, or one has failed."""
+    page.wait_for_function(HAVE_RUN, timeout=timeout, polling=250)
 
 
 def shut_down_kernel(page):
