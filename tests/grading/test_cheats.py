@@ -3,7 +3,6 @@ none keeps the grader busy for long."""
 
 import dataclasses
 import hashlib
-import itertools
 import os
 import re
 import socket
@@ -26,7 +25,6 @@ from .cheats import CHEATS, ENTRIES, START
 from .classroom import notebook
 
 KEY = student_key("course secret", "eve", START)
-NEIGHBORS = 4  # cheats from one look at their honest neighbor to the next
 GRADERS_SECONDS = 20.0  # of the grader's own processor time for one cheat; an honest submission takes 0.1
 LIVE = re.compile(r"<script|\$\\href|<[^>]* on\w+=", re.IGNORECASE)  # what a page must not hold
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]")  # nor anything that is read
@@ -75,21 +73,9 @@ def plain(verdicts):
 
 
 @pytest.fixture(scope="module")
-def neighbor(sandbox):
-    """Looks at what an honest submission gets, as before all cheats: after every few of them, and after the last."""
-
-    def get():
-        return plain(contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox).verdicts)
-
-    before, cheats = get(), itertools.count(1)
-    assert all(v.passed for v in before)
-
-    def look():
-        if next(cheats) % NEIGHBORS == 0:
-            assert get() == before, f"one of the last {NEIGHBORS} left something behind"
-
-    yield look
-    assert get() == before
+def before(sandbox):
+    """The honest neighbor's result before any cheat ran."""
+    return plain(contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox).verdicts)
 
 
 def test_there_are_enough_of_them():
@@ -108,7 +94,7 @@ def spent():
     [pytest.param(c, marks=pytest.mark.slow if c.slow else ()) for c in CHEATS],
     ids=lambda c: c.name.replace(" ", "-"),
 )
-def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, listener, treasure, neighbor, monkeypatch):
+def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, listener, treasure, before, monkeypatch):
     port, hits = listener
     monkeypatch.setenv("ANATOMY_SECRET", "in the grader's environment")
     contents = {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()}
@@ -130,7 +116,8 @@ def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, liste
 
     assert not hits and not any(p.exists() for p in TRACES)
     assert {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()} == contents
-    neighbor()
+    after = contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox)
+    assert after.score == after.max_score and plain(after.verdicts) == before
 
 
 @pytest.mark.parametrize(

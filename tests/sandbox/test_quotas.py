@@ -68,7 +68,7 @@ def test_a_storm_does_not_cost_its_neighbor_an_answer(storm, mode, zygote):
 
     def rage(session):
         try:
-            outcome.append(session.execute(STORMS[storm], timeout=3).error_name)
+            outcome.append(session.execute(STORMS[storm], timeout=6).error_name)
         except DeadSession as dead:
             outcome.append(str(dead))
 
@@ -78,7 +78,7 @@ def test_a_storm_does_not_cost_its_neighbor_an_answer(storm, mode, zygote):
         thread.start()
         try:
             wait_until(lambda: busy(bad) > 10, "the storm did not begin")
-            for n in range(8):  # the limits are the grader's own
+            for n in range(12):  # the limits are the grader's own
                 code = "reply = str(int((student_ns['w'] * payload[0]).sum())).encode()"
                 assert good.ask(code, bytes([n])) == str(n * 4096 * 4095 // 2).encode()
                 assert good.execute(f"v = (w @ w).sum()\n{n} + 1").stdout == f"{n + 1}\n"
